@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.latest_question import LatestQuestion
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.app.workspace_files import WorkspaceFiles
@@ -42,12 +43,10 @@ class MentionFinding(QObject):
         self._files = files
         self._sessions = sessions
         self._try = try_
-        self._typed: TypedMention | None = None
-        """The question that is still to be answered."""
-        self._is_answering = False
+        self._questions = LatestQuestion(self._answer, try_)
         self._window = panels.window
         panels.composer.attach.clicked.connect(self._choose_files)
-        self._mentions.wanted.connect(self._on_wanted)
+        self._mentions.wanted.connect(self._questions.ask)
         panels.composer.edit.files_given.connect(self._on_files_given)
         panels.files.mention_requested.connect(self._mentions.insert)
         files.listed.connect(self._on_listed)
@@ -56,13 +55,7 @@ class MentionFinding(QObject):
     def _on_workspace_changed(self, _root: Path) -> None:
         self._mentions.set_known(lambda _path: False, frozenset())
         if (typed := self._mentions.typed) is not None:
-            self._on_wanted(typed)
-
-    def _on_wanted(self, typed: "TypedMention") -> None:
-        self._typed = typed
-        if not self._is_answering:
-            self._is_answering = True
-            self._try(self._answer_all())
+            self._questions.ask(typed)
 
     def _choose_files(self) -> None:
         """Let the user choose files of the folder to mention."""
@@ -84,20 +77,12 @@ class MentionFinding(QObject):
         for path in await asyncio.to_thread(_below, workspace, files):
             self._mentions.insert(path)
 
-    async def _answer_all(self) -> None:
-        try:
-            while (typed := self._typed) is not None:
-                self._typed = None
-                await self._answer(typed)
-        finally:
-            self._is_answering = False
-
     async def _answer(self, typed: "TypedMention") -> None:
         workspace = self._navigator.workspace
         if workspace is None:
             return
         paths = await self._files.latest()
-        if self._typed is not None or paths is None:
+        if self._questions.is_waiting or paths is None:
             return  # something else is being typed by now
         offers = await self._completions(workspace, typed) or await asyncio.to_thread(
             _offers_for, typed, self._sources(workspace, paths)
@@ -111,7 +96,7 @@ class MentionFinding(QObject):
         servers = self._bench.shared_tools.servers.connections(workspace)
         self._mentions.set_known(paths.has, frozenset(connection.definition.name for connection in servers))
         if is_changed and (typed := self._mentions.typed) is not None:
-            self._on_wanted(typed)
+            self._questions.ask(typed)
 
     def _sources(self, workspace: Path, paths: "FolderPaths") -> "MentionSources":
         from desktop_agent.core.mentions.offers import MentionSources, OfferedSession

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.latest_question import LatestQuestion
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.setup import Setup
@@ -55,9 +56,7 @@ class PaletteOpening(QObject):
         self._open_file = open_file
         self._palette: CommandPalette | None = None
         self._sources: PaletteSources | None = None
-        self._query: PaletteQuery | None = None
-        """What is still to be answered."""
-        self._is_answering = False
+        self._questions = LatestQuestion(self._answer, try_)
         actions = panels.window.actions_
         actions.connect(actions.command_palette, self._open_all)
         actions.connect(actions.go_to_file, self._open_files)
@@ -83,7 +82,9 @@ class PaletteOpening(QObject):
     def _build(self) -> "CommandPalette":
         from desktop_agent.ui.palette.palette import CommandPalette  # after the first paint
 
-        palette = self._palette = CommandPalette(self._theme, self._panels.window)
+        palette = self._palette = CommandPalette(
+            self._theme, self._panels.window, self._panels.window.top_bar.palette_button
+        )
         palette.wanted.connect(self._on_wanted)
         palette.chosen.connect(self._on_chosen)
         return palette
@@ -135,24 +136,18 @@ class PaletteOpening(QObject):
 
         assert self._palette is not None
         assert self._sources is not None
-        if not query.text:  # what is only listed is there at once, without an empty list before
-            self._query = None
+        if query.text:
+            self._questions.ask(query)
+        else:  # what is only listed is there at once, without an empty list before
+            self._questions.drop()
             self._palette.show_rows(query, rows_for(query, self._sources))
-            return
-        self._query = query
-        if not self._is_answering:
-            self._is_answering = True
-            self._try(self._answer_all())
 
-    async def _answer_all(self) -> None:
+    async def _answer(self, query: "PaletteQuery") -> None:
         from desktop_agent.ui.palette.finding import rows_for
 
-        try:
-            while (query := self._query) is not None and self._palette is not None and self._sources is not None:
-                self._query = None
-                self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
-        finally:
-            self._is_answering = False
+        assert self._palette is not None
+        assert self._sources is not None
+        self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
 
     # -- what was chosen --
 

@@ -72,6 +72,11 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(
         assert "Everywhere" in await rows_for(user, "?", "New session")
         assert await rows_for(user, "?ctrl+k", "Command palette…")
         await user.press(Qt.Key.Key_Escape)
-        assert (await user.see(QWidget, "composer")).isVisible()
+
+        await user.click("paletteButton")
+        assert "Settings…" in await rows_for(user, ">", "New session")
+        await user.click("paletteButton")
+        await user.until_true(lambda: user.find(QWidget, "commandPalette") is None, "the palette has closed")
+        assert window.focusWidget() is composer.edit
 
     go([str(project), "--provider", "demo"], journey)

@@ -66,13 +66,13 @@ class _Found(Struct, frozen=True):
 def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, ...]:
     """Return the rows to show, with headings where there is more than one kind."""
     if query.scope == "all":
-        rows = _all_found(query.text, sources) if query.text else _offered(("action",), sources)
+        rows = _all_found(query.text, sources) if query.text else _offered("action", sources.recent, sources)
     elif query.text:
         rows = [found.row for found in _found(query.scope, query.text, sources, _MOST)]
     elif query.scope == "key":
         rows = list(_by_group(sources.keys))
     else:
-        rows = _offered((query.scope,), sources)
+        rows = _offered(query.scope, [each for each in sources.recent if each[0] == query.scope], sources)
     return tuple(rows) or (_nothing(query, sources),)
 
 
@@ -92,22 +92,15 @@ def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
     return rows
 
 
-def _offered(kinds: Sequence[EntryKind], sources: PaletteSources) -> list[PaletteRow]:
-    """Return what is offered before anything is typed: what was chosen last, then all of these kinds."""
-    is_all = kinds == ("action",)
-    usable = [entry for kind in kinds for entry in _listed(kind, sources)]
-    used = [
-        entry
-        for kind, key in sources.recent
-        if (is_all or kind in kinds) and (entry := _entry_of(kind, key, sources)) is not None
-    ][:_MOST_RECENT]
+def _offered(kind: EntryKind, recent: Iterable[Recent], sources: PaletteSources) -> list[PaletteRow]:
+    """Return what is offered before anything is typed: what was chosen last, then what else there is of a kind."""
+    known = (_entry_of(used, key, sources) for used, key in recent)
+    used = list(islice((entry for entry in known if entry is not None), _MOST_RECENT))
+    rest = [PaletteRow(entry=entry) for entry in _listed(kind, sources) if entry not in used]
     if not used:
-        return [PaletteRow(entry=entry) for entry in usable]
-    rest = [entry for entry in usable if entry not in used]
+        return rest
     rows = [PaletteRow(text=_tr("Recently used")), *(PaletteRow(entry=entry) for entry in used)]
-    if rest:
-        rows += [PaletteRow(text=_heading(kinds[0])), *(PaletteRow(entry=entry) for entry in rest)]
-    return rows
+    return [*rows, PaletteRow(text=_heading(kind)), *rest] if rest else rows
 
 
 def _listed(kind: EntryKind, sources: PaletteSources) -> Iterable[PaletteEntry]:

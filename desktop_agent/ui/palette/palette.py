@@ -34,12 +34,14 @@ class CommandPalette(QFrame):
     wanted = Signal(object)
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, over: QWidget) -> None:
+    def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
+        """`button` opens it, and closes it when it is open."""
         super().__init__(over)
         self.setObjectName("commandPalette")
         self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Command palette"))
         self._over = over
+        self._button = button
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         """What the rows answer."""
@@ -147,7 +149,8 @@ class CommandPalette(QFrame):
             ",": self.tr("settings"),
             "?": self.tr("keys"),
         }
-        return "&nbsp;&nbsp; ".join(f"<b>{escape(sign)}</b> {kinds[sign]}" for sign in PREFIXES)
+        signs = "&nbsp;&nbsp; ".join(f"<b>{escape(sign)}</b> {kinds[sign]}" for sign in PREFIXES)
+        return self.tr("Begin with {0}").format(f"&nbsp;{signs}")
 
     # --- what the user does -----------------------------------------------------------------------------------------
 
@@ -209,9 +212,9 @@ class CommandPalette(QFrame):
         return super().eventFilter(watched, event)
 
     def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
-        """Close when something else of the window was pressed."""
+        """Close when something else of the window was pressed; the button does so by itself."""
         is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
-        if is_ours and not self.rect().contains(self.mapFromGlobal(at)):
+        if is_ours and watched is not self._button and not self.rect().contains(self.mapFromGlobal(at)):
             self.close_palette()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.inbox.button import InboxButton
@@ -40,6 +40,7 @@ class TopBar(QWidget):
         self.title_label = self._build_title_label()
         self.demo_label = self._build_demo_label()
         self.search_button = self._build_search_button()
+        self.palette_button = self._build_palette_button()
         self.inbox_button = InboxButton(self)
         self.inbox_button.clicked.connect(actions.open_inbox.trigger)
         self.waiting_button = self._build_hidden_button("", "warning", self.waiting_clicked)
@@ -55,9 +56,9 @@ class TopBar(QWidget):
         for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
-        for widget in (self.search_button, self.waiting_button, self.jobs_button, self.review_button):
+        for widget in (self.search_button, self.palette_button, self.waiting_button, self.jobs_button):
             layout.addWidget(widget)
-        for widget in (self.inbox_button, self.menu_button):
+        for widget in (self.review_button, self.inbox_button, self.menu_button):
             layout.addWidget(widget)
         self.set_workspace(None)
 
@@ -101,8 +102,9 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window offer the way to sessions and files, which are out of sight there."""
+        """In a narrow window offer the way to what is out of sight there; the palette is in the menu."""
         self.side_button.setVisible(is_narrow)
+        self.palette_button.setVisible(not is_narrow)
 
     def set_review_hidden(self, *, is_hidden: bool) -> None:
         """Offer the way to the review panel while it is not in sight."""
@@ -152,12 +154,23 @@ class TopBar(QWidget):
         return label
 
     def _build_search_button(self) -> ShortcutButton:
-        keys = self._actions.search.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        button = ShortcutButton(self._theme, self.tr("Search"), keys, colour_role="muted", parent=self)
+        button = self._build_shortcut_button(self.tr("Search"), self._actions.search)
         button.setObjectName("searchButton")
         button.setAccessibleName(self.tr("Search all sessions"))
+        return button
+
+    def _build_palette_button(self) -> ShortcutButton:
+        button = self._build_shortcut_button(self.tr("Commands"), self._actions.command_palette)
+        button.setObjectName("paletteButton")
+        button.setAccessibleName(self.tr("Command palette"))
+        return button
+
+    def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        button = ShortcutButton(self._theme, text, keys, colour_role="muted", parent=self)
         button.setProperty("variant", "flat")
-        button.clicked.connect(self._actions.search.trigger)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # what it opens gives the keyboard back to where it was
+        button.clicked.connect(action.trigger)
         return button
 
     def _build_hidden_button(

@@ -86,6 +86,7 @@ def test_what_was_used_last_comes_first_in_the_list_and_among_equals() -> None:
         "New session",
         "Stop the agent",
     ]
+    assert texts(PaletteQuery("action", ""), used)[:3] == ["Recently used", "Review", "Actions"]
     assert texts(PaletteQuery("action", "e"), used)[0] == "Review"
     assert texts(PaletteQuery("file", ""), used) == ["Recently used", "notes.txt"]
 

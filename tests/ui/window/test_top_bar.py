@@ -80,6 +80,7 @@ def test_the_demo_is_labelled_as_such(bar: TopBar) -> None:
 def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
     bar.resize(720, bar.height())
     bar.set_workspace(Path("/a/folder-with-quite-a-long-name"))
+    bar.set_narrow(is_narrow=True)  # as every window of this width is
     bar.set_waiting(3)
     bar.set_title("word " * 500, is_demo=True)
     assert bar.width() == 720
@@ -149,3 +150,16 @@ def test_background_commands_are_counted_once_there_is_one(qtbot: QtBot, bar: To
     assert bar.jobs_button.text() == "Jobs"
     bar.set_jobs(running=0, total=0)
     assert not bar.jobs_button.isVisible()
+
+
+def test_the_palette_has_a_button_that_shows_its_keys_where_there_is_room(
+    qtbot: QtBot, bar: TopBar, actions: Actions
+) -> None:
+    assert bar.palette_button.accessibleDescription() == "Ctrl+K"
+    with qtbot.waitSignal(actions.command_palette.triggered):
+        QTest.mouseClick(bar.palette_button, Qt.MouseButton.LeftButton)
+    bar.set_narrow(is_narrow=True)
+    assert bar.palette_button.isHidden()
+    menu = bar.menu_button.menu()
+    assert menu is not None
+    assert actions.command_palette in menu.actions()

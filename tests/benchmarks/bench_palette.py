@@ -1,0 +1,172 @@
+"""How long the window's thread is kept by one key of the command palette, and when its answer is there.
+
+Among 100,000 files, 2,000 sessions, and as many settings, actions and commands as there are. The palette over a window,
+answered in a thread, the latest question only, as in the application. A *key* is what one key takes of the window's
+thread, in processor time; a *stall* is how late a 4 ms timer fires at worst, the answers included. The yardstick of an
+answer is one pass over all paths that asks whether they contain the letters. A frame is 16.7 ms.
+"""
+
+import asyncio
+import gc
+import statistics
+import time
+from collections.abc import Coroutine
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from desktop_agent.app.latest_question import LatestQuestion
+from desktop_agent.core.mentions.offers import FolderPaths
+from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.slash.declarations import BUILT_IN
+from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
+from desktop_agent.ui.palette.finding import PaletteSources, rows_for
+from desktop_agent.ui.palette.palette import CommandPalette
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.actions import Actions
+from tests.benchmarks.bench_file_tree import Heartbeat
+from tests.benchmarks.bench_mentions import FILES, FRAME_MS, paths, yardstick_ms
+from tests.benchmarks.floors import idle_beside
+
+SESSIONS = 2_000
+WORDS: tuple[tuple[Scope, str], ...] = (
+    ("all", "t"),
+    ("all", "turn"),
+    ("all", "sesrun"),
+    ("all", "core/se/run"),
+    ("all", "zzzz"),
+    ("file", "store runner"),
+    ("all", "@fix the"),
+)
+"""Everything, a word, letters that begin words, parts of a path, letters that nothing has, two words, sessions only."""
+
+
+def sources(files: FolderPaths, window: QWidget) -> PaletteSources:
+    """What the application would have to search."""
+    titles = ("Fix the review", "Explain the store", "Add a test of turns", "Update what it depends on")
+    return PaletteSources(
+        actions=tuple(
+            PaletteEntry(kind="action", key=action.objectName(), title=action.text()) for action in Actions(window).all
+        ),
+        settings=tuple(
+            PaletteEntry(kind="setting", key=each.key, title=each.about.title, group=each.section, also=each.key)
+            for each in declared_settings().values()
+        ),
+        commands=tuple(
+            PaletteEntry(kind="command", key=each.name, title=f"/{each.name}", group=each.summary) for each in BUILT_IN
+        ),
+        sessions=tuple(
+            PaletteEntry(kind="session", key=str(number), title=f"{titles[number % 4]} {number}", group="shop")
+            for number in range(SESSIONS)
+        ),
+        files=files,
+    )
+
+
+class Typing:
+    """The palette in a window, with a keyboard that types every word, and what answers it."""
+
+    def __init__(self, app: QApplication, window: QWidget, known: PaletteSources) -> None:
+        theme = Theme(app)
+        theme.install()
+        self._spawner = TaskSpawner(_fail)
+        self._sources = known
+        self._heart = Heartbeat()
+        self._window = window
+        window.resize(1024, 700)
+        self._palette = CommandPalette(theme, window)
+        self._questions = LatestQuestion(self._answer, self._spawn)
+        self._palette.wanted.connect(self._questions.ask)
+        self.keys_ms: list[float] = []
+        self.answers_ms: dict[str, float] = {}
+        self.worst_ms = 0.0
+
+    def _spawn(self, work: Coroutine[object, object, object]) -> None:
+        self._spawner.spawn(_only_done(work))
+
+    async def _answer(self, query: PaletteQuery) -> None:
+        self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
+
+    async def run(self) -> None:
+        """Type every word once."""
+        self._spawner.start()
+        self._window.show()
+        self._window.activateWindow()
+        await self._type("all", "t")
+        self.keys_ms.clear()
+        self._heart.start()
+        for scope, word in WORDS:
+            await self._type(scope, word)
+        self.worst_ms = self._heart.stop()
+        self._palette.close_palette()
+        self._window.close()
+        await self._spawner.aclose()
+
+    async def _type(self, scope: Scope, word: str) -> None:
+        self._palette.close_palette()
+        self._palette.open_palette(scope)
+        field = self._palette.findChild(QLineEdit, "paletteField")
+        assert field is not None
+        for letter in word:
+            begun = time.thread_time()
+            QTest.keyClicks(field, letter)
+            self.keys_ms.append((time.thread_time() - begun) * 1000)
+            await asyncio.sleep(0.05)  # a quick typist
+        start = time.perf_counter()
+        while len(self._spawner):  # noqa: ASYNC110 - it ends when the last answer is there
+            await asyncio.sleep(0.001)
+        self.answers_ms[word] = (time.perf_counter() - start) * 1000 + 50
+
+
+async def _only_done(work: Coroutine[object, object, object]) -> None:
+    await work
+
+
+def _fail(error: BaseException) -> None:
+    raise error
+
+
+def test_typing_in_the_palette_among_very_many_files(
+    is_nightly: bool, qapp: QApplication, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repeats = 5 if is_nightly else 2
+    listed = paths()
+    yardstick = statistics.median(yardstick_ms([path.lower() for path in listed]) for _ in range(5))
+    window = QWidget()
+    known = sources(FolderPaths(listed), window)
+    ranked: dict[str, float] = {}
+    for scope, word in WORDS:
+        query = PaletteQuery("session" if word.startswith("@") else scope, word.removeprefix("@"))
+        took: list[float] = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            rows_for(query, known)
+            took.append((time.perf_counter() - start) * 1000)
+        ranked[word] = statistics.median(took)
+    gc.collect()
+    gc.freeze()  # as the application does once its imports are done
+    typing: list[Typing] = []
+    with idle_beside() as floor:
+        for _ in range(repeats):
+            one = Typing(qapp, window, known)
+
+            async def measure(one: Typing = one) -> int:
+                await one.run()
+                return 0
+
+            run(qapp, measure)
+            typing.append(one)
+    window.deleteLater()
+    keys = [key for one in typing for key in one.keys_ms]
+    with capsys.disabled():
+        print(f"\n{FILES:,} files, {SESSIONS:,} sessions; {repeats} times; yardstick {yardstick:.1f} ms")
+        print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
+        worst = max(one.worst_ms for one in typing)
+        print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
+        for _, word in WORDS:
+            answer = statistics.median(one.answers_ms[word] for one in typing)
+            ratio = ranked[word] / yardstick
+            print(f"{word:14} ranked in {ranked[word]:4.0f} ms, {ratio:4.1f} × yardstick; shown after {answer:4.0f} ms")
+    assert max(keys) < FRAME_MS
