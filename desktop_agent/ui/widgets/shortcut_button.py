@@ -18,21 +18,32 @@ class ShortcutButton(QPushButton):
         self._theme = theme
         self._keys = keys
         self._colour_role = colour_role
+        self._has_keys = True
         self.setAutoDefault(False)
         self.setAccessibleDescription(keys)
 
+    def show_keys(self, *, is_shown: bool) -> None:
+        """Show the keys, or only the label where there is no room for them."""
+        if is_shown != self._has_keys:
+            self._has_keys = is_shown
+            self.updateGeometry()
+            self.update()
+
     def sizeHint(self) -> QSize:
         whole = super().sizeHint()
-        return QSize(whole.width() + _GAP + self._keys_width(), whole.height())
+        return QSize(whole.width() + self._taken_width(), whole.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         option = QStyleOptionButton()
         self.initStyleOption(option)
         painter = QPainter(self)
         self.style().drawControl(QStyle.ControlElement.CE_PushButtonBevel, option, painter, self)
-        taken = _GAP + self._keys_width()
+        taken = self._taken_width()
         option.rect = option.rect.adjusted(0, 0, -taken, 0)
         self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
+        if not self._has_keys:
+            painter.end()
+            return
         label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
         left = option.rect.center().x() + label_width // 2 + _GAP
         painter.setFont(self._theme.code_font(_KEY_SIZE))
@@ -41,5 +52,7 @@ class ShortcutButton(QPushButton):
         painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
         painter.end()
 
-    def _keys_width(self) -> int:
-        return QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)
+    def _taken_width(self) -> int:
+        """Return how much room the keys take beside the label."""
+        width = QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)
+        return _GAP + width if self._has_keys else 0

@@ -105,6 +105,7 @@ class TopBar(QWidget):
         """In a narrow window offer the way to what is out of sight there; the palette is in the menu."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
+        self.search_button.show_keys(is_shown=not is_narrow)
 
     def set_review_hidden(self, *, is_hidden: bool) -> None:
         """Offer the way to the review panel while it is not in sight."""
