@@ -20,7 +20,7 @@ HTTP_CLIENTS = re.compile(
 OPENERS = re.compile(
     rf"{HTTP_CLIENTS.pattern}|(Async)?Anthropic|DaskClient|(model|server)_client|exporter_session|FTP(_TLS)?|SMTP(_SSL)?"
     r"|getaddrinfo|gethostbyname(_ex)?|sock_connect|create_datagram_endpoint"
-    r"|(create|open)_(unix_)?connection|(create|start)_(unix_)?server"
+    r"|(create|open)_(unix_|dbus_)?connection|(create|start)_(unix_)?server"
     r"|Q(Tcp|Udp|Ssl|Local|Web|Abstract)Socket|Q(Tcp|Local|WebSocket)Server|QDBus\w*"
     r"|get_keyring|(get|set|delete)_password|get_credential"
 )

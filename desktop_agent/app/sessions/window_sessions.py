@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.inbox.inbox import Inbox
+from desktop_agent.app.inbox.telling import InboxTelling
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.pasting import Pasting
@@ -70,7 +71,8 @@ class WindowSessions:
         self.choice = choice = SessionChoice(panels, self.navigator, self.ways, try_)
         """Shows what the user chooses."""
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
-        self.inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
+        inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
+        self._telling = InboxTelling(inbox, panels.window, lambda: bench.live.current.ui, try_)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
 
     @property
@@ -91,6 +93,7 @@ class WindowSessions:
     async def aclose(self) -> None:
         """Close every session, and return when nothing of them is left."""
         self.navigator.stop()
+        await self._telling.aclose()
         await self._drafts.aclose()
         await self._viewing.aclose()
         await self._live.aclose()

@@ -23,7 +23,6 @@ from desktop_agent.core.settings.sections import (
     Settings,
     SpendingSettings,
     TelemetrySettings,
-    UiSettings,
 )
 from desktop_agent.core.settings.values import (
     Setting,
@@ -34,6 +33,7 @@ from desktop_agent.core.settings.values import (
     shown_value,
     with_setting,
 )
+from desktop_agent.core.settings.window_section import UiSettings
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -14,6 +14,7 @@ from desktop_agent.core.settings.command_sections import (
     ToolsSettings,
 )
 from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.window_section import UiSettings
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -186,35 +187,6 @@ class McpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UiSettings:
-    """`[ui]`: how the window looks."""
-
-    theme: Literal["system", "light", "dark"] = setting(
-        "system",
-        title="Theme",
-        text="Light or dark.",
-        words={"system": "As the system", "light": "Light", "dark": "Dark"},
-    )
-    colour_blind_safe_diff: bool = setting(
-        False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."
-    )
-    chat_font_px: int = setting(
-        13, title="Size of chat text", text="Before the scaling of the screen.", unit="pixels", least=8, most=40
-    )
-    code_font_px: int = setting(
-        12, title="Size of code", text="In the conversation and in output.", unit="pixels", least=8, most=40
-    )
-    diff_font_px: float = setting(
-        11.5, title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40
-    )
-    opens_approvals: bool = setting(
-        False,
-        title="Open questions in a dialog",
-        text="As soon as they come, instead of with Review… on their card in the conversation.",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerSettings:
     """`[runner]`: defaults of `desktop-agent run`. What its command line says goes before."""
 
@@ -322,7 +294,7 @@ class Settings:
     )
     tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
     mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
-    ui: UiSettings = section(UiSettings, "Appearance", "How the window looks.")
+    ui: UiSettings = section(UiSettings, "Appearance", "How the window looks, and how it tells that something waits.")
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
     )

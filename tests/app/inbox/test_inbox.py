@@ -1,5 +1,7 @@
 """The inbox in the real window: what waits in one session is answered while the user looks at another."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,9 +9,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.inbox.row import InboxRow
 from tests.app.conftest import Go
+from tests.app.inbox.conftest import Desktop
+from tests.app.inbox.service import Mode
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
@@ -109,3 +115,67 @@ def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_the
         go(where, leave)
         go(where, find)
         assert server.violations == []
+
+
+async def ask_and_look_away(user: Driver, words: str) -> None:
+    """Ask while the window is out of sight already: the answer may come at once."""
+    user.window.main_window.showMinimized()
+    await user.until_true(user.window.main_window.isMinimized, "the window is out of sight")
+    user.window.panels.composer.prompt_submitted.emit(words)
+
+
+def test_a_question_is_told_by_the_desktop_while_the_user_looks_elsewhere_and_denied_from_there(
+    go: Go, project: Path, desktop: Callable[[Mode], Desktop]
+) -> None:
+    server = desktop("denying")
+
+    async def journey(user: Driver) -> None:
+        user.window.panels.wiring.opens_questions = False
+        await ask_and_look_away(user, "Make a file")
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+        assert not (project / "made.txt").exists()
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
+    with serve(*model) as models:
+        go([str(project), "--base-url", models.url], journey)
+        assert models.violations == []
+    assert server.next_call() == ["GetCapabilities"]
+    asked = server.next_call()
+    assert asked[4:6] == ["Wants to run a command", "Make a file"]
+    assert "made.txt" not in str(asked), "others may see the screen"
+    assert server.next_call() == ["CloseNotification", 1]
+    assert server.next_call()[4:6] == ["The agent has finished", "Make a file"]
+
+
+def test_a_click_on_the_notification_brings_the_window_and_the_session(
+    go: Go, project: Path, desktop: Callable[[Mode], Desktop]
+) -> None:
+    desktop("showing")
+
+    async def journey(user: Driver) -> None:
+        await ask_and_look_away(user, "Say hello")
+        await user.until_true(lambda: not user.window.main_window.isMinimized(), "the window is back")
+        assert user.transcript.session.title == "Say hello"
+
+    with serve(reply(text("Hello."))) as models:
+        go([str(project), "--base-url", models.url], journey)
+
+
+@pytest.mark.parametrize("is_off", [True, False])
+def test_nothing_is_told_where_it_is_switched_off_or_the_user_looks_at_the_window(
+    go: Go, project: Path, desktop: Callable[[Mode], Desktop], is_off: bool
+) -> None:
+    server = desktop("plain")
+    if is_off:
+        save_setting(AppPaths.from_environment(os.environ).settings_file(), "ui.notifications", value=False)
+
+    async def journey(user: Driver) -> None:
+        if is_off:
+            await ask_and_look_away(user, "Say hello")
+        else:
+            await ask(user, "Say hello")
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+
+    with serve(reply(text("Hello."))) as models:
+        go([str(project), "--base-url", models.url], journey)
+    assert server.end() == ""

@@ -20,6 +20,7 @@ from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
 from tests.attacks.keyrings.service import NAME, Mode
+from tests.session_bus import session_bus
 
 _OWNED = MatchRule(
     type="signal", sender=message_bus.bus_name, interface=message_bus.interface, member="NameOwnerChanged"
@@ -33,21 +34,12 @@ Bus = dict[str, str]
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
     """A session bus of the test's own, where the keyring is chosen as on a desktop."""
-    daemon = shutil.which("dbus-daemon")
-    if daemon is None:
-        pytest.skip("dbus-daemon is not installed")
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
     monkeypatch.setattr("keyring.core._keyring_backend", None)  # an earlier test may have had it chosen
-    argv = [daemon, "--session", "--nofork", "--print-address=1"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        try:
-            monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
-            monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-            yield {**os.environ}
-        finally:
-            process.kill()
+    with session_bus() as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        yield {**os.environ}
 
 
 @pytest.fixture

@@ -1,0 +1,41 @@
+"""The section about the window."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from desktop_agent.core.settings.declaring import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiSettings:
+    """`[ui]`: how the window looks, and how it tells that something waits."""
+
+    theme: Literal["system", "light", "dark"] = setting(
+        "system",
+        title="Theme",
+        text="Light or dark.",
+        words={"system": "As the system", "light": "Light", "dark": "Dark"},
+    )
+    colour_blind_safe_diff: bool = setting(
+        False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."
+    )
+    chat_font_px: int = setting(
+        13, title="Size of chat text", text="Before the scaling of the screen.", unit="pixels", least=8, most=40
+    )
+    code_font_px: int = setting(
+        12, title="Size of code", text="In the conversation and in output.", unit="pixels", least=8, most=40
+    )
+    diff_font_px: float = setting(
+        11.5, title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40
+    )
+    opens_approvals: bool = setting(
+        False,
+        title="Open questions in a dialog",
+        text="As soon as they come, instead of with Review… on their card in the conversation.",
+    )
+    notifications: bool = setting(
+        True,
+        title="Notifications",
+        text="Of the desktop, when something waits for you or a turn ends while the window is not in front.",
+    )
+    notification_sound: bool = setting(False, title="Sound of notifications", text="If the desktop plays one.")
