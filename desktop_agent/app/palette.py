@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtGui import QAction, QKeySequence
 
 from desktop_agent.app.background_tasks import Try
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
     from desktop_agent.ui.palette.finding import PaletteSources
     from desktop_agent.ui.palette.palette import CommandPalette
+    from desktop_agent.ui.settings.sections import Section
 
 _MOST_REMEMBERED = 40
 
@@ -157,7 +158,7 @@ class PaletteOpening(QObject):
             case "action":
                 getattr(self._panels.window.actions_, entry.key).trigger()
             case "setting":
-                self._setup.find_setting(entry.key)
+                self._show_setting(entry.key)
             case "session":
                 self._sessions.choice.show(entry.key)
             case "file":
@@ -166,6 +167,15 @@ class PaletteOpening(QObject):
                 self._begin_command(entry.key)
             case "key":
                 pass
+
+    def _show_setting(self, key: str) -> None:
+        from desktop_agent.ui.settings.sections import SECTIONS
+
+        sections: dict[str, Section] = {section: section for section in SECTIONS}
+        if key in sections:
+            self._setup.open_section(sections[key])
+        else:
+            self._setup.find_setting(key)
 
     def _begin_command(self, name: str) -> None:
         """Put a command into the message, before what is written there. The user sends it."""
@@ -192,12 +202,19 @@ def _action_entry(action: QAction) -> "PaletteEntry":
 
 @cache
 def _setting_entries() -> "tuple[PaletteEntry, ...]":
-    """Return all settings. On the window's thread: where their words come from are widgets, too."""
+    """Return the sections and all settings. On the window's thread: where their words come from are widgets, too."""
     from desktop_agent.core.settings import declared_section, declared_settings
     from desktop_agent.ui.palette.entries import PaletteEntry
     from desktop_agent.ui.settings.controls import words
+    from desktop_agent.ui.settings.sections import SECTIONS, section_title
 
-    return tuple(
+    group = QCoreApplication.translate("Palette", "Settings")
+    sections = (
+        PaletteEntry(kind="setting", key=section, title=section_title(section), group=group)
+        for section in SECTIONS
+        if section != "project"  # which is there only where the project has settings
+    )
+    settings = (
         PaletteEntry(
             kind="setting",
             key=setting.key,
@@ -207,6 +224,7 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
         )
         for setting in declared_settings().values()
     )
+    return (*sections, *settings)
 
 
 def _command_entry(command: "Declaration") -> "PaletteEntry":

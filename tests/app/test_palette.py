@@ -68,6 +68,12 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(
         assert search.text() == "ui.theme"
         await user.press(Qt.Key.Key_Escape)
 
+        await user.press(Qt.Key.Key_K, CTRL)
+        await rows_for(user, "mcp", "MCP servers")
+        await user.press(Qt.Key.Key_Return)
+        await user.see(QWidget, "serversEmpty")
+        await user.press(Qt.Key.Key_Escape)
+
         await user.press(Qt.Key.Key_F1)
         assert "Everywhere" in await rows_for(user, "?", "New session")
         assert await rows_for(user, "?ctrl+k", "Command palette…")

@@ -31,6 +31,7 @@ from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
     from desktop_agent.ui.settings.dialog import SettingsDialog
+    from desktop_agent.ui.settings.sections import Section
 
 
 class Setup(QObject):
@@ -93,6 +94,10 @@ class Setup(QObject):
     def open_settings(self) -> None:
         """Show the settings as they are in force."""
         self._open()
+
+    def open_section(self, section: "Section") -> None:
+        """Show the settings at a section."""
+        self._open().show_section(section)
 
     def find_setting(self, key: str) -> None:
         """Show the setting with this dotted name."""

@@ -7,6 +7,7 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
@@ -21,7 +22,7 @@ class ApprovalsPage(Page):
     """One card per policy, the sandbox, and what holds under all of them."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(self.tr("Approvals"))
+        super().__init__(section_title("approvals"))
         self._actions = actions
         self._cards = {policy: ChoiceCard(theme, *approval_words(policy)) for policy in POLICIES}
         self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])

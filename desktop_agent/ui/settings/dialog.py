@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -25,26 +24,12 @@ from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.settings.sections import Section, section_title
 from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
-
-Section = Literal[
-    "model",
-    "spending",
-    "appearance",
-    "approvals",
-    "rules",
-    "conversations",
-    "tools",
-    "mcp",
-    "changes",
-    "command line",
-    "telemetry",
-    "project",
-]
 
 _NAVIGATION_WIDTH = 184
 _SIZE = QSize(820, 600)
@@ -80,16 +65,16 @@ class SettingsDialog(QDialog):
         self._project = ProjectPage(actions)
         self._pages: dict[Section, Page] = {
             "model": self._model,
-            "spending": GeneratedPage(self.tr("Spending"), ["spending"], theme, actions),
-            "appearance": GeneratedPage(self.tr("Appearance"), ["ui"], theme, actions),
+            "spending": GeneratedPage(section_title("spending"), ["spending"], theme, actions),
+            "appearance": GeneratedPage(section_title("appearance"), ["ui"], theme, actions),
             "approvals": ApprovalsPage(theme, actions),
             "rules": self.rules,
-            "conversations": GeneratedPage(self.tr("Long conversations"), ["compaction"], theme, actions),
-            "tools": GeneratedPage(self.tr("Tool results"), ["tools.limits"], theme, actions),
+            "conversations": GeneratedPage(section_title("conversations"), ["compaction"], theme, actions),
+            "tools": GeneratedPage(section_title("tools"), ["tools.limits"], theme, actions),
             "mcp": self.servers,
-            "changes": GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme, actions),
-            "command line": GeneratedPage(self.tr("Command line"), ["runner"], theme, actions),
-            "telemetry": GeneratedPage(self.tr("Telemetry"), ["telemetry"], theme, actions),
+            "changes": GeneratedPage(section_title("changes"), ["capture", "safety_copy"], theme, actions),
+            "command line": GeneratedPage(section_title("command line"), ["runner"], theme, actions),
+            "telemetry": GeneratedPage(section_title("telemetry"), ["telemetry"], theme, actions),
             "project": self._project,
         }
         self._found = SearchPage(theme, actions)

@@ -15,6 +15,7 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, vbox
@@ -27,7 +28,7 @@ class ModelPage(Page):
     """Provider, account, model, address, key, and how much the model may read and write."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(self.tr("Model"))
+        super().__init__(section_title("model"))
         self._actions = actions
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
         self.sign_in = SignInPanel(actions)

@@ -12,6 +12,7 @@ from desktop_agent.core.settings.project import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -28,7 +29,7 @@ class ProjectPage(Page):
     """Shows exactly what a project's file comes to, and takes the answer."""
 
     def __init__(self, actions: SettingsActions) -> None:
-        super().__init__(self.tr("Project"))
+        super().__init__(section_title("project"))
         self._actions = actions
         self._path = note("")
         self._answer = make_label(role="strong")

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.rule_row import RuleRow
+from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.theme import Theme
 
 
@@ -17,7 +18,7 @@ class RulesPage(Page):
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], revoke: Callable[[str], None]) -> None:
         """`revoke` takes back a rule (its id)."""
-        super().__init__(self.tr("Rules"))
+        super().__init__(section_title("rules"))
         self._revoke = revoke
         self._theme = theme
         self._now = now

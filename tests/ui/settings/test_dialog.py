@@ -21,7 +21,7 @@ from desktop_agent.core.settings import (
     with_setting,
 )
 from desktop_agent.core.settings.live_settings import SettingChange
-from desktop_agent.ui.settings.dialog import Section
+from desktop_agent.ui.settings.sections import Section
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from tests.ui.settings.desk import NOW, Desk

@@ -10,6 +10,7 @@ from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.servers.add_form import ServerForm
 from desktop_agent.ui.settings.servers.card import ServerCard
 from desktop_agent.ui.settings.servers.view import ServersView
@@ -23,7 +24,7 @@ class ServersPage(Page):
     """The servers as they are, in the order of their definitions."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(self.tr("MCP servers"))
+        super().__init__(section_title("mcp"))
         self._theme = theme
         self._actions = actions.servers
         self._view = ServersView()
