@@ -57,7 +57,9 @@ def test_a_conversation_asks_at_its_limit_waits_through_a_restart_and_stops(go: 
         await user.press(Qt.Key.Key_Return)
         await user.until(widget, "the question is in sight")
         assert len(server.messages) == 2
-        user.window.main_window.top_bar.waiting_button.click()
+        await user.click("inboxButton")
+        await user.click("inboxShowButton")
+        await user.until(widget, "the question is in sight again")
         assert user.find(QPushButton, "approveButton") is None, "its card is all there is to it"
 
     async def second(user: Driver) -> None:

@@ -108,8 +108,12 @@ class Inbox(QObject):
     async def _show(self, item: InboxItem) -> None:
         if await self._navigator.show_session(item.session_id):
             self.refresh()
-            if item.request is not None:
-                self._panels.transcript.navigation.show_turn(item.turn, item.request.call_id)
+            if (request := item.request) is None:
+                return
+            if request.spending is not None or request.question is not None:  # they stand below all calls
+                self._panels.transcript.row_layout.scroll_to_bottom()
+            else:
+                self._panels.transcript.navigation.show_turn(item.turn, request.call_id)
 
     # --- what happens -----------------------------------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
-"""The way to the inbox: a tray, with the number of what is in it."""
+"""The way to the inbox: a tray, with the number of what is in it. Painted first, so it imports nothing of the core."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton, QWidget
-
-from desktop_agent.ui.inbox import words
 
 _SIGN = "⚑"
 _MOST = 99
@@ -30,7 +28,7 @@ class InboxButton(QToolButton):
         """Show that there are so many rows, and how many of them wait for an answer."""
         self._number = "" if not items else f"{_MOST}+" if items > _MOST else str(items)
         self._show_text()
-        spoken = words.count(items, waiting)
+        spoken = self._spoken(items, waiting)
         self.setAccessibleName(spoken)
         self.setToolTip(spoken)
         variant = "warning" if waiting else "flat"
@@ -38,6 +36,16 @@ class InboxButton(QToolButton):
             self.setProperty("variant", variant)
             self.style().unpolish(self)
             self.style().polish(self)
+
+    def _spoken(self, items: int, waiting: int) -> str:
+        """Say how much there is, as the name of the button."""
+        if not items:
+            return self.tr("Inbox, nothing waits")
+        if not waiting:
+            return self.tr("Inbox, {0} new").format(items)
+        if waiting == items:
+            return self.tr("Inbox, {0} waiting for you").format(waiting)
+        return self.tr("Inbox, {0} waiting for you, {1} new").format(waiting, items - waiting)
 
     def _show_text(self) -> None:
         self.setText(self._number if self._has_icon else f"{_SIGN} {self._number}".strip())

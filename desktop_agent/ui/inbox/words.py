@@ -56,18 +56,7 @@ def note(item: InboxItem) -> str:
     request = item.request
     if request is None or not item.can_allow:
         return ""
-    return cut(" · ".join(filter(None, map(one_line, (request.reason, request.confinement)))))
-
-
-def count(items: int, waiting: int) -> str:
-    """Say how much there is, as the name of the button."""
-    if not items:
-        return _tr("Inbox, nothing waits")
-    if not waiting:
-        return _tr("Inbox, {0} new").format(items)
-    if waiting == items:
-        return _tr("Inbox, {0} waiting for you").format(waiting)
-    return _tr("Inbox, {0} waiting for you, {1} new").format(waiting, items - waiting)
+    return cut(" · ".join(filter(None, map(one_line, (request.reason.rstrip("."), request.confinement)))))
 
 
 def cut(text: str) -> str:

@@ -30,7 +30,6 @@ class SessionStatus:
         transcript = self._shown.transcript
         is_demo = transcript.session.model is not None and transcript.session.model.provider == "demo"
         self._panels.top_bar.set_title(transcript.session.title, is_demo=is_demo)
-        self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
         session = transcript.session
         self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
         self._show_jobs(transcript.session.jobs)

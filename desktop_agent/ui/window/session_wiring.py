@@ -167,7 +167,6 @@ class SessionWiring(QObject):
         view.entry_actions.approval_edited.connect(self._approvals.judge)
         view.entry_actions.approval_opened.connect(self._approvals.open)
         view.entry_actions.link_activated.connect(_open_link)
-        self._panels.top_bar.waiting_clicked.connect(self._approvals.open_next)
         self._actions.inspect_context.setEnabled(False)  # until a session is shown
         self._actions.compact.setEnabled(False)
         self._actions.connect(self._actions.inspect_context, self._context.inspect)

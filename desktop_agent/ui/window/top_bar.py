@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
@@ -20,13 +20,7 @@ _TITLE_CHARS = 120
 
 
 class TopBar(QWidget):
-    """What is being worked on, at a glance.
-
-    Signals:
-        waiting_clicked: the user wants to see what waits for them.
-    """
-
-    waiting_clicked = Signal()
+    """What is being worked on, at a glance, and how much waits for the user."""
 
     def __init__(self, theme: Theme, actions: Actions) -> None:
         super().__init__()
@@ -43,11 +37,10 @@ class TopBar(QWidget):
         self.palette_button = self._build_palette_button()
         self.inbox_button = InboxButton(self)
         self.inbox_button.clicked.connect(actions.open_inbox.trigger)
-        self.waiting_button = self._build_hidden_button("", "warning", self.waiting_clicked)
-        self.jobs_button = self._build_hidden_button("", "flat", actions.toggle_jobs.trigger)
+        self.jobs_button = self._build_hidden_button("", actions.toggle_jobs.trigger)
         self.jobs_button.setObjectName("jobsButton")
         self.jobs_button.setToolTip(actions.toggle_jobs.text())
-        self.review_button = self._build_hidden_button(self.tr("Review"), "flat", actions.toggle_review.trigger)
+        self.review_button = self._build_hidden_button(self.tr("Review"), actions.toggle_review.trigger)
         self.menu_button = self._build_menu_button()
         self.side_button = self._build_side_button()
         layout = QHBoxLayout(self)
@@ -56,7 +49,7 @@ class TopBar(QWidget):
         for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
-        for widget in (self.search_button, self.palette_button, self.waiting_button, self.jobs_button):
+        for widget in (self.search_button, self.palette_button, self.jobs_button):
             layout.addWidget(widget)
         for widget in (self.review_button, self.inbox_button, self.menu_button):
             layout.addWidget(widget)
@@ -89,11 +82,6 @@ class TopBar(QWidget):
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
         self.title_label.setToolTip(plain_tooltip(title))
         self.demo_label.setVisible(is_demo)
-
-    def set_waiting(self, count: int) -> None:
-        """Show how many questions wait for the user; nothing when none does."""
-        self.waiting_button.setText(self.tr("Waiting for you · {0}").format(count))
-        self.waiting_button.setVisible(count > 0)
 
     def set_jobs(self, *, running: int, total: int) -> None:
         """Show how many background commands run; nothing when there never was one."""
@@ -174,12 +162,10 @@ class TopBar(QWidget):
         button.clicked.connect(action.trigger)
         return button
 
-    def _build_hidden_button(
-        self, text: str, variant: str, clicked: Callable[[], object] | SignalInstance
-    ) -> QPushButton:
+    def _build_hidden_button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
         """Return a button that is there only while it has something to say."""
         button = QPushButton(text, self)
-        button.setProperty("variant", variant)
+        button.setProperty("variant", "flat")
         button.setVisible(False)
         button.clicked.connect(clicked)
         return button

@@ -137,19 +137,6 @@ def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
     assert len(words.title(item(asking(), prompt="x" * 300))) <= 81
 
 
-@pytest.mark.parametrize(
-    ("items", "waiting", "said"),
-    [
-        (0, 0, "Inbox, nothing waits"),
-        (2, 0, "Inbox, 2 new"),
-        (2, 2, "Inbox, 2 waiting for you"),
-        (3, 1, "Inbox, 1 waiting for you, 2 new"),
-    ],
-)
-def test_the_button_says_how_much_there_is(items: int, waiting: int, said: str) -> None:
-    assert words.count(items, waiting) == said
-
-
 def test_how_a_turn_ended_is_said_in_words() -> None:
     assert words.kind(ended()) == "The agent has finished"
     assert words.kind(ended(reason="storage_error")) == "The turn failed"

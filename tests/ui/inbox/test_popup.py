@@ -202,3 +202,17 @@ def test_the_button_shows_a_number_with_a_sign_until_it_has_an_icon(stage: Stage
     stage.button.show_count(2, 0)
     assert (stage.button.text(), stage.button.property("variant")) == ("2", "flat")
     assert stage.button.accessibleName() == "Inbox, 2 new"
+
+
+@pytest.mark.parametrize(
+    ("items", "waiting", "said"),
+    [
+        (0, 0, "Inbox, nothing waits"),
+        (2, 0, "Inbox, 2 new"),
+        (2, 2, "Inbox, 2 waiting for you"),
+        (3, 1, "Inbox, 1 waiting for you, 2 new"),
+    ],
+)
+def test_the_button_says_how_much_there_is(stage: Stage, items: int, waiting: int, said: str) -> None:
+    stage.button.show_count(items, waiting)
+    assert stage.button.accessibleName() == said

@@ -81,21 +81,18 @@ def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
     bar.resize(720, bar.height())
     bar.set_workspace(Path("/a/folder-with-quite-a-long-name"))
     bar.set_narrow(is_narrow=True)  # as every window of this width is
-    bar.set_waiting(3)
+    bar.inbox_button.show_count(300, 3)
     bar.set_title("word " * 500, is_demo=True)
     assert bar.width() == 720
     assert bar.menu_button.geometry().right() <= bar.rect().right()
 
 
-def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar) -> None:
-    assert not bar.waiting_button.isVisible()
-    bar.set_waiting(2)
-    assert bar.waiting_button.isVisible()
-    assert bar.waiting_button.text() == "Waiting for you · 2"
-    with qtbot.waitSignal(bar.waiting_clicked):
-        QTest.mouseClick(bar.waiting_button, Qt.MouseButton.LeftButton)
-    bar.set_waiting(0)
-    assert not bar.waiting_button.isVisible()
+def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
+    assert bar.inbox_button.accessibleName() == "Inbox, nothing waits"
+    bar.inbox_button.show_count(2, 2)
+    assert bar.inbox_button.text().endswith("2")
+    with qtbot.waitSignal(actions.open_inbox.triggered):
+        QTest.mouseClick(bar.inbox_button, Qt.MouseButton.LeftButton)
 
 
 def test_ways_to_panels_out_of_sight_are_offered(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
@@ -131,7 +128,7 @@ def test_what_has_only_a_sign_has_a_name(bar: TopBar, theme: Theme) -> None:
 
 
 def test_everything_in_it_is_as_high_as_the_bar_at_most(bar: TopBar) -> None:
-    bar.set_waiting(1)
+    bar.inbox_button.show_count(1, 1)
     bar.set_title("x", is_demo=True)
     for widget in bar.findChildren(QWidget):
         if widget.isVisible() and isinstance(widget.parentWidget(), TopBar) and not isinstance(widget, QLabel):
