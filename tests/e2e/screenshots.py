@@ -56,6 +56,7 @@ class Photographer:
         await user.until_true(user.window.main_window.top_bar.branch_label.isVisible, "git is read")
         await _settled(user)
         self._save(user.window.main_window, "start")
+        await self._palette(user)
         await user.click("sendButton")
         self._save(await _asked(user), "approval-command")
         await _allow(user)
@@ -86,6 +87,20 @@ class Photographer:
         await user.click("stopButton")
         await self._ended(user)
         await _quit(user)
+
+    async def _palette(self, user: Driver) -> None:
+        """What the application can do, and what is found by a word."""
+        user.window.panels.composer.setFocus()
+        await user.press(Qt.Key.Key_K, CTRL)
+        await user.see(QWidget, "commandPalette")
+        await _settled(user)
+        self._save(user.window.main_window, "palette")
+        await user.type("paletteField", "pages")
+        rows = await user.see(QListView, "paletteList")
+        await user.until_true(lambda: rows.currentIndex().data() == "pages.py", "a file is found")
+        await _settled(user)
+        self._save(user.window.main_window, "palette-found")
+        await user.press(Qt.Key.Key_Escape)
 
     async def review(self, user: Driver) -> None:
         """A review in its middle, a picture that was exchanged, and an undo that meets an edit of the user's."""
