@@ -17,7 +17,7 @@ function token() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
     sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
+    history.replaceState(null, "", location.pathname + location.search);
   }
   return sessionStorage.getItem("token") ?? "";
 }
@@ -69,12 +69,17 @@ function element(tag, { text, name, children = [] } = {}) {
 
 function add(entry) {
   const list = at("conversation");
-  const main = list.parentElement;
-  const isAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80;
   list.append(entry);
   while (list.childElementCount > MOST_ENTRIES) list.firstElementChild.remove();
-  if (isAtEnd) main.scrollTop = main.scrollHeight;
   return entry;
+}
+
+// Shows more. Who is at the end of the conversation stays there, who has scrolled up is left alone.
+function keepingTheEnd(show) {
+  const main = at("conversation").parentElement;
+  const isAtEnd = !at("conversation").hidden && main.scrollHeight - main.scrollTop - main.clientHeight < 80;
+  show();
+  if (isAtEnd) main.scrollTop = main.scrollHeight;
 }
 
 function showState(text, isWaiting = false) {
@@ -151,7 +156,9 @@ function nameSession(title) {
 
 function question(request) {
   for (const one of at("approvals").children) if (one.dataset.call === request.call_id) return;
-  at("approvals").append(card(request));
+  const made = card(request);
+  at("approvals").append(made);
+  made.scrollIntoView({ block: "nearest" });
 }
 
 function card(request) {
@@ -170,7 +177,7 @@ function card(request) {
   if (request.changes.length) {
     const diff = element("pre", { name: "diff", text: request.changes.map(describe).join("\n") });
     children.push(diff);
-    void tryTo(async () => diff.replaceChildren(...drawn(await (await ask(`${place}/diff`)).text())));
+    void showDiff(diff, `${place}/diff`);
   }
   if (request.confinement) children.push(element("p", { text: request.confinement }));
   for (const note of [...request.risks, ...request.safety]) children.push(element("p", { name: "risk", text: note }));
@@ -197,6 +204,18 @@ function card(request) {
   const made = element("article", { name: "card", children });
   made.dataset.call = request.call_id;
   return made;
+}
+
+async function showDiff(diff, path) {
+  await new Promise((done) => setTimeout(done)); // of a session from before, the answer comes with the question
+  if (!diff.isConnected) return;
+  try {
+    const rows = drawn(await (await ask(path)).text());
+    keepingTheEnd(() => diff.replaceChildren(...rows));
+    diff.closest(".card")?.scrollIntoView({ block: "nearest" });
+  } catch (error) {
+    if (diff.isConnected) say(error.message); // otherwise the question was answered meanwhile
+  }
 }
 
 const describe = (change) => `${change.kind}  ${change.path}  ${change.is_binary ? "binary" : `+${change.added} −${change.removed}`}`;
@@ -264,7 +283,7 @@ async function follow(session, signal) {
       for await (const block of blocksOf(answer)) {
         wait = 500;
         if (block.event === "error") throw new Error(JSON.parse(block.data).message);
-        takeIn(JSON.parse(block.data));
+        keepingTheEnd(() => takeIn(JSON.parse(block.data)));
         if (block.id) shown.last = Number(block.id);
       }
     } catch (error) {
@@ -287,7 +306,10 @@ async function choose(session) {
   for (const id of ["conversation", "approvals", "changes"]) at(id).replaceChildren();
   updateState();
   if (!at("changes").hidden) void showChanges();
-  if (!session) return;
+  if (!session) {
+    add(element("p", { name: "empty", text: "What you send starts a session." }));
+    return;
+  }
   const { signal } = shown.reading;
   const view = await tryTo(async () => (await ask(ofSession(""), { signal })).json());
   if (signal.aborted) return;
@@ -307,8 +329,7 @@ async function listSessions() {
     const option = element("option", { text: one.title || `New session in ${one.workspace}` });
     option.value = one.id;
     return option;
-  }));
-  if (!sessions.length) at("conversation").replaceChildren(element("p", { name: "empty", text: "There are no sessions yet. What you send starts one." }));
+  }), new Option("Start a session…", ""));
   return sessions.map((one) => one.id);
 }
 

@@ -11,6 +11,7 @@ from tests.rest.serving import serving
 
 HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 MAKE = Call("create_file", {"path": "<b>page</b>.html", "content": f"{HOSTILE}\nelse\u202e\n"})
+AT_END = "(main => main.scrollHeight - main.scrollTop - main.clientHeight < 2)(document.querySelector('main'))"
 PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
 """A folder for pictures of the page, for people who change it."""
 
@@ -52,6 +53,34 @@ async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_tex
         assert await page("evaluate", "document.querySelectorAll('main img, main script, main b b').length") == 0
         assert await page("evaluate", "document.documentElement.scrollWidth <= innerWidth") is True
         assert await page("problems") == []
+
+
+async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Path) -> None:
+    long = Say("\n\n".join(f"Paragraph {number} of a long answer, longer than the page." for number in range(40)))
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(Ground(tmp_path), [[long], [long, MAKE], [long]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        await page("waitForSelector", "text=What you send starts a session.")
+        await page("fill", "#prompt", "Tell")
+        await page("click", "#send")
+        await page("waitForSelector", "text=Paragraph 39")
+        await page("waitForFunction", AT_END)
+        await page("fill", "#prompt", "Make a page")
+        await page("click", "#send")
+        await page("waitForSelector", ".card .added")
+        await page("waitForFunction", AT_END)
+        assert await page("evaluate", "document.querySelector('.allow').getBoundingClientRect().bottom < innerHeight")
+        await page("click", ".card .allow")
+        await page("waitForSelector", ".card", {"state": "detached"})
+        await page("reload")
+        await page("waitForSelector", ".call.completed")
+        await page("waitForFunction", AT_END)
+        await page("selectOption", "#session", "")
+        await page("waitForSelector", "text=What you send starts a session.")
+        assert await page("problems") == []  # a question that was answered is not asked for its diff
 
 
 async def test_the_page_goes_on_when_it_was_cut_off_and_says_when_its_link_is_not_valid(tmp_path: Path) -> None:
