@@ -141,12 +141,18 @@ def block_of(event: ev.Event) -> bytes:
 class EventAnswer(StreamingResponse):
     """A stream of events that ends in order when its client goes away."""
 
-    def __init__(self, stream: EventStream) -> None:
+    def __init__(self, stream: EventStream, running: "set[EventAnswer]") -> None:
+        """While it is sent, `running` has it."""
+        self._running = running
         self._blocks = stream.blocks()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
 
     async def stream_response(self, send: Send) -> None:
         """Send the blocks."""
-        async with aclosing(self._blocks):
-            await super().stream_response(send)
+        self._running.add(self)
+        try:
+            async with aclosing(self._blocks):
+                await super().stream_response(send)
+        finally:
+            self._running.discard(self)

@@ -2,7 +2,8 @@
 
 import asyncio
 import hmac
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -51,6 +52,7 @@ class Guard:
         self._app = app
         self._entrance = entrance
         self._limits = limits
+        self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its whole body, or refuse it."""
@@ -58,14 +60,26 @@ class Guard:
             return  # the server speaks nothing else
         try:
             self._check(scope)
-            body = await self._body(scope, receive)
+            with self._counted():
+                body = await self._body(scope, receive)
+                await self._app(scope, _with_body(body, receive), send)  # raises no `RequestError`: it answers them
         except RequestError as error:
             # What else the client sends is not read: the connection ends with the answer.
             await self._drain(scope, receive)
             error.headers = {**error.headers, "connection": "close", "cache-control": "no-store"}
             await failure_answer(error)(scope, receive, send)
-            return
-        await self._app(scope, _with_body(body, receive), send)
+
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        """Count a request that may be made, while it is carried out. Raises `RequestError` when it is one too many."""
+        if self._running >= self._limits.requests:
+            hint = "Try again when some of them have ended."
+            raise refusal(429, "too_many_requests", "Too many requests are under way.", hint=hint)
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
 
     def _check(self, scope: Scope) -> None:
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])

@@ -13,7 +13,10 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """From the beginning of a connection, or the first byte of its next request, to the end of the headers."""
     body_s: float = 20.0
     """For the whole body."""
-    connections: int = 200
+    requests: int = 200
+    """With the token, at once, streams of events among them."""
+    streams: int = 100
+    """Of events, at once, so that they leave room for other requests: one that answers or stops."""
     tick_s: float = 15.0
     """How long a stream of events is silent at most: then a comment shows that it still stands."""
     closing_s: int = 10

@@ -61,7 +61,7 @@ class RestServer:
         self._sessions = OpenSessions(bench)
         self._tools = ToolEndpoints(bench, options.folder)
         self.endpoints: tuple[AnyEndpoint, ...] = (
-            *SessionEndpoints(bench, self._sessions, options.folder, options.limits.tick_s).all(),
+            *SessionEndpoints(bench, self._sessions, options.folder, options.limits).all(),
             *ApprovalEndpoints(self._sessions, bench.blobs).all(),
             *ChangeEndpoints(bench, self._sessions).all(),
             *JobEndpoints(self._sessions).all(),
@@ -144,7 +144,6 @@ class RestServer:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=limits.connections,
             timeout_graceful_shutdown=limits.closing_s,
             h11_max_incomplete_event_size=limits.head_bytes,
             ssl_certfile=self._options.certificate,

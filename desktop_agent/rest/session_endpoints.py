@@ -20,6 +20,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, invalid
 from desktop_agent.rest.event_stream import EventAnswer, EventStream
+from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
 from desktop_agent.rest.problems import json_answer, refusal
 from desktop_agent.rest.vocabulary import Accepted, Archiving, NewSession, Prompt, SessionList, SessionView
@@ -46,15 +47,21 @@ class _From(Struct, frozen=True, forbid_unknown_fields=True):
 class SessionEndpoints:
     """The endpoints of sessions."""
 
-    def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path, tick_s: float) -> None:
+    def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path, limits: ServerLimits) -> None:
         """`folder` is where a session starts that names none."""
         self._bench = bench
         self._sessions = sessions
         self._folder = folder
-        self._tick_s = tick_s
+        self._limits = limits
+        self._streams: set[EventAnswer] = set()
 
     def all(self) -> Iterator[AnyEndpoint]:
         """Yield them."""
+        yield from self._of_the_list()
+        yield from self._of_one()
+        yield from self._of_what_goes_on()
+
+    def _of_the_list(self) -> Iterator[AnyEndpoint]:
         yield Endpoint(
             method="GET",
             path="/v1/sessions",
@@ -74,6 +81,8 @@ class SessionEndpoints:
             answers=Answers(status=201, kind=SessionView),
             query=NoQuery,
         )
+
+    def _of_one(self) -> Iterator[AnyEndpoint]:
         yield Endpoint(
             method="GET",
             path=ONE,
@@ -120,6 +129,8 @@ class SessionEndpoints:
             answers=Answers(status=204, media_types=()),
             query=NoQuery,
         )
+
+    def _of_what_goes_on(self) -> Iterator[AnyEndpoint]:
         yield Endpoint(
             method="POST",
             path=f"{ONE}/ops",
@@ -206,14 +217,17 @@ class SessionEndpoints:
         return json_answer(Accepted(session_id=opened.session.id, after=after), 202)
 
     async def _events(self, asked: Asked[None, _From]) -> Response:
+        if len(self._streams) >= self._limits.streams:
+            hint = "Close some that are not needed."
+            raise refusal(429, "too_many_streams", "Too many streams of events are open.", hint=hint)
         session_id = asked.path["session_id"]
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
         until = asked.query.until
         after = _number(asked.headers["last-event-id"]) if "last-event-id" in asked.headers else asked.query.after
         stream = EventStream(
-            self._sessions, session_id, journal, self._bench.blobs, after=after, until=until, tick_s=self._tick_s
+            self._sessions, session_id, journal, self._bench.blobs, after=after, until=until, tick_s=self._limits.tick_s
         )
-        return EventAnswer(stream)
+        return EventAnswer(stream, self._streams)
 
     async def _view(self, session_id: SessionId) -> SessionView:
         """Return a session as it is now. Raises `SessionNotFoundError`."""

@@ -135,6 +135,26 @@ async def test_clients_that_are_too_slow_are_cut_off(tmp_path: Path, request_tex
             assert bool(answer) == bool(expected)
 
 
+async def test_streams_that_nobody_closes_leave_room_for_an_answer(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(requests=3, streams=2)) as served:
+        session = await served.start()
+        async with served.events(session), served.events(session):
+            refused = await served.get(f"{session}/events")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_streams")
+            await served.op(session, "interrupt")
+        async with asyncio.timeout(PATIENCE_S):  # until the server hears that they are closed
+            while (await served.get(f"{session}/events", params={"until": "session_opened"})).status_code == 429:
+                pass
+
+
+async def test_too_many_requests_are_refused_in_the_shape_of_all_errors(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(requests=1)) as served:
+        session = await served.start()
+        async with served.events(session):
+            refused = await served.get("/v1/sessions")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_requests")
+
+
 async def test_only_an_encrypted_server_listens_for_other_machines(tmp_path: Path) -> None:
     bench = Ground(tmp_path).bench(None)  # pyright: ignore[reportArgumentType] - no model is asked
     for host in ("0.0.0.0", "::", "192.0.2.7", "box.example"):
