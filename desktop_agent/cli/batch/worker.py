@@ -49,7 +49,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
 def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:
     """Return the options of `run` that a task asks for. Raises `UsageError` for those that it does not have."""
-    words = ["run", "--workspace", workspace, "--prompt", task.prompt]
+    words = ["run", f"--workspace={workspace}", f"--prompt={task.prompt}"]  # which may begin with a dash
     for name, value in task.options.items():
         if name in OWN_OPTIONS or not name or name.startswith("-"):
             raise UsageError(

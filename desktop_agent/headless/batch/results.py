@@ -39,6 +39,8 @@ class ResultsFile(Results):
 
         Raises `UsageError` when another batch writes the file, or it has something else in it.
         """
+        if self._path.exists() and not self._path.is_file():  # a device or pipe may have no end to read to
+            raise UsageError(f"The results {self._path} cannot be read: it is no regular file.")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)

@@ -29,7 +29,7 @@ def read_tasks(path: Path, check: Callable[[BatchTask], None]) -> tuple[BatchTas
     Raises `UsageError` that names the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # not at the line ends of Unicode: JSON may have them
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The tasks {path} cannot be read: {error}.") from error
     tasks = tuple(_tasks_in(lines, path, check))

@@ -8,6 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from desktop_agent.cli.batch.worker import arguments_of
+from desktop_agent.headless.batch.tasks import read_tasks
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 
@@ -94,6 +96,23 @@ def test_what_cannot_be_run_is_a_result_in_words(lab: Lab, tmp_path: Path) -> No
     assert "does not exist" in outcomes["gone"]["problems"][0]
     assert "is not on this machine" in outcomes["far"]["problems"][0]
     assert "2 failed" in err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+def test_results_are_no_device(lab: Lab) -> None:
+    lab.write_demo(1)
+    lab.results.symlink_to("/dev/zero")
+    code, _, err = lab.run()
+    assert code == 2
+    assert "is no regular file" in err
+
+
+@pytest.mark.parametrize("prompt", ["--fix it", "--help", "one line\u2028another\x85and\x0ba third"])
+def test_any_prompt_is_taken_as_it_is(lab: Lab, prompt: str) -> None:
+    asked = task("one", DEMO) | {"prompt": prompt}
+    lab.tasks.write_text("\ufeff" + json.dumps(asked, ensure_ascii=False), encoding="utf-8")
+    read = read_tasks(lab.tasks, lambda one: None)
+    assert [arguments_of(one, one.workspace).prompt for one in read] == [[prompt]]
 
 
 @pytest.mark.parametrize(
