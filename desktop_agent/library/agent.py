@@ -187,6 +187,16 @@ class Agent:
         """Stop the turn that runs, if one does; `run` returns with the reason `interrupted`."""
         self._submit(ops.Interrupt())
 
+    def steer(self, text: str, *, include: Sequence[Path | str] = ()) -> None:
+        """Let the turn that runs have this message before it asks the model again; `Steered` says that it has.
+
+        If the turn ends before, the message starts the next turn; take it back with `Unqueue` if it should not. Raises
+        `UsageError` when no turn runs.
+        """
+        if not self.transcript.turns.is_running:
+            raise UsageError("No turn is running.", hint="Start one with `run()`.")
+        self._submit(ops.Steer(text=text, include=tuple(map(absolute_path, include))))
+
     def submit(self, op: ops.Op) -> None:
         """Ask the session for anything else. Returns at once; what comes of it is heard by `on_event`."""
         self._open_session()

@@ -133,6 +133,8 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ),
     ev.Queued(prompt_id="p-2", text="and then"),
     ev.Unqueued(prompt_id="p-2"),
+    ev.Queued(prompt_id="p-3", text="and this", is_steering=True),
+    ev.Steered(turn=1, prompt_id="p-3", text="and this"),
     ev.Notice(level="warning", code="retrying", title="Busy.", hint="Trying again.", turn=1),
     ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=3.5),
     ev.ChangesUndone(

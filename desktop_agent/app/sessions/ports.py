@@ -16,6 +16,9 @@ from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.bridge import SessionBridge, SessionPort
 
+_WRITTEN = (ops.SubmitPrompt, ops.Steer, ops.RunCommand)
+"""What the user wrote, and gets back where it was not taken."""
+
 
 class DraftPort:
     """A conversation before its first prompt: shown like a session, but nothing of it is on disk yet.
@@ -62,6 +65,8 @@ class DraftPort:
     def submit(self, op: ops.Op) -> None:
         """Take prompts and modes; there is nothing to stop, answer or undo in a conversation without a turn."""
         match op:
+            case ops.Steer(text=text, include=include):  # no turn runs yet
+                self.submit(ops.SubmitPrompt(text=text, include=include))
             case ops.SubmitPrompt() | ops.RunCommand():
                 self._prompts.append(op)
                 self._keep([prompt.text for prompt in self._prompts])
@@ -102,7 +107,7 @@ class OpeningPort:
     def submit(self, op: ops.Op) -> None:
         """Let `op` wait; once the session could not be opened, say so and give back what was written."""
         if self._error is not None:
-            if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
+            if isinstance(op, _WRITTEN):
                 self.bridge.deliver(ev.PromptRejected(text=op.text))
             self.bridge.failed.emit(self._error)
             return
@@ -111,7 +116,7 @@ class OpeningPort:
             case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
                 del self._asked[prompt_id]
                 self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
-            case ops.SubmitPrompt(text=text):
+            case ops.SubmitPrompt(text=text) | ops.Steer(text=text):
                 self._asked[name] = op
                 self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
             case _:
@@ -127,14 +132,14 @@ class OpeningPort:
         """Let nothing wait any more: the session could not be opened."""
         self._error = error
         for name, op in self._asked.items():
-            if isinstance(op, ops.SubmitPrompt):
+            if isinstance(op, ops.SubmitPrompt | ops.Steer):
                 self.bridge.deliver(ev.Unqueued(prompt_id=name))
         self._asked.clear()
         self.bridge.failed.emit(error)
 
     def _keep(self) -> None:
         if self._on_change is not None:
-            self._on_change([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
+            self._on_change([op.text for op in self.asked if isinstance(op, _WRITTEN)])
 
 
 class LivePort:
@@ -160,7 +165,7 @@ class LivePort:
     def submit(self, op: ops.Op) -> None:
         """Ask the session for something."""
         assert self._session is not None
-        if isinstance(op, ops.SubmitPrompt):
+        if isinstance(op, ops.SubmitPrompt | ops.Steer):
             self._sent.append(op.text)
             self._keep()
         self._session.submit(op)

@@ -66,7 +66,7 @@ def _used(usage: Usage) -> str:
 
 def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
     match entry:
-        case ev.PromptSubmitted(text=text):
+        case ev.PromptSubmitted(text=text) | ev.Steered(text=text):
             return "\n".join(f"> {line}" for line in text.splitlines())
         case TextEntry(kind="thinking", text=text):
             return "\n".join(f"  {line}" for line in text.splitlines())

@@ -127,10 +127,8 @@ class HistoryFold:
     def apply(self, event: ev.Event) -> None:
         """Fold one event in; events that the model need not know of are ignored."""
         match event:
-            case ev.PromptSubmitted(turn=turn, text=text, seq=seq):
-                self.starts.pop(turn, None)  # a hostile journal: the order of turns must stay that of the items
-                self.starts[turn] = TurnStart(len(self.items), Beginning(seq, self._held()))
-                self.items += [TextBlock(text=text), *attached_blocks(event.prompt_id, event.attachments)]
+            case ev.PromptSubmitted() | ev.Steered():
+                self._write(event)
             case ev.MessageDone():
                 self._message(event)
             case ev.ToolCallStarted() | ev.ToolCallFinished():
@@ -153,6 +151,13 @@ class HistoryFold:
                 self._guide(files)
             case _:
                 pass
+
+    def _write(self, event: ev.PromptSubmitted | ev.Steered) -> None:
+        """Add what the user wrote. In the middle of a turn it comes behind the results, into one message with them."""
+        if isinstance(event, ev.PromptSubmitted):
+            self.starts.pop(event.turn, None)  # a hostile journal: the order of turns must stay that of the items
+            self.starts[event.turn] = TurnStart(len(self.items), Beginning(event.seq, self._held()))
+        self.items += [TextBlock(text=event.text), *attached_blocks(event.prompt_id, event.attachments)]
 
     def _call(self, event: ev.ToolCallStarted | ev.ToolCallFinished) -> None:
         if isinstance(event, ev.ToolCallFinished):

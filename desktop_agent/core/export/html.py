@@ -92,6 +92,8 @@ class _Page(Struct):
             case ev.PromptSubmitted():
                 moment = f'<p class="when">Turn {entry.turn} · {words.when(entry.at)}</p>\n'
                 return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
+            case ev.Steered():
+                return f'<div class="prompt">{escape(shown(entry.text))}</div>\n'
             case TextEntry(kind="thinking"):
                 body = f"<div>{escape(shown(entry.text).strip())}</div>"
                 return f'<details class="thinking"><summary>Thinking</summary>\n{body}\n</details>\n'

@@ -46,8 +46,9 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
 def _entry(entry: Entry, source: ExportSource) -> str:
     match entry:
         case ev.PromptSubmitted():
-            quoted = "\n".join(f"> {line}".rstrip() for line in harmless(shown(entry.text)).split("\n"))
-            return f"## Turn {entry.turn} · {words.when(entry.at)}\n\n{quoted}\n\n"
+            return f"## Turn {entry.turn} · {words.when(entry.at)}\n\n{_quoted(entry.text)}\n\n"
+        case ev.Steered():
+            return f"{_quoted(entry.text)}\n\n"
         case TextEntry(kind="thinking"):
             return _folded("Thinking", harmless(shown(entry.text)))
         case TextEntry():
@@ -61,6 +62,10 @@ def _entry(entry: Entry, source: ExportSource) -> str:
             return f"*{words.line_of(entry)}*\n\n{items}\n\n"
         case _:
             return f"*{_inline(words.line_of(entry))}*\n\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in harmless(shown(text)).split("\n"))
 
 
 def _call(entry: ToolEntry, source: ExportSource) -> str:

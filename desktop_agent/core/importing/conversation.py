@@ -84,6 +84,14 @@ class ConversationWriter(Struct):
             return
         self._begin(text)
 
+    def steer(self, text: str, at: datetime | None) -> None:
+        """The user wrote something in the middle of a turn."""
+        if not self._is_open:
+            self.prompt(text, at)
+        elif text.strip():
+            self._move_to(at)
+            self._add(ev.Steered(turn=self.turn, prompt_id=new_prompt_id(), text=text))
+
     def say(
         self,
         blocks: Sequence[AssistantBlock],

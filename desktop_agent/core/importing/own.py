@@ -99,6 +99,8 @@ class _Telling(Struct):
             case ev.PromptSubmitted(text=text):
                 conversation.prompt(text, event.at)
                 self._turns[event.turn] = conversation.turn
+            case ev.Steered(text=text):
+                conversation.steer(text, event.at)
             case ev.MessageDone(content=content, model=model, stop_reason=reason):
                 conversation.say(content, event.at, model=model.model, provider=model.provider, stop_reason=reason)
             case ev.ToolCallFinished(call_id=call_id, result=result):

@@ -159,12 +159,14 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
 
 
 class Queued(DurableEvent, frozen=True, kw_only=True):
-    """A prompt waits for the running turn to end."""
+    """A prompt waits for the running turn to end; one that waited before only changes whether it steers."""
 
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
     """What it mentions, as that was when the prompt was sent."""
+    is_steering: bool = False
+    """Whether it waits only for the next request of the turn, and for its end if there is none."""
     type: Literal["queued"] = "queued"
 
 
@@ -184,6 +186,17 @@ class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     """What it mentions, as that was when the prompt was sent."""
     type: Literal["prompt_submitted"] = "prompt_submitted"
+
+
+class Steered(DurableEvent, frozen=True, kw_only=True):
+    """A message of the user entered the conversation in the middle of `turn`: the next request has it."""
+
+    turn: int
+    prompt_id: PromptId
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    """What it mentions, as that was when it was sent."""
+    type: Literal["steered"] = "steered"
 
 
 class TurnStarted(DurableEvent, frozen=True, kw_only=True):
@@ -390,6 +403,7 @@ KnownEvent = (
     | Queued
     | Unqueued
     | PromptSubmitted
+    | Steered
     | TurnStarted
     | MessageDone
     | UsageReported

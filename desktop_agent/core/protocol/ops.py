@@ -46,6 +46,26 @@ class SendQueued(Struct, frozen=True, kw_only=True):
     type: Literal["send_queued"] = "send_queued"
 
 
+class Steer(Struct, frozen=True, kw_only=True):
+    """Let the running turn have this message before it asks the model again, between no call and its result.
+
+    It waits until then like a queued prompt. If the turn ends before, it is the next prompt; without a turn, it starts
+    one.
+    """
+
+    text: str
+    include: tuple[str, ...] = ()
+    """Paths of files that come along, as with `SubmitPrompt`."""
+    type: Literal["steer"] = "steer"
+
+
+class SteerQueued(Struct, frozen=True, kw_only=True):
+    """Let the running turn have a queued prompt, as `Steer` does with a new one. Does nothing when no turn runs."""
+
+    prompt_id: PromptId
+    type: Literal["steer_queued"] = "steer_queued"
+
+
 class AnswerApproval(Struct, frozen=True, kw_only=True):
     """Answer the pending approval of `call_id`. Late and double answers are ignored."""
 
@@ -276,6 +296,8 @@ Op = (
     SubmitPrompt
     | Unqueue
     | SendQueued
+    | Steer
+    | SteerQueued
     | AnswerApproval
     | JudgeCommand
     | Interrupt

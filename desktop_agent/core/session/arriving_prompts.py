@@ -19,6 +19,7 @@ class ArrivedPrompt(Struct, frozen=True, kw_only=True):
 
     text: str
     attachments: tuple[Attachment, ...] = ()
+    is_steering: bool = False
     error: AgentError | None = None
     is_stopped: bool = False
 
@@ -29,6 +30,7 @@ class _Waiting(Struct, frozen=True):
     text: str
     typed: str
     include: tuple[str, ...]
+    is_steering: bool
 
 
 class ArrivingPrompts:
@@ -46,7 +48,7 @@ class ArrivingPrompts:
         """Whether a prompt is still to arrive."""
         return bool(self._waiting)
 
-    def keeps(self, text: str, typed: str, include: tuple[str, ...] = ()) -> bool:
+    def keeps(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
         """Keep a prompt until it is complete; whether there was something to wait for.
 
         Only mentions in `typed`, which the user wrote, count: not those in the file of a command. The files to
@@ -54,7 +56,7 @@ class ArrivingPrompts:
         """
         if self._task is None and not include and not self._mentions.found_in(typed):
             return False
-        self._waiting.append(_Waiting(text, typed, include))
+        self._waiting.append(_Waiting(text, typed, include, is_steering))
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="what prompts mention")
             self._task.add_done_callback(self._over)
@@ -88,6 +90,6 @@ class ArrivingPrompts:
     async def _completed(self, prompt: _Waiting) -> ArrivedPrompt:
         try:
             attached = await self._mentions.fetched(self._mentions.found_in(prompt.typed), prompt.include)
-            return ArrivedPrompt(text=prompt.text, attachments=attached)
+            return ArrivedPrompt(text=prompt.text, attachments=attached, is_steering=prompt.is_steering)
         except AgentError as error:
             return ArrivedPrompt(text=prompt.text, error=error)

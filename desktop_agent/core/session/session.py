@@ -130,7 +130,11 @@ class Session:
             case ArrivedPrompt():
                 await self._take(op)
             case ops.Unqueue(prompt_id=prompt_id):
-                await self._turns.unqueue(prompt_id)
+                await self._turns.queue.remove(prompt_id)
+            case ops.Steer(text=text, include=include):
+                await self._submit_prompt(text, text, include, is_steering=True)
+            case ops.SteerQueued(prompt_id=prompt_id):
+                await self._turns.steer_queued(prompt_id)
             case ops.SendQueued(prompt_id=prompt_id):
                 await self._turns.send_queued(prompt_id)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
@@ -168,15 +172,17 @@ class Session:
         is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
         return self._mailbox.empty() and not is_working and not self._arriving.is_waiting
 
-    async def _submit_prompt(self, text: str, typed: str, include: tuple[str, ...] = ()) -> None:
+    async def _submit_prompt(
+        self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
+    ) -> None:
         """Take a prompt of which the user typed this part: what that mentions comes with it, and files to include."""
-        if not self._arriving.keeps(text, typed, include):
-            await self._turns.submit_prompt(text)
+        if not self._arriving.keeps(text, typed, include, is_steering=is_steering):
+            await self._turns.submit_prompt(text, is_steering=is_steering)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:
         """Take a prompt with what it mentions, or give it back where that was not to be had."""
         if prompt.error is None and not prompt.is_stopped:
-            await self._turns.submit_prompt(prompt.text, prompt.attachments)
+            await self._turns.submit_prompt(prompt.text, prompt.attachments, is_steering=prompt.is_steering)
             return
         try:
             if prompt.error is not None:

@@ -38,6 +38,7 @@ from desktop_agent.core.providers.base import (
 from desktop_agent.core.providers.reporting import reported
 from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.switching import refused_effort_notice
@@ -86,6 +87,7 @@ class Turn:
     requests: TurnRequests
     """Makes each request of what is on record by then."""
     runtime: ToolRuntime
+    queue: PromptQueue
     limits: TurnLimits
     settings: WorkspaceSettings
     retries: Retries
@@ -100,6 +102,8 @@ class Turn:
     """Why the last request failed, while it is tried again."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
+    _is_paused: bool = field(default=False, init=False)
+    """Whether the provider goes on with the last answer: nothing may stand behind that."""
     _is_overloaded: bool = field(default=False, init=False)
     """Whether the fallback had to answer the last request: then the model is not tried for long again."""
 
@@ -138,6 +142,7 @@ class Turn:
         outcomes = await self.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
             return reason
+        self._is_paused = completion.stop_reason == "pause_turn"
         self._cut_off = self._cut_off + 1 if completion.stop_reason == "max_tokens" else 0
         match completion.stop_reason:
             case "tool_use" | "pause_turn":
@@ -196,12 +201,16 @@ class Turn:
                 except ProviderError:
                     return await self._ask_fallback(error)
                 attempt += 1
+                if self.queue.has_steering:
+                    request = await self._next_request()
             else:
                 self._is_overloaded = False
                 return await self._record(completion, usual)
 
     async def _next_request(self) -> ModelRequest:
-        """Return the next request, unless a summary that it needed took what may be spent: the limit held before it."""
+        """Return the next request, with what the user wrote meanwhile; not if a summary took what may be spent."""
+        if not self._is_paused:
+            await self.queue.take_steering(self.number)
         before = self.spending.spent
         request = await self.requests.next()
         reason = await self.spending.why_stop(self.number) if self.spending.spent != before else None

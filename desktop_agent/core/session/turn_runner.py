@@ -16,6 +16,7 @@ from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.fallback import Fallback
 from desktop_agent.core.session.limits import TimeAllowance
 from desktop_agent.core.session.parts import SessionParts
+from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.readiness import Readiness
 from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
@@ -42,6 +43,7 @@ class TurnRunner:
         self._parts = parts
         self._record = parts.recorder.record
         self._transcript = parts.state.transcript
+        self.queue = PromptQueue(parts.recorder, parts.state.transcript)
         self._readiness = readiness
         self._providers = providers
         self._on_end = on_end
@@ -76,10 +78,12 @@ class TurnRunner:
 
     # -- prompts --
 
-    async def submit_prompt(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+    async def submit_prompt(
+        self, text: str, attachments: tuple[Attachment, ...] = (), *, is_steering: bool = False
+    ) -> bool:
         """Start a turn, or queue the prompt. Whether it was taken: if not, the user gets it back, and a reason.
 
-        `attachments` is what it mentions.
+        `attachments` is what it mentions. One that `is_steering` waits for the next request of the running turn.
         """
         prompt_id = new_prompt_id()
         try:
@@ -87,7 +91,8 @@ class TurnRunner:
                 self._parts.recorder.emit(ev.PromptRejected(text=text))
                 return False
             if self.is_running or self._parts.context_manager.is_compacting:
-                await self._record(ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments))
+                is_steering = is_steering and self.is_running
+                await self.queue.add(prompt_id, text, attachments, is_steering=is_steering)
             else:
                 await self._start(prompt_id, text, attachments)
         except StorageError:
@@ -106,24 +111,23 @@ class TurnRunner:
 
         With `goes_on` it starts however the last turn ended.
         """
-        queued = self._transcript.turns.queued
+        queued = self.queue.waiting
         if queued and not self.is_running and (goes_on or self.has_next):
             await self._start(queued[0].prompt_id, queued[0].text, queued[0].attachments)
 
     @property
     def has_next(self) -> bool:
         """Whether a queued prompt starts by itself when no turn runs."""
-        turns = self._transcript.turns
-        return bool(turns.queued) and turns.last_end in _GOES_ON
+        return bool(self.queue.waiting) and self._transcript.turns.last_end in _GOES_ON
 
-    async def unqueue(self, prompt_id: PromptId) -> None:
-        """Take a prompt out of the queue, if it still waits there."""
-        if any(prompt.prompt_id == prompt_id for prompt in self._transcript.turns.queued):
-            await self._record(ev.Unqueued(prompt_id=prompt_id))
+    async def steer_queued(self, prompt_id: PromptId) -> None:
+        """Let the running turn have one of the queued prompts before its next request; nothing when no turn runs."""
+        if self.is_running:
+            await self.queue.steer(prompt_id)
 
     async def send_queued(self, prompt_id: PromptId) -> None:
         """Start a turn with one of the queued prompts, if no turn runs."""
-        prompt = next((prompt for prompt in self._transcript.turns.queued if prompt.prompt_id == prompt_id), None)
+        prompt = self.queue.find(prompt_id)
         if prompt is not None and not self.is_running and await self.may_run():
             await self._start(prompt.prompt_id, prompt.text, prompt.attachments)
 
@@ -266,6 +270,7 @@ class TurnRunner:
             ),
             requests=TurnRequests(context_manager=parts.context_manager, model=model, provider=provider),
             runtime=parts.tools.runtime,
+            queue=self.queue,
             limits=parts.limits,
             settings=parts.settings,
             retries=parts.retries,

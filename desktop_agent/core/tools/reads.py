@@ -24,7 +24,7 @@ class ReadLog(Struct):
     def apply(self, event: ev.Event) -> None:
         """Fold one event in: a file was read or came with a prompt, or the agent's edit of one was written."""
         match event:
-            case ev.PromptSubmitted(attachments=attachments):
+            case ev.PromptSubmitted(attachments=attachments) | ev.Steered(attachments=attachments):
                 for attached in attachments:
                     if attached.digest is not None:
                         self.note(attached.uri, attached.digest)

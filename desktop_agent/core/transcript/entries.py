@@ -178,6 +178,7 @@ class PageEntry(Struct, kw_only=True):
 Entry = (
     PageEntry
     | ev.PromptSubmitted
+    | ev.Steered
     | TextEntry
     | ToolEntry
     | SpendingEntry
@@ -237,8 +238,10 @@ class JournalPage(Struct, frozen=True, kw_only=True):
 
 
 class QueuedPrompt(Struct, frozen=True):
-    """A prompt that waits for the running turn to end."""
+    """A prompt that waits for the running turn to end, or for its next request."""
 
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
+    is_steering: bool = False
+    """Whether the running turn takes it before its next request."""

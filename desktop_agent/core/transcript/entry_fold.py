@@ -49,6 +49,7 @@ ENTRY_EVENTS: Final = frozenset(
         ev.HostedCallReported,
         ev.MessageDone,
         ev.PromptSubmitted,
+        ev.Steered,
         ev.TurnEnded,
         ev.ToolCallStarted,
         ev.ToolCallFinished,
@@ -101,7 +102,7 @@ class EntryFold:
                 return self._message_done(event)
             case ev.HostedCallReported():
                 return self._hosted_call(event)
-            case ev.PromptSubmitted() | ev.Rewound() | ev.SessionForked() | ev.CommandRun():
+            case ev.PromptSubmitted() | ev.Steered() | ev.Rewound() | ev.SessionForked() | ev.CommandRun():
                 return [self.add(event)]
             case ev.TurnEnded():
                 return self._turn_ended(event)

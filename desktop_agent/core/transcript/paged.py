@@ -258,7 +258,7 @@ def _placeholder(number: int, page: JournalPage) -> PageEntry:
 
 def _shown_characters(entry: Entry) -> int:
     match entry:
-        case ev.PromptSubmitted(text=text):
+        case ev.PromptSubmitted(text=text) | ev.Steered(text=text):
             return len(text)
         case TextEntry(kind="text", chunks=chunks):
             return sum(map(len, chunks))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal
 
+from msgspec import structs
+
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest, CacheMiss, TodoItem, Usage
@@ -27,6 +29,7 @@ TURN_EVENTS: Final = frozenset(
         ev.ApprovalRequested,
         ev.ApprovalResolved,
         ev.PromptSubmitted,
+        ev.Steered,
         ev.Queued,
         ev.Unqueued,
         ev.UsageReported,
@@ -55,7 +58,7 @@ class TurnState:
     cache_miss: CacheMiss | None = None
     """The last one of the last turn."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn, oldest first."""
+    """Prompts that wait for the running turn: those that steer it first, the others oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
     """What the user asked, by turn. Of a long one on an earlier page only the beginning."""
     cut_prompts: set[int] = field(default_factory=set[int])
@@ -101,10 +104,12 @@ class TurnState:
         match event:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
+                self._stop_steering()
                 self.turn_usage, self.cache_miss = Usage(), None
             case ev.TurnEnded(reason=reason, at=at):
                 self.is_running, self.last_end, self.activity = False, reason, ""
                 self.ended_at = at
+                self._stop_steering()
             case ev.MessageDone() | ev.Compacted():
                 self.activity = ""
             case ev.ToolProgress(message=message):
@@ -119,7 +124,7 @@ class TurnState:
                 self.asked_at[request.call_id] = at
             case ev.ApprovalResolved(call_id=call_id):
                 self._stop_waiting(call_id)
-            case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
+            case ev.PromptSubmitted() | ev.Steered() | ev.Queued() | ev.Unqueued():
                 self._ask(event)
             case ev.UsageReported():
                 self._count(event)
@@ -139,9 +144,15 @@ class TurnState:
             self.turn_usage += event.usage
             self.cache_miss = event.cache_miss or self.cache_miss
 
-    def _ask(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> None:
+    def _stop_steering(self) -> None:
+        """Let what was for a turn that is over wait like all others, in its place."""
+        self.queued = [structs.replace(prompt, is_steering=False) for prompt in self.queued]
+
+    def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
         if isinstance(event, ev.Queued):
-            self.queued.append(QueuedPrompt(event.prompt_id, event.text, event.attachments))
+            prompt = QueuedPrompt(event.prompt_id, event.text, event.attachments, event.is_steering)
+            self.queued.append(prompt)
+            self.queued.sort(key=lambda waiting: not waiting.is_steering)
         elif isinstance(event, ev.PromptSubmitted):
             self.prompts[event.turn] = event.text

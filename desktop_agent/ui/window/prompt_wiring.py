@@ -5,7 +5,16 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.core.protocol.ops import Interrupt, RunCommand, SendQueued, SubmitPrompt, TryNow, Unqueue
+from desktop_agent.core.protocol.ops import (
+    Interrupt,
+    RunCommand,
+    SendQueued,
+    Steer,
+    SteerQueued,
+    SubmitPrompt,
+    TryNow,
+    Unqueue,
+)
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.shown_session import ShownSession
@@ -37,6 +46,7 @@ class PromptWiring(QObject):
         panels.composer.controls.stop.clicked.connect(self._interrupt)
         panels.composer.waiting.unqueue_requested.connect(self._unqueue)
         panels.composer.waiting.send_requested.connect(self._send_queued)
+        panels.composer.waiting.steer_requested.connect(self._steer_queued)
         actions.connect(actions.stop, self._interrupt)
 
     def submit(self, text: str) -> None:
@@ -44,6 +54,10 @@ class PromptWiring(QObject):
         self._shown.submit(SubmitPrompt(text=text))
         if not self._shown.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
             self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def steer(self, text: str) -> None:
+        """Send a message into the running turn, which has it with its next request."""
+        self._shown.submit(Steer(text=text))
 
     def run_command(self, text: str) -> None:
         """Run a slash command."""
@@ -56,6 +70,9 @@ class PromptWiring(QObject):
     def _send_queued(self, prompt_id: str) -> None:
         self._shown.submit(SendQueued(prompt_id=prompt_id))
         self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _steer_queued(self, prompt_id: str) -> None:
+        self._shown.submit(SteerQueued(prompt_id=prompt_id))
 
     def _interrupt(self) -> None:
         self._shown.submit(Interrupt())

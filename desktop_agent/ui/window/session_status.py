@@ -56,7 +56,12 @@ class SessionStatus:
     def _show_in_composer(self, transcript: Transcript) -> None:
         composer = self._panels.composer
         composer.set_working(is_working=_is_busy(transcript))
-        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.turns.queued])
+        composer.waiting.set_steerable(is_steerable=transcript.turns.is_running)
+        queued = transcript.turns.queued
+        composer.set_queued(
+            [(prompt.prompt_id, prompt.text) for prompt in queued],
+            steering={prompt.prompt_id for prompt in queued if prompt.is_steering},
+        )
         composer.set_context(transcript.context.use)
         turns = transcript.turns
         composer.set_cost(turns.usage, turns.turn_usage, turns.cache_miss)

@@ -158,6 +158,7 @@ class SessionWiring(QObject):
     def _connect(self) -> None:
         view, composer = self._panels.transcript, self._panels.composer
         composer.prompt_submitted.connect(self._submit_prompt)
+        composer.steering_submitted.connect(self._prompts.steer)
         composer.command_submitted.connect(self._run_command)
         composer.controls.meter.clicked.connect(self._context.inspect)
         view.entry_actions.example_chosen.connect(self._submit_prompt)
@@ -227,12 +228,12 @@ class SessionWiring(QObject):
 
 def _written(transcript: Transcript) -> list[str]:
     """What the user wrote so far, as it has to be written again."""
-    loaded = [entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.CommandRun)]
+    loaded = [
+        entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.Steered | ev.CommandRun)
+    ]
     turns = {entry.turn for entry in loaded if isinstance(entry, ev.PromptSubmitted)} | transcript.turns.cut_prompts
     paged = [typed_prompt(text) for turn, text in transcript.turns.prompts.items() if turn not in turns]
-    return paged + [
-        typed_prompt(entry.text) if isinstance(entry, ev.PromptSubmitted) else entry.text for entry in loaded
-    ]
+    return paged + [entry.text if isinstance(entry, ev.CommandRun) else typed_prompt(entry.text) for entry in loaded]
 
 
 def _open_link(address: str) -> None:

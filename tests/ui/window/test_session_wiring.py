@@ -30,6 +30,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
@@ -302,6 +303,29 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
     assert reopened.asked == []
     send_now.click()
     assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
+
+
+def test_a_waiting_prompt_is_sent_into_the_turn_and_shown_where_it_reached_the_agent(
+    window: Window, shown: Shown
+) -> None:
+    composer, view = window.panels.composer, window.panels.transcript
+    shown.start()
+    QTest.keyClicks(composer.edit, "and this")
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    shown.happen(ev.Queued(prompt_id="q1", text="then this"))
+    [into_turn] = composer.findChildren(QPushButton, "steerQueuedButton")
+    assert into_turn.isVisible()
+    into_turn.click()
+    assert shown.asked == [ops.Steer(text="and this"), ops.SteerQueued(prompt_id="q1")]
+    shown.happen(ev.Queued(prompt_id="q1", text="then this", is_steering=True))
+    [card] = [card for card in composer.findChildren(QueueCard) if not card.isHidden()]
+    assert card.accessibleName() == "Reaches the agent at the next step: then this"
+    assert not any(button.isVisible() for button in card.findChildren(QPushButton, "steerQueuedButton"))
+    shown.happen(ev.Steered(turn=1, prompt_id="q1", text="then this"))
+    assert all(card.isHidden() for card in composer.findChildren(QueueCard))
+    assert [row.widget.accessibleName() for row in view.row_layout.rows if row.widget][-1:] == [
+        "You, while the agent worked: then this"
+    ]
 
 
 def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(

@@ -24,6 +24,7 @@ _LARGEST_FILE = 512 * 1024
 _TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
+    b'"type":"steered"',
     b'"type":"message_done"',
     b'"type":"tool_call_started"',
     b'"type":"tool_call_finished"',
@@ -74,7 +75,7 @@ class PieceReader:
 
     def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
         match fields.get("type"):
-            case "prompt_submitted":
+            case "prompt_submitted" | "steered":
                 yield SessionPiece("prompt", _cut(text_in(fields, "text")))
             case "session_renamed":
                 yield SessionPiece("title", _cut(text_in(fields, "title")))

@@ -95,10 +95,13 @@ class MentionFold:
     def apply(self, event: ev.Event) -> None:
         """Fold one event."""
         match event:
-            case ev.Queued(prompt_id=prompt_id, attachments=attachments):
+            case ev.Queued(prompt_id=prompt_id, attachments=attachments) if prompt_id not in self._queued:
                 self._queued.add(prompt_id)
                 self._count(attachments)
-            case ev.PromptSubmitted(prompt_id=prompt_id, attachments=attachments):
+            case (
+                ev.PromptSubmitted(prompt_id=prompt_id, attachments=attachments)
+                | ev.Steered(prompt_id=prompt_id, attachments=attachments)
+            ):
                 if prompt_id not in self._queued:  # else they were counted when they came
                     self._count(attachments)
                 self._queued.discard(prompt_id)

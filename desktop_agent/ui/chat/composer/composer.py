@@ -1,9 +1,9 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QKeySequence, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
@@ -22,6 +22,8 @@ _MAX_WIDTH = 856
 """A little wider than the text above, as its margins are a little narrower."""
 
 _INNER = 12
+_AT_ONCE = QKeySequence("Ctrl+Return")
+_NATIVE = QKeySequence.SequenceFormat.NativeText
 
 
 class Composer(QWidget):
@@ -31,11 +33,13 @@ class Composer(QWidget):
 
     Signals:
         prompt_submitted: the user sent this prompt; it is queued when a turn is running.
+        steering_submitted: the user sent this message into the running turn.
         command_submitted: the user sent this slash command.
         text_changed: something else is written in the field.
     """
 
     prompt_submitted = Signal(str)
+    steering_submitted = Signal(str)
     command_submitted = Signal(str)
     text_changed = Signal()
 
@@ -51,6 +55,7 @@ class Composer(QWidget):
         self.edit = MessageEdit(self)
         self.edit.gives_contents = True
         self.edit.submitted.connect(self._on_submitted)
+        self.edit.submitted_at_once.connect(self._on_submitted_at_once)
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)
         self.setFocusProxy(self.edit)
@@ -84,16 +89,17 @@ class Composer(QWidget):
     # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
-        """Say whether a turn is running: what is sent then waits for its end."""
+        """Say whether a turn is running: what is sent then waits for its end, or for its next step."""
         self._is_working = is_working
         self.controls.stop.setVisible(is_working and not self._blocked)
         placeholder = (
-            self.tr("Queue the next message…")
+            self.tr("Queue the next message… {keys} sends it into this turn.").format(keys=_AT_ONCE.toString(_NATIVE))
             if is_working
             else self.tr("Ask for a change, or a question about this folder…")
         )
         self.edit.setPlaceholderText(self._blocked or placeholder)
         self.controls.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        self._explain_sending()
         self.waiting.set_sendable(is_sendable=not is_working)
         self._arrange()
 
@@ -106,13 +112,20 @@ class Composer(QWidget):
         self.edit.setAccessibleDescription(reason)
         self.attach.setEnabled(not reason)
         self.controls.set_enabled(is_enabled=not reason)
-        self.controls.send.setToolTip(reason)
         self._on_text_changed()
         self.set_working(is_working=self._is_working)
 
-    def set_queued(self, prompts: Sequence[tuple[str, str]]) -> None:
-        """Show the waiting prompts, each an id and a text, next one first."""
-        if self.waiting.show(prompts):
+    def _explain_sending(self) -> None:
+        """Say at the button what sending does, or why it cannot be done."""
+        working = self.tr(
+            "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
+        )
+        explanation = working.format(keys=_AT_ONCE.toString(_NATIVE)) if self._is_working else ""
+        self.controls.send.setToolTip(self._blocked or explanation)
+
+    def set_queued(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
+        """Show the waiting prompts, each an id and a text, next one first; those `steering` go into the turn."""
+        if self.waiting.show(prompts, steering=steering):
             self._arrange()
 
     def set_context(self, use: ContextUse | None) -> None:
@@ -195,6 +208,12 @@ class Composer(QWidget):
     # -- sending --
 
     def _on_submitted(self) -> None:
+        self._send(is_steering=False)
+
+    def _on_submitted_at_once(self) -> None:
+        self._send(is_steering=self._is_working)
+
+    def _send(self, *, is_steering: bool) -> None:
         written = self.edit.toPlainText()
         text = written.strip()
         if not text or self._blocked:
@@ -203,6 +222,8 @@ class Composer(QWidget):
         self.edit.clear()
         if is_command(written):
             self.command_submitted.emit(text)
+        elif is_steering:
+            self.steering_submitted.emit(prompt_of(written))
         else:
             self.prompt_submitted.emit(prompt_of(written))
 

@@ -34,6 +34,7 @@ class MessageEdit(QPlainTextEdit):
 
     Signals:
         submitted: Enter was pressed.
+        submitted_at_once: Ctrl+Enter was pressed.
         focus_changed: it got or lost the focus.
         picture_given: a picture (`QImage`) was pasted or dropped here.
         long_text_given: more text was pasted here than can be read in a few lines.
@@ -42,6 +43,7 @@ class MessageEdit(QPlainTextEdit):
     """
 
     submitted = Signal()
+    submitted_at_once = Signal()
     focus_changed = Signal()
     picture_given = Signal(QImage)
     long_text_given = Signal(str)
@@ -125,7 +127,8 @@ class MessageEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _is_enter(event) and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.submitted.emit()
+            is_at_once = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            (self.submitted_at_once if is_at_once else self.submitted).emit()
         elif event.key() == Qt.Key.Key_Up and self._is_at_edge(QTextCursor.MoveOperation.Up):
             self._show_prompt(self.history.older(self.toPlainText()))
         elif event.key() == Qt.Key.Key_Down and self._is_at_edge(QTextCursor.MoveOperation.Down):

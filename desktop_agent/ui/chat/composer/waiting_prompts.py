@@ -1,6 +1,6 @@
 """The prompts that wait to be sent, above the message field."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -18,10 +18,12 @@ class WaitingPrompts(QObject):
     Signals:
         unqueue_requested: a waiting prompt (id) shall be taken back.
         send_requested: a waiting prompt (id) shall be sent now.
+        steer_requested: a waiting prompt (id) shall go into the running turn.
     """
 
     unqueue_requested = Signal(str)
     send_requested = Signal(str)
+    steer_requested = Signal(str)
 
     def __init__(self, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -29,15 +31,21 @@ class WaitingPrompts(QObject):
         self._composer = composer
         self._prompts: list[tuple[str, str]] = []
         self._cards: list[QueueCard] = []
+        self._steering: frozenset[str] = frozenset()
         self._is_sendable = True
+        self._is_steerable = False
         self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
 
-    def show(self, prompts: Sequence[tuple[str, str]]) -> bool:
-        """Show these, each an id and a text, next one first. Whether that is different from before."""
-        if list(prompts) == self._prompts:
+    def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> bool:
+        """Show these, each an id and a text, next one first; those `steering` go into the running turn.
+
+        Return whether that is different from before.
+        """
+        if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return False
         self._prompts = list(prompts)
+        self._steering = frozenset(steering)
         for card in self._cards:
             card.hide()
             card.deleteLater()
@@ -48,9 +56,18 @@ class WaitingPrompts(QObject):
         return True
 
     def _make_card(self, prompt_id: str, text: str) -> QueueCard:
-        remove, send = self.unqueue_requested.emit, self.send_requested.emit
-        card = QueueCard(prompt_id, text, self._theme, self._composer, remove=remove, send=send)
+        card = QueueCard(
+            prompt_id,
+            text,
+            self._theme,
+            self._composer,
+            remove=self.unqueue_requested.emit,
+            send=self.send_requested.emit,
+            steer=self.steer_requested.emit,
+            is_steering=prompt_id in self._steering,
+        )
         card.set_sendable(is_sendable=self._is_sendable)
+        card.set_steerable(is_steerable=self._is_steerable)
         card.show()
         return card
 
@@ -59,6 +76,12 @@ class WaitingPrompts(QObject):
         self._is_sendable = is_sendable
         for card in self._cards:
             card.set_sendable(is_sendable=is_sendable)
+
+    def set_steerable(self, *, is_steerable: bool) -> None:
+        """Say whether a turn runs that they can be sent into."""
+        self._is_steerable = is_steerable
+        for card in self._cards:
+            card.set_steerable(is_steerable=is_steerable)
 
     def place(self, left: int, y: int, width: int) -> int:
         """Stand below each other from `y`; return where the field may begin."""

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.ui.chat.entries.attachments import PromptAttachments
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
@@ -34,13 +34,13 @@ class _QuietButton(QPushButton):
 
 
 class PromptWidget(EntryWidget):
-    """A prompt of the user."""
+    """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        self._attachments = PromptAttachments(self.row.entry_as(PromptSubmitted).attachments, place.actions, self)
+        self._attachments = PromptAttachments(self._prompt.attachments, place.actions, self)
         self._attachments_height = 0
         self._text_area_width = 0
         self._button = _QuietButton(self.tr("Edit"), self)
@@ -49,12 +49,23 @@ class PromptWidget(EntryWidget):
         self._button.setProperty("variant", "flat")
         self._button.setProperty("compact", True)
         self._button.clicked.connect(self.begin_edit)
+        self._button.setVisible(self._is_editable)
         self.refresh()
 
+    @property
+    def _prompt(self) -> PromptSubmitted | Steered:
+        entry = self.row.entry
+        return entry if isinstance(entry, Steered) else self.row.entry_as(PromptSubmitted)
+
+    @property
+    def _is_editable(self) -> bool:
+        return isinstance(self.row.entry, PromptSubmitted)
+
     def refresh(self) -> None:
-        text = self.row.entry_as(PromptSubmitted).text
+        text = self._prompt.text
         self.column.set_blocks(plain_blocks(text), {}, 0)
-        self.setAccessibleName(self.tr("You: {text}").format(text=text[:_MEASURED_CHARS]))
+        name = self.tr("You: {text}") if self._is_editable else self.tr("You, while the agent worked: {text}")
+        self.setAccessibleName(name.format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
             self._open_editor(self.row.drafts[EDIT])
             if self._width:
@@ -85,7 +96,7 @@ class PromptWidget(EntryWidget):
 
     def _text_width(self, limit: int) -> int:
         """Return how wide the bubble's text is: short prompts have short bubbles."""
-        text = self.row.entry_as(PromptSubmitted).text
+        text = self._prompt.text
         if len(text) > _MEASURED_CHARS:
             return limit
         metrics = QFontMetricsF(self.styles.body)
@@ -100,10 +111,11 @@ class PromptWidget(EntryWidget):
     def tab_stops(self) -> list[QWidget]:
         if self._editor is not None:
             return [self, *self._editor.tab_stops()]
-        return [self, self._button, *self._attachments.buttons]
+        edit = [self._button] if self._is_editable else []
+        return [self, *edit, *self._attachments.buttons]
 
     def source(self) -> str:
-        return self.row.entry_as(PromptSubmitted).text
+        return self._prompt.text
 
     @property
     def is_column_shown(self) -> bool:
@@ -123,9 +135,9 @@ class PromptWidget(EntryWidget):
 
     def begin_edit(self) -> None:
         """Turn into a field with the prompt's text; it is sent again only when the user says so."""
-        if self._editor is None:
-            self.row.drafts[EDIT] = self.row.entry_as(PromptSubmitted).text
-            self._open_editor(self.row.entry_as(PromptSubmitted).text)
+        if self._editor is None and self._is_editable:
+            self.row.drafts[EDIT] = self._prompt.text
+            self._open_editor(self._prompt.text)
             self._resize()
         if self._editor is not None:
             self._editor.put_cursor_at_end()
@@ -151,16 +163,16 @@ class PromptWidget(EntryWidget):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
-        self.entry_actions.edit_closed.emit(self.row.entry_as(PromptSubmitted).turn)
+        self.entry_actions.edit_closed.emit(self._prompt.turn)
         self._resize()
 
     def _on_changed(self, text: str) -> None:
         self.row.drafts[EDIT] = text
-        self.entry_actions.edit_changed.emit(self.row.entry_as(PromptSubmitted).turn, text)
+        self.entry_actions.edit_changed.emit(self._prompt.turn, text)
 
     def _on_sent(self, text: str, takes_files_back: bool) -> None:
         self._close_editor()
-        self.entry_actions.resend_requested.emit(self.row.entry_as(PromptSubmitted).turn, text, takes_files_back)
+        self.entry_actions.resend_requested.emit(self._prompt.turn, text, takes_files_back)
 
     def _resize(self) -> None:
         self.set_width(self._width)

@@ -34,6 +34,7 @@ class PromptEditor(QWidget):
         self._edit.setAccessibleName(self.tr("Your message, edited"))
         self._edit.setPlainText(text)
         self._edit.submitted.connect(self._on_send)
+        self._edit.submitted_at_once.connect(self._on_send)
         self._edit.textChanged.connect(self._on_text_changed)
         self.setFocusProxy(self._edit)
         note = self.tr("Continues in a copy of this conversation that ends before this message.")

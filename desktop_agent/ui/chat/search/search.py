@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
@@ -149,7 +149,7 @@ def _place_of(match: TextMatch, matches: Sequence[TextMatch]) -> int:
 def _source(row: EntryRow) -> str:
     entry = row.entry
     match entry:
-        case PromptSubmitted() | TextEntry():
+        case PromptSubmitted() | Steered() | TextEntry():
             return entry.text
         case ToolEntry():
             return f"{entry.title}\n{family_of(entry).read(row).text}"
@@ -174,7 +174,7 @@ def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
     """Yield the joint and the shown text of a row's blocks."""
     entry = row.entry
     match entry:
-        case PromptSubmitted():
+        case PromptSubmitted() | Steered():
             for block in plain_blocks(entry.text):
                 yield block.joint, shown_text(block, {})
         case TextEntry() | CommandRun():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
 from desktop_agent.core.transcript import (
     CompactionEntry,
     NoticeEntry,
@@ -26,7 +26,7 @@ def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
     """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
     match entry:
-        case PromptSubmitted() | TextEntry():
+        case PromptSubmitted() | Steered() | TextEntry():
             return entry.text
         case ToolEntry():
             headline = " ".join(filter(None, entry_words.headline(entry, is_superseded=row.is_superseded)))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
 from desktop_agent.core.transcript import (
     CompactionEntry,
     NoticeEntry,
@@ -30,7 +30,7 @@ from desktop_agent.ui.chat.entries.tool import ToolWidget
 def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> EntryWidget:
     """Return a new widget for the entry of a row."""
     match place.row.entry:
-        case PromptSubmitted():
+        case PromptSubmitted() | Steered():
             return PromptWidget(place)
         case TextEntry(kind="text"):
             return TextWidget(place)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
@@ -198,7 +198,7 @@ class EntryRows:
                 height = self._estimate_text(entry.text, self._width)
             case TextEntry():
                 height = _FOLDED + (self._estimate_text(entry.text, self._width) if row.is_unfolded else 0)
-            case PromptSubmitted():
+            case PromptSubmitted() | Steered():
                 height = _BUBBLE + self._estimate_text(entry.text, int(self._width * _PROMPT_SHARE))
             case ToolEntry():
                 height = _estimate_card(row, entry)

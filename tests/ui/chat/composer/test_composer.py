@@ -129,6 +129,10 @@ class TestHistory:
         assert desk.composer.text() == "third"
 
 
+WORKING = "Queue the next message… Ctrl+Return sends it into this turn."
+"""What the field says while a turn runs."""
+
+
 class TestWorking:
     def test_stop_is_there_only_while_a_turn_runs(self, desk: Desk) -> None:
         assert desk.buttons() == ["Send"]
@@ -141,7 +145,18 @@ class TestWorking:
     def test_the_field_says_what_sending_does(self, desk: Desk) -> None:
         assert desk.edit.placeholderText() == "Ask for a change, or a question about this folder…"
         desk.composer.set_working(is_working=True)
-        assert desk.edit.placeholderText() == "Queue the next message…"
+        assert desk.edit.placeholderText() == WORKING
+
+    def test_ctrl_enter_sends_into_the_turn_that_runs(self, desk: Desk) -> None:
+        sent, steered = record(desk.composer.prompt_submitted), record(desk.composer.steering_submitted)
+        desk.composer.set_text("before any")
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        desk.composer.set_working(is_working=True)
+        desk.composer.set_text("into it")
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        desk.composer.set_text("behind it")
+        desk.key(Qt.Key.Key_Return)
+        assert (sent, steered) == ([("before any",), ("behind it",)], [("into it",)])
 
     def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
         desk.composer.set_queued([("p1", "first waits"), ("p2", "second waits")])
@@ -196,7 +211,8 @@ class TestFitting:
         desk.composer.set_working(is_working=True)
         desk.composer.set_context(USE)
         desk.composer.set_cost(PAID, LAST)
-        desk.composer.set_queued([("p", "waits " * 50)])
+        desk.composer.set_queued([("p", "waits " * 50), ("s", "steers " * 50)], steering={"s"})
+        desk.composer.waiting.set_steerable(is_steerable=True)
         desk.window.resize(width, 500)
         children = [
             child
@@ -289,7 +305,7 @@ def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     assert desk.composer.text() == "a draft"
     assert control.isEnabled()
     assert "Stop" in desk.buttons()
-    assert desk.edit.placeholderText() == "Queue the next message…"
+    assert desk.edit.placeholderText() == WORKING
     desk.composer.setFocus()
     desk.key(Qt.Key.Key_Return)
     assert len(sent) == 1

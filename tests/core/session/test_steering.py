@@ -1,0 +1,274 @@
+"""A message to the running turn reaches the model with its next request, behind all results, and is never lost."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, TextBlock, UserMessage
+from desktop_agent.core.providers.base import Completion, Provider, StreamPiece
+from desktop_agent.core.providers.scripted import Call, Fail, Reply, Say, ScriptedProvider, Stop, in_order
+from desktop_agent.core.session.limits import TurnLimits
+from tests.harness import Ground, ImpatientClock, Open, check_conversation
+
+READ = Call("read_file", {"path": "a.py"})
+BOTH: Reply = [Say("Looking."), READ, Call("list_files", {"path": "."})]
+"""Calls that run side by side, and ask when everything does."""
+EDIT: Reply = [Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})]
+DONE: Reply = [Say("Done.")]
+
+
+class HeldBack(ScriptedProvider):
+    """Streams a reply, and lets it be over only when the test says so."""
+
+    def __init__(self, *replies: Reply) -> None:
+        super().__init__(in_order(replies))
+        self.may_end = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        async for piece in super().stream(request):
+            if isinstance(piece, Completion):
+                await self.may_end.wait()
+            yield piece
+
+    async def of(self, _model: ModelRef) -> Provider:
+        return self
+
+
+class HeldClock(ImpatientClock):
+    """Waits until the test says that the time is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        await self.may_go_on.wait()
+
+
+async def steer(s: Open, text: str) -> str:
+    """Send a message to the turn, and return its id when it is on record that it waits."""
+    s.submit(ops.Steer(text=text))
+    queued = await s.rx.expect(ev.Queued, lambda event: event.text == text)
+    assert queued.is_steering
+    return queued.prompt_id
+
+
+def said(request: ModelRequest) -> list[str]:
+    """What stands in the last message of a request: texts, and the kinds of the other blocks."""
+    message = request.messages[-1]
+    assert isinstance(message, UserMessage)
+    return [block.text if isinstance(block, TextBlock) else block.type for block in message.content]
+
+
+def kinds(s: Open) -> list[str]:
+    """What of interest was recorded, in its order."""
+    wanted = {"prompt_submitted", "message_done", "tool_call_finished", "steered", "turn_ended"}
+    return [event.type for event in s.rx.recorded if event.type in wanted]
+
+
+async def test_it_stands_behind_the_results_of_all_calls_that_ran_side_by_side(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([BOTH, DONE], approval="always") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = [(await s.rx.expect(ev.ApprovalRequested)).request.call_id for _ in range(2)]
+        await steer(s, "And mind the tests.")
+        s.submit(ops.AnswerApproval(call_id=asked[0], decision=Allowed()))
+        await s.rx.expect(ev.ToolCallFinished)
+        assert s.rx.all(ev.Steered) == []  # a call still has no result
+        s.submit(ops.AnswerApproval(call_id=asked[1], decision=Allowed()))
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert said(s.last_request) == ["tool_result", "tool_result", "And mind the tests."]
+        check_conversation(s.last_request)
+        assert kinds(s) == [
+            "prompt_submitted", "message_done", *["tool_call_finished"] * 2, "steered", "message_done", "turn_ended",
+        ]  # fmt: skip
+        assert s.transcript.turns.queued == []
+
+
+async def test_a_question_goes_on_waiting_for_its_answer(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "Hurry.")
+        assert [request.call_id for request in s.session.transcript.pending_approvals] == [asked.request.call_id]
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert said(s.last_request) == ["tool_result", "Hurry."]
+    assert ground.read("a.py") == "x = 2\n"
+
+
+async def test_several_come_in_their_order_and_before_what_only_waits_for_the_end(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.SubmitPrompt(text="later"))
+        await steer(s, "first")
+        await steer(s, "second")
+        assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["first", "second", "later"]
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert said(s.last_request) == ["tool_result", "first", "second"]
+        assert (await s.rx.expect(ev.PromptSubmitted, lambda event: event.turn == 2)).text == "later"
+        await s.rx.expect(ev.TurnEnded)
+
+
+async def test_a_waiting_prompt_is_sent_into_the_turn(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.SubmitPrompt(text="now, please"))
+        queued = await s.rx.expect(ev.Queued)
+        s.submit(ops.SteerQueued(prompt_id=queued.prompt_id))
+        await s.rx.expect(ev.Queued, lambda event: event.is_steering)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert said(s.last_request) == ["tool_result", "now, please"]
+        assert [event.prompt_id for event in s.rx.all(ev.Steered)] == [queued.prompt_id]
+
+
+async def test_one_that_was_taken_back_reaches_nobody(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.Unqueue(prompt_id=await steer(s, "no, never mind")))
+        await s.rx.expect(ev.Unqueued)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert said(s.last_request) == ["tool_result"]
+
+
+async def test_when_the_turn_ends_before_it_is_the_next_prompt(ground: Ground) -> None:
+    model = HeldBack(DONE, DONE, DONE)
+    async with ground.session([], provider_source=model.of) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TextDelta)
+        s.submit(ops.SubmitPrompt(text="later"))
+        await steer(s, "One more thing.")
+        model.may_end.set()
+        for _ in range(3):
+            await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["go", "One more thing.", "later"]
+        assert s.rx.all(ev.Steered) == []
+
+
+async def test_the_limit_on_requests_makes_it_the_next_prompt(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE], limits=TurnLimits(max_requests=1)) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "And this.")
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "max_turns"
+        assert (await s.rx.expect(ev.PromptSubmitted, lambda event: event.turn == 2)).text == "And this."
+        await s.rx.expect(ev.TurnEnded)
+        assert s.rx.all(ev.Steered) == []
+
+
+async def test_a_stop_leaves_it_waiting_and_it_steers_no_later_turn(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "left over")
+        s.submit(ops.Interrupt())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["left over"]
+        s.submit(ops.SubmitPrompt(text="something else"))
+        await s.rx.expect(ev.TurnEnded)
+        assert "left over" not in said(s.provider.requests[1])
+        assert (await s.rx.expect(ev.PromptSubmitted, lambda event: event.turn == 3)).text == "left over"
+        await s.rx.expect(ev.TurnEnded)
+
+
+async def test_without_a_turn_it_is_a_prompt(ground: Ground) -> None:
+    async with ground.session([DONE]) as s:
+        s.submit(ops.Steer(text="go"))
+        assert (await s.rx.expect(ev.PromptSubmitted)).text == "go"
+        await s.rx.expect(ev.TurnEnded)
+        assert s.rx.all(ev.Queued) == []
+
+
+async def test_a_paused_answer_and_its_continuation_stay_together(ground: Ground) -> None:
+    model = HeldBack([Say("Searching"), Stop("pause_turn")], [Say(" on."), *EDIT], DONE)
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([], provider_source=model.of) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TextDelta)
+        await steer(s, "Wait.")
+        model.may_end.set()
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        assert [request.messages[-1].role for request in model.requests] == ["user", "assistant", "user"]
+        assert said(model.requests[-1]) == ["tool_result", "Wait."]
+
+
+async def test_a_request_that_is_tried_again_has_what_came_meanwhile(ground: Ground) -> None:
+    clock = ground.clock = HeldClock()
+    failing = Fail(ProviderError("Busy.", fault="overloaded"))
+    async with ground.session([[failing], DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.RetryWaitReported)
+        await steer(s, "Meanwhile.")
+        clock.may_go_on.set()
+        await s.rx.expect(ev.TurnEnded)
+        assert said(s.last_request) == ["go", "Meanwhile."]
+
+
+async def test_after_a_crash_it_goes_on_with_the_turn_that_waited_for_an_answer(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "And then stop.")
+        journal = ground.paths.sessions / s.id / "journal.jsonl"
+        left = await asyncio.to_thread(journal.read_bytes)
+    await asyncio.to_thread(journal.write_bytes, left)
+    async with ground.session([DONE], resume=s.id) as again:
+        [request] = again.transcript.pending_approvals
+        again.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        await again.rx.expect(ev.TurnEnded)
+        assert said(again.last_request) == ["tool_result", "And then stop."]
+        check_conversation(again.last_request)
+
+
+async def test_a_crash_between_record_and_request_leaves_it_in_the_conversation(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "And this.")
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        journal = ground.paths.sessions / s.id / "journal.jsonl"
+        lines = (await asyncio.to_thread(journal.read_bytes)).splitlines(keepends=True)
+    steered = next(at for at, line in enumerate(lines) if b'"type":"steered"' in line)
+    await asyncio.to_thread(journal.write_bytes, b"".join(lines[: steered + 1]))
+    async with ground.session([DONE], resume=s.id) as again:
+        assert again.transcript.turns.queued == []
+        await again.prompt("go on")
+        assert said(again.last_request)[:2] == ["tool_result", "And this."]
+        assert said(again.last_request)[-1] == "go on"
+        check_conversation(again.last_request)
+
+
+async def test_a_rewind_to_before_the_turn_takes_it_along(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, DONE, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        await steer(s, "And this.")
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(ops.RewindTo(turn=1, scope="both"))
+        await s.rx.expect(ev.Rewound)
+        await s.prompt("anew")
+        assert len(s.last_request.messages) == 1
+        assert "And this." not in said(s.last_request)
+    assert ground.read("a.py") == "x = 1\n"
