@@ -60,8 +60,8 @@ def test_the_folds_do_nothing_with_events_that_the_transcript_spares_them() -> N
 def test_a_session_reads_in_the_order_it_happened() -> None:
     transcript = replay(SAMPLE_EVENTS)
     kinds = [entry.kind if isinstance(entry, TextEntry) else type(entry) for entry in transcript.entries]
-    past = [ev.PromptSubmitted, "thinking", "text", ToolEntry, ToolEntry, NoticeEntry, UndoEntry, UndoEntry, ev.Rewound]
-    assert kinds == [*past, CompactionEntry, ev.CommandRun, ev.CommandRun, ev.SessionForked]
+    past = [ev.PromptSubmitted, "thinking", "text", ToolEntry, ToolEntry, ev.Steered, NoticeEntry, *[UndoEntry] * 2]
+    assert kinds == [*past, ev.Rewound, CompactionEntry, ev.CommandRun, ev.CommandRun, ev.SessionForked]
     assert transcript.session.title == "Fix the page count"
     assert transcript.session.last_seq == len(SAMPLE_EVENTS)
     assert transcript.turns.usage.output_tokens == 2

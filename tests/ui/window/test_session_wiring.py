@@ -306,7 +306,7 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
 
 
 def test_a_waiting_prompt_is_sent_into_the_turn_and_shown_where_it_reached_the_agent(
-    window: Window, shown: Shown
+    window: Window, shown: Shown, qtbot: QtBot
 ) -> None:
     composer, view = window.panels.composer, window.panels.transcript
     shown.start()
@@ -323,9 +323,8 @@ def test_a_waiting_prompt_is_sent_into_the_turn_and_shown_where_it_reached_the_a
     assert not any(button.isVisible() for button in card.findChildren(QPushButton, "steerQueuedButton"))
     shown.happen(ev.Steered(turn=1, prompt_id="q1", text="then this"))
     assert all(card.isHidden() for card in composer.findChildren(QueueCard))
-    assert [row.widget.accessibleName() for row in view.row_layout.rows if row.widget][-1:] == [
-        "You, while the agent worked: then this"
-    ]
+    said = "You, while the agent worked: then this"
+    qtbot.waitUntil(lambda: any(row.widget and row.widget.accessibleName() == said for row in view.row_layout.rows))
 
 
 def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
