@@ -119,6 +119,27 @@ async def test_cancelling_a_run_stops_the_turn_and_leaves_the_session_usable(age
         assert (await agent.run("Are you there?")).text == "Still here."
 
 
+async def test_a_message_steers_the_turn_that_runs(poem: Path, tmp_path: Path) -> None:
+    provider = ScriptedProvider(in_order([[COMMAND], [Say("In French, then.")]]))
+    waits = asyncio.Event()
+
+    async def approve(_: ApprovalRequest) -> bool:
+        agent.steer("In French, please.")
+        await waits.wait()
+        return True
+
+    def hear(event: events.Event) -> None:
+        if isinstance(event, events.Queued) and event.is_steering:
+            waits.set()
+
+    async with Agent(poem.parent, provider=provider, home=tmp_path / "home", approve=approve, on_event=hear) as agent:
+        with pytest.raises(UsageError, match="No turn is running"):
+            agent.steer("Too early.")
+        result = await agent.run("Translate it.")
+        assert (result.turn, result.reason, result.text) == (1, "completed", "In French, then.")
+    assert "In French, please." in str(provider.requests[1].messages[-1])
+
+
 async def test_an_interrupt_ends_the_run_with_that_reason(agent_with: MakeAgent) -> None:
     async def approve(request: ApprovalRequest) -> bool:
         agent.interrupt()

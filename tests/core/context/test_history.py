@@ -174,9 +174,11 @@ def _journals(draw: st.DrawFn) -> list[ev.Event]:
     unused = ["a", "b", "c", "d", "e", "f"]
     events: list[ev.Event] = []
     for _ in range(draw(st.integers(0, 8))):
-        match draw(st.sampled_from(["prompt", "said", "finished", "ended"])):
+        match draw(st.sampled_from(["prompt", "steered", "said", "finished", "ended"])):
             case "prompt":
                 events.append(prompt(draw(st.sampled_from(["x", "y"]))))
+            case "steered":
+                events.append(ev.Steered(turn=1, prompt_id="s", text="Mind this."))
             case "said":
                 blocks = draw(st.lists(_BLOCKS, max_size=3))
                 calls = [call(unused.pop()) for _ in range(draw(st.integers(0, min(2, len(unused)))))]

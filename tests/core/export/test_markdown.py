@@ -7,8 +7,9 @@ from markdown_it import MarkdownIt
 
 from desktop_agent.core.export import export_text
 from desktop_agent.core.export.markdown import harmless
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock
-from tests.core.export.conftest import KEY, Written
+from tests.core.export.conftest import KEY, MODEL, Written
 
 
 class Tags(HTMLParser):
@@ -45,6 +46,22 @@ def test_what_follows_an_open_fence_is_not_in_it(written: Written) -> None:
     written.turn(1, "go", TextBlock(text="```\nopen"))
     written.turn(2, "second", TextBlock(text="after"))
     assert "<h2>Turn 2" in MarkdownIt().render(text_of(written))
+
+
+def test_a_message_in_the_middle_of_a_turn_is_quoted_there(written: Written) -> None:
+    written.add(
+        ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
+        ev.TurnStarted(turn=1, model=MODEL),
+        ev.MessageDone(
+            turn=1, message_id="m", model=MODEL, content=(TextBlock(text="I look."),), stop_reason="max_tokens"
+        ),
+        ev.Steered(turn=1, prompt_id="p-2", text="and the tests"),
+        ev.MessageDone(turn=1, message_id="n", model=MODEL, content=(TextBlock(text="Both."),), stop_reason="end_turn"),
+        ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=1.0),
+    )
+    text = text_of(written)
+    assert text.count("## Turn") == 1
+    assert text.index("I look.") < text.index("> and the tests") < text.index("Both.")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,19 @@ def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
         process.communicate()
 
 
+def test_a_program_steers_the_turn_that_runs(workspace: Path) -> None:
+    with serve(*script()) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="make it two")
+        asked = other.hear("approval_requested")["request"]
+        other.send(type="steer", text="and nothing else")
+        assert other.hear("queued")["is_steering"]
+        other.send(type="answer_approval", call_id=asked["call_id"], decision={"outcome": "allowed"})
+        assert other.hear("steered")["turn"] == 1
+        code, _ = other.end()
+        assert code == 0
+        assert other.types.count("prompt_submitted") == 1
+
+
 def test_a_program_prompts_and_answers_what_the_turn_asks(workspace: Path) -> None:
     with serve(*script()) as server, program(workspace, server.url) as other:
         other.send(type="submit_prompt", text="make it two")
