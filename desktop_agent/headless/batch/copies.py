@@ -60,6 +60,8 @@ def _copy(source: Path, target: Path) -> None:
         raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
     try:
         _copy_folder(source, target)
+        if (source / ".git").is_file():
+            _take_repository_along(source, target)
     except OSError as error:
         raise WorkspaceError(f"The folder {source} could not be copied.", detail=str(error)) from error
 
@@ -77,6 +79,32 @@ def _copy_folder(source: Path, target: Path) -> None:
         elif S_ISREG(mode):
             _copy_file(entry.path, to, is_shared=is_shared and not mode & 0o222)
     shutil.copystat(source, target)
+
+
+def _take_repository_along(source: Path, target: Path) -> None:
+    """Give the copy of a worktree or submodule a repository of its own.
+
+    Theirs lies elsewhere and `.git` only names it, so that a commit in the copy would be one in the original.
+    The layout: https://git-scm.com/docs/gitrepository-layout
+    """
+    link = target / ".git"
+    named = link.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()
+    own = source / named
+    common = own / (own / "commondir").read_text(encoding="utf-8").strip() if (own / "commondir").exists() else own
+    if not (common / "objects").is_dir():
+        return  # it is broken in the original, too
+    link.unlink()
+    _copy_folder(common.resolve(), link)
+    for of_others in ("worktrees", "modules"):
+        shutil.rmtree(link / of_others, ignore_errors=True)
+    if common != own:  # a worktree has its own HEAD and index
+        shutil.copytree(own, link, dirs_exist_ok=True, ignore=shutil.ignore_patterns("commondir", "gitdir", "locked"))
+        return
+    import pygit2
+
+    config = pygit2.Config(str(link / "config"))
+    if "core.worktree" in config:
+        del config["core.worktree"]  # where the original is
 
 
 def _copy_file(source: str, target: Path, *, is_shared: bool) -> None:
