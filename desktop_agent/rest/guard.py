@@ -45,7 +45,7 @@ class Entrance(Struct, frozen=True, kw_only=True):
         return (port or usual) == self.port and (name in self.names or (self.is_any_address and _is_address(name)))
 
 
-class Guard:
+class RequestGuard:
     """Refuses requests before anything else sees them. An ASGI application around another one."""
 
     def __init__(self, app: ASGIApp, entrance: Entrance, limits: ServerLimits) -> None:

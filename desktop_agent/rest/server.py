@@ -19,7 +19,7 @@ from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_
 from desktop_agent.rest.approval_endpoints import ApprovalEndpoints
 from desktop_agent.rest.change_endpoints import ChangeEndpoints
 from desktop_agent.rest.endpoint import AnyEndpoint
-from desktop_agent.rest.guard import Entrance, Guard
+from desktop_agent.rest.guard import Entrance, RequestGuard
 from desktop_agent.rest.job_endpoints import JobEndpoints
 from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.open_sessions import OpenSessions
@@ -134,7 +134,7 @@ class RestServer:
     def _config(self) -> uvicorn.Config:
         limits = self._options.limits
         return uvicorn.Config(
-            Guard(application_of(self.endpoints), self._entrance(), limits),
+            RequestGuard(application_of(self.endpoints), self._entrance(), limits),
             http=patient_for(limits.head_s),
             ws="none",
             lifespan="off",

@@ -15,7 +15,7 @@ from desktop_agent.cli.batch import WORKER
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.headless.batch.cluster import Call
+from desktop_agent.headless.batch.cluster import RemoteCall
 from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
 from desktop_agent.headless.batch.outcome import TaskOutcome
@@ -25,8 +25,8 @@ _LOOK_S = 0.5
 
 
 async def run_task(text: str) -> str:
-    """Run the task of a `Call` to its end and return a `Reply`. It is stopped when it is wanted no more."""
-    call = convert(json.loads(text), Call)
+    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. It is stopped when it is wanted no more."""
+    call = convert(json.loads(text), RemoteCall)
     if call.version != __version__:
         words = f"desktop-agent is {__version__} on {get_worker().address}, and {call.version} where it was started."
         return json.dumps({"refused": words})
@@ -41,7 +41,7 @@ async def run_task(text: str) -> str:
     return json.dumps({"outcome": json.loads(outcome.line())})
 
 
-async def _while_wanted(call: Call, workers: LocalWorkers) -> TaskOutcome:
+async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
     """Run the task. Dask does not stop what runs: it only forgets it, when its client cancels it or has gone."""
     running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
     tasks = get_worker().state.tasks

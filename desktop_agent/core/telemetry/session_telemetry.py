@@ -6,7 +6,7 @@ from functools import partial
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings import TelemetrySettings
 from desktop_agent.core.telemetry.facts import SessionFacts
-from desktop_agent.core.telemetry.telemetry import Fold, Lease, Listener, Telemetry
+from desktop_agent.core.telemetry.telemetry import Fold, Listener, Telemetry, TelemetryLease
 
 
 class SessionTelemetry:
@@ -24,7 +24,7 @@ class SessionTelemetry:
         self._settings = settings
         self._observe = observe
         self._facts = facts
-        self._lease: Lease | None = None
+        self._lease: TelemetryLease | None = None
         self._fold: Fold | None = None
         self._is_outdated = False
         """Whether the settings became others than those that it began with."""
@@ -67,7 +67,7 @@ class SessionTelemetry:
         else:
             self._guarded(partial(self._fold.apply, event), self._lease)
 
-    def _guarded(self, step: Callable[[], None], lease: Lease) -> None:
+    def _guarded(self, step: Callable[[], None], lease: TelemetryLease) -> None:
         try:
             step()
         except Exception as error:  # noqa: BLE001 - a turn does not depend on being watched

@@ -65,7 +65,7 @@ class _Use:
         self.unsubscribe: Callable[[], None] = lambda: None
 
 
-class Lease:
+class TelemetryLease:
     """A session's use of a way out. `pipeline` is None when it could not be made: `health` says why."""
 
     def __init__(self, wanted: TelemetrySettings, health: Health, pipeline: Pipeline | None) -> None:
@@ -83,7 +83,7 @@ class Telemetry:
         self._instance_id = str(uuid4())
         self._uses: dict[TelemetrySettings, _Use] = {}
 
-    async def enter(self, wanted: TelemetrySettings) -> Lease | None:
+    async def enter(self, wanted: TelemetrySettings) -> TelemetryLease | None:
         """Return the way out that these settings name, until it is left; None when they name none. Never raises."""
         if not wanted.is_on:
             return None
@@ -99,9 +99,9 @@ class Telemetry:
         except asyncio.CancelledError:
             use.users -= 1
             raise
-        return Lease(wanted, use.health, pipeline)
+        return TelemetryLease(wanted, use.health, pipeline)
 
-    async def leave(self, lease: Lease) -> None:
+    async def leave(self, lease: TelemetryLease) -> None:
         """Give it back. The last session to do so waits, shortly, until what is left has been sent."""
         use = self._uses[lease.wanted]
         use.users -= 1

@@ -23,13 +23,13 @@ from desktop_agent.headless.batch.tasks import BatchTask
 from desktop_agent.headless.batch.workers import WorkerLostError
 
 RemoteTask = Callable[[str], Awaitable[str]]
-"""What workers run: a coroutine function of a module that they have, from the JSON of a `Call` to that of a `Reply`."""
+"""What workers run: a coroutine function of their own, from a `RemoteCall` to a `RemoteReply`, as JSON."""
 
 _CONNECT_S = 20
 _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where the workers run."
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class RemoteCall(Struct, frozen=True, kw_only=True):
     """What is sent to a worker, as JSON."""
 
     version: str
@@ -40,7 +40,7 @@ class Call(Struct, frozen=True, kw_only=True):
     max_cost: float | None
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class RemoteReply(Struct, frozen=True, kw_only=True):
     """What comes back, as JSON: one of the three."""
 
     outcome: object | UnsetType = UNSET
@@ -111,10 +111,10 @@ class ClusterWorkers:
         Cancelling ends the task there within a second, and so does the end of this process.
         """
         key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before: no result of another call is taken for it
-        call = Call(version=__version__, key=key, task=task, max_cost=max_cost_usd)
+        call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
         future = self._client.submit(self._function, json.dumps(_plain(call)), key=key, pure=False)
         try:
-            reply = convert(json.loads(await self._answer(future)), Reply)
+            reply = convert(json.loads(await self._answer(future)), RemoteReply)
         finally:
             future.release()
         if reply.refused:
@@ -170,5 +170,5 @@ def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object
     )
 
 
-def _plain(call: Call) -> dict[str, object]:
+def _plain(call: RemoteCall) -> dict[str, object]:
     return {**asdict(call), "task": asdict(call.task)}
