@@ -75,6 +75,7 @@ class Inbox(QObject):
         if self._popup is None:
             self._popup = self._build()
         self.refresh()
+        self._popup.show_items(self.items)
         self._popup.open_popup()
         self._try(self._listed.refresh())  # another process may have asked, or been answered
 
@@ -88,7 +89,7 @@ class Inbox(QObject):
         sessions = [OpenSession(bridge.transcript, bool(bridge.read_only)) for bridge in opened]
         self.items = items_of(sessions, self._asking, self._seen)
         self._panels.window.top_bar.inbox_button.show_count(len(self.items), sum(item.waits for item in self.items))
-        if self._popup is not None:
+        if self._popup is not None and self._popup.isVisible():
             self._popup.show_items(self.items)
         self.changed.emit(self.items)
 

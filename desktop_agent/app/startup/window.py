@@ -280,6 +280,7 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
 _USED_SOON: Final = (
     "approvals.dialog",
     "chat.question.approval",
+    "inbox.popup",
     "models.popup",
     "palette.finding",
     "palette.palette",

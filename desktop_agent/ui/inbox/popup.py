@@ -1,16 +1,17 @@
 """The inbox itself: all that waits, in rows, below its button. Imported when it is opened first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from desktop_agent.ui.inbox.items import InboxItem
 from desktop_agent.ui.inbox.row import InboxRow
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
@@ -44,6 +45,9 @@ class InboxPopup(QFrame):
         self._anchor = anchor
         self._now = now
         self._rows: list[InboxRow] = []
+        self._work = GradualWork(self)
+        self._focus: tuple[QWidget, tuple[str, str] | None] | None = None
+        """Where the keyboard was before rows came and went, and in which row."""
         self._build()
         self.hide()
 
@@ -98,34 +102,18 @@ class InboxPopup(QFrame):
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
-        """Show these, in their order. A row that stays as it was keeps the keyboard, and what is pressed on it."""
-        focus, key = QApplication.focusWidget(), self._focused_key()
-        had_focus = self._has_focus()
-        before = self._rows
-        known = {row.item.key: row for row in before}
-        self._rows = [self._row_of(item, known) for item in items[:_MOST_ROWS]]
-        if had_focus:  # while the row that has it is there: what is lost goes back to the conversation
-            self.setFocus(Qt.FocusReason.OtherFocusReason)
-        for row in before:
-            if row not in self._rows:
-                self._list_layout.removeWidget(row)
-                row.hide()
-                row.deleteLater()
-        for at, row in enumerate(self._rows):
-            if at >= len(before) or before[at] is not row:
-                self._list_layout.insertWidget(at, row)
-                row.show()
-                row.hold_off()
-        more = len(items) - len(self._rows)
+        """Show these, in their order, a few in each turn of the loop. A row that stays as it was keeps the keyboard."""
+        self._note_focus()
+        wanted = items[:_MOST_ROWS]
+        for row in [row for row in self._rows if row.item not in wanted]:
+            self._remove(row)
+        more = len(items) - len(wanted)
         self._more.setText(self.tr("And {0} more: answer some of these first.").format(more))
         self._more.setVisible(more > 0)
         self._seen.setVisible(any(not item.waits for item in items))
         self._scroll.setVisible(bool(items))
         self._nothing.setVisible(not items)
-        if self.isVisible():
-            self._place()
-            if had_focus:
-                self._focus(focus, key)
+        self._work.begin(self._fill(wanted))
 
     def open_popup(self) -> None:
         """Show it, with the keyboard on the first row."""
@@ -147,13 +135,45 @@ class InboxPopup(QFrame):
 
     # --- the rows -------------------------------------------------------------------------------------------------
 
-    def _row_of(self, item: InboxItem, known: Mapping[tuple[str, str], InboxRow]) -> InboxRow:
-        if (row := known.get(item.key)) is not None and row.item == item:
-            return row
+    def _fill(self, wanted: Sequence[InboxItem]) -> Iterator[None]:
+        """Make and place the rows, one a step."""
+        for at, item in enumerate(wanted):
+            row = next((row for row in self._rows if row.item == item), None) or self._new_row(item)
+            if at < len(self._rows) and self._rows[at] is row:
+                continue
+            if row in self._rows:
+                self._rows.remove(row)
+            self._rows.insert(at, row)
+            self._list_layout.insertWidget(at, row)
+            row.show()
+            self._hold_off_from(at)
+            self._settle(is_last=at == len(wanted) - 1)
+            yield
+        self._settle(is_last=True)
+
+    def _settle(self, *, is_last: bool) -> None:
+        """Fit what is there by now, and give the keyboard back to the row that had it."""
+        if self.isVisible():
+            self._place()
+            self._give_focus(is_last=is_last)
+
+    def _new_row(self, item: InboxItem) -> InboxRow:
         row = InboxRow(self._theme, item, self._now())
         row.wished.connect(partial(self._on_wished, row))
         row.stepped.connect(partial(self._on_stepped, row))
         return row
+
+    def _remove(self, row: InboxRow) -> None:
+        at = self._rows.index(row)
+        self._rows.remove(row)
+        self._list_layout.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self._hold_off_from(at)
+
+    def _hold_off_from(self, at: int) -> None:
+        for row in self._rows[at:]:
+            row.hold_off()
 
     def _on_wished(self, row: InboxRow, wish: str) -> None:
         if wish == "show":
@@ -166,20 +186,30 @@ class InboxPopup(QFrame):
             self._rows[at].setFocus(Qt.FocusReason.TabFocusReason)
             self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
 
-    def _focused_key(self) -> tuple[str, str] | None:
+    def _note_focus(self) -> None:
+        """Remember where the keyboard is, before rows go: what is lost goes back to the conversation."""
         now = QApplication.focusWidget()
-        return next((row.item.key for row in self._rows if now is row or row.isAncestorOf(now or self)), None)
+        if now is None or not (now is self or self.isAncestorOf(now)) or (now is self and self._focus is not None):
+            return
+        row = next((row for row in self._rows if row is now or row.isAncestorOf(now)), None)
+        self._focus = (now, row.item.key if row is not None else None)
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _has_focus(self) -> bool:
-        now = QApplication.focusWidget()
-        return now is not None and (now is self or self.isAncestorOf(now))
-
-    def _focus(self, before: QWidget | None, key: tuple[str, str] | None) -> None:
-        """Let the keyboard stay where it was `before`, else in the row with this key, else on the first one."""
-        row = next((row for row in self._rows if row.item.key == key), self._rows[0] if self._rows else self)
-        is_there = before is not None and before in (row, self._seen, *row.findChildren(QPushButton))
-        place = before if before is not None and is_there and before.isVisible() and before.isEnabled() else row
-        place.setFocus(Qt.FocusReason.OtherFocusReason)
+    def _give_focus(self, *, is_last: bool) -> None:
+        """Let the keyboard go on where it was, else in the row of the same thing, else on the first one."""
+        if self._focus is None or not self.hasFocus():
+            return
+        before, key = self._focus
+        row = next((row for row in self._rows if row.item.key == key), None)
+        if row is None:
+            if not is_last:
+                return
+            row = self._rows[0] if self._rows else None
+        places = (self._seen, *self._rows, *(button for row in self._rows for button in row.buttons))
+        is_usable = before in places and before.isVisible() and before.isEnabled()
+        if is_usable or row is not None:
+            self._focus = None
+            (before if is_usable or row is None else row).setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,17 @@ class Stage:
         self.wishes.append((wish, one))
 
     def open(self, items: Sequence[InboxItem]) -> None:
-        self.popup.show_items(items)
+        self.show(items)
         self.popup.open_popup()
+
+    def show(self, items: Sequence[InboxItem]) -> None:
+        """Show these, until all rows are there: they come a few at a time."""
+        self.popup.show_items(items)
+        self.qtbot.waitUntil(lambda: len(self._made) == min(len(items), 50))
+
+    @property
+    def _made(self) -> list[InboxRow]:
+        return [row for row in self.popup.findChildren(InboxRow) if not row.isHidden()]
 
     @property
     def rows(self) -> list[InboxRow]:
@@ -92,7 +101,7 @@ def test_a_row_that_comes_under_the_pointer_does_not_take_the_click_that_was_mea
     first, second = item(asking(), "s1"), item(asking(), "s2")
     stage.open([first, second])
     stage.until_it_listens()
-    stage.popup.show_items([second])
+    stage.show([second])
     stage.press(stage.rows[0], "inboxAllowButton")
     assert stage.wishes == []
     stage.until_it_listens()
@@ -104,7 +113,7 @@ def test_a_row_that_stays_as_it_was_goes_on_listening_when_another_comes_below(s
     first = item(asking(), "s1")
     stage.open([first])
     stage.until_it_listens()
-    stage.popup.show_items([first, ended("s2")])
+    stage.show([first, ended("s2")])
     assert stage.rows[0].is_listening
 
 
@@ -141,8 +150,8 @@ def test_the_keyboard_stays_in_the_inbox_while_rows_go_and_come(stage: Stage) ->
     stage.open([item(asking(), "s1")])
     stage.until_it_listens()
     stage.press(stage.rows[0], "inboxAllowButton")
-    stage.popup.show_items([])
-    stage.popup.show_items([ended("s1")])
+    stage.show([])
+    stage.show([ended("s1")])
     assert stage.rows[0].hasFocus()
 
 
@@ -166,7 +175,7 @@ def test_all_ends_are_seen_at_once_and_questions_are_not(stage: Stage, qtbot: Qt
     assert button is not None
     with qtbot.waitSignal(stage.popup.all_seen):
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    stage.popup.show_items([item(asking(), "s1")])
+    stage.show([item(asking(), "s1")])
     assert not button.isVisible()
 
 
