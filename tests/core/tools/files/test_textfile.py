@@ -57,6 +57,8 @@ def test_editing_back_restores_the_exact_bytes(text: str, other: str, encoding: 
     old, new = "«old»", f"«{other.replace(chr(13), '').replace(chr(10), '')}»"
     if encoding == "utf-8" and "\0" in text + new:
         return
+    if encoding == "utf-16" and text.startswith("\0"):  # the same bytes as the mark of UTF-32
+        return
     content = (text + old).encode(encoding)
     if TextFile(content).text.count(new):
         return
