@@ -9,7 +9,7 @@ from http import HTTPStatus
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from desktop_agent.core.base.errors import AgentError
@@ -47,9 +47,19 @@ def _route(path: str, endpoints: Sequence[AnyEndpoint]) -> Route:
     by_method = {one.method: one for one in endpoints}
 
     async def answer(request: Request) -> Response:
-        return await by_method["GET" if request.method == "HEAD" else request.method](request)
+        is_head = request.method == "HEAD"
+        response = await by_method["GET" if is_head else request.method](request)
+        if is_head and isinstance(response, StreamingResponse):  # which may have no end
+            return _head_of(response)
+        return response
 
     return Route(path, answer, methods=list(by_method))
+
+
+def _head_of(response: StreamingResponse) -> Response:
+    head = Response(status_code=response.status_code, headers=dict(response.headers))
+    del head.headers["content-length"]  # it is not known
+    return head
 
 
 def public_paths() -> frozenset[str]:

@@ -147,6 +147,17 @@ async def test_streams_that_nobody_closes_leave_room_for_an_answer(tmp_path: Pat
                 pass
 
 
+async def test_to_ask_for_the_head_of_a_stream_holds_no_place(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(streams=1)) as served, asyncio.timeout(PATIENCE_S):
+        session = await served.start()
+        for _ in range(2):
+            head = await served.client.head(f"{session}/events")
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["content-type"].startswith("text/event-stream")
+        async with served.events(session) as coming:
+            assert (await anext(coming)).id == 1
+
+
 async def test_too_many_requests_are_refused_in_the_shape_of_all_errors(tmp_path: Path) -> None:
     async with serving(tmp_path, limits=ServerLimits(requests=1)) as served:
         session = await served.start()
