@@ -20,8 +20,8 @@ step "format"; "$bin/ruff" format --check --quiet .
 step "lint"; "$bin/ruff" check --quiet .
 step "types"; "$bin/basedpyright" --pythonpath "$bin/python"
 step "import contracts"; "$bin/lint-imports" --no-cache
-step "tests, offscreen"
-env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 2 --dist worksteal -m "not realwindow" "$@"
+step "tests, offscreen" # one more at a time than the usual two processors: many wait for the programs that they start
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 3 --dist worksteal -m "not realwindow" "$@"
 step "tests of the real window, on Xvfb"
 status=0
 env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \

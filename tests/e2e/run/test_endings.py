@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -247,12 +248,22 @@ def test_a_signal_ends_a_call_by_hand_and_its_record_is_whole(
     [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.nightly) for number in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_a_signal_while_it_is_being_imported_ends_it_without_a_word(tmp_path: Path, number: signal.Signals) -> None:
-    program = (
-        "import sys\nfrom desktop_agent.cli import main\n"
-        "class Slow:\n    def find_spec(self, name, *_):\n        if name == 'desktop_agent.cli.run.command':\n"
-        "            print('importing', flush=True)\n            import time; time.sleep(600)\n"
-        "sys.meta_path.insert(0, Slow())\nsys.argv = ['desktop-agent', 'run', '--prompt', 'x']\nsys.exit(main())"
-    )
+    program = textwrap.dedent("""
+        import sys
+        from desktop_agent.cli import main
+
+        class Slow:
+            def find_spec(self, name, *_):
+                if name == "desktop_agent.cli.run.command":
+                    print("importing", flush=True)
+                    import time
+                    while True:  # a signal that comes just before a sleep is noticed only behind it
+                        time.sleep(0.01)
+
+        sys.meta_path.insert(0, Slow())
+        sys.argv = ["desktop-agent", "run", "--prompt", "x"]
+        sys.exit(main())
+    """)
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, cwd=tmp_path) as process:
         assert process.stdout is not None
