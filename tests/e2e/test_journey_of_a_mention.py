@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
@@ -36,6 +36,9 @@ def test_a_file_and_a_resource_are_mentioned_by_keyboard(
         ready: list[bool] = []
         user.window.ready.connect(lambda: ready.append(True))
         await user.until_true(lambda: bool(ready), "the window is ready")
+        window = user.window.main_window
+        window.activateWindow()  # without a window manager nothing else does it, and nothing has the focus
+        await user.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         await user.type("composer", "Read @notes")
         await offered(user, "my notes.md")
         user.screenshot(tmp_path / "offered.png")
