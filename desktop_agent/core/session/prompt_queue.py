@@ -1,6 +1,6 @@
 """The prompts that wait for a turn: taken back, sent to the turn that runs, or started when it is over.
 
-Each leaves the queue once: whoever takes it first has it, also while that is being written.
+Each leaves the queue once: the first to take it, the user or the turn, has it, also while that is being written.
 """
 
 from desktop_agent.core.base.errors import StorageError

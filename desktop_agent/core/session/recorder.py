@@ -95,7 +95,7 @@ class Recorder:
             captured.append(event)
 
     def observe(self, observer: Sink | None) -> None:
-        """Let `observer` hear of every event after the front end, from now on; None: nobody does."""
+        """Let `observer` hear of every event after the front end, from now on; None ends that."""
         self._observer = observer
 
     def seal(self) -> None:

@@ -105,7 +105,7 @@ def _finite(text: str) -> float | None:
 
 
 def _nothing(_name: str) -> None:
-    """What NaN and the infinities are read as: some servers report them, in fields that nobody reads."""
+    """What NaN and the infinities are read as: some servers report them, in fields that are not used here."""
 
 
 _EVENTS = json.JSONDecoder(parse_float=_finite, parse_constant=_nothing)
