@@ -149,8 +149,9 @@ class StatCapture:
             session.snapshots.note_written(images)
 
     def close(self) -> None:
-        """End the worker process, if there is one, and return when it is gone. What is asked later is answered, too."""
+        """End the worker process, if there is one, and close the baseline. What is asked later is answered, too."""
         self._scanner.close()
+        self._baseline.close()
 
     @contextmanager
     def _looking(self) -> Generator[tuple[BaselineSession, Known]]:

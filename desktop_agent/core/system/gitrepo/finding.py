@@ -5,6 +5,9 @@ every process repeats it. Here a repository is a `.git` in the folder or above, 
 a later look notices that another one stands in its place.
 """
 
+# ruff: noqa: PTH116 -- plain strings, because this is asked several times around every command
+
+import errno
 import os
 import stat
 from pathlib import Path
@@ -15,6 +18,7 @@ Identity = tuple[tuple[int, int, int], ...]
 """Kind, device and inode of `.git`, of the folder it leads to, and of the folder with the objects."""
 
 _OPENED_FIRST = ("HEAD", "config", "config.worktree", "index", "packed-refs", "info/exclude")
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 _LONGEST_POINTER_BYTES = 8 * 1024
 _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -35,14 +39,18 @@ class Repository(Struct, frozen=True, kw_only=True):
 def find_repository(folder: Path) -> Repository | None:
     """Return the repository `folder` is in, without running git. Reads a few directory entries."""
     try:
-        resolved = folder.resolve()
-        for candidate in (resolved, *resolved.parents):
-            git_dir = _git_dir(candidate / ".git")
+        resolved = os.path.realpath(folder)
+        for top in (resolved, *map(str, Path(resolved).parents)):
+            dot_git = f"{top}/.git"
+            git_dir = _git_dir(dot_git)
             if git_dir is not None:
-                inside = resolved.relative_to(candidate).as_posix()
-                prefix = "" if inside == "." else f"{inside}/"
-                identity = _identity(candidate / ".git", git_dir)
-                return Repository(root=candidate, git_dir=git_dir, prefix=prefix, identity=identity)
+                inside = resolved[len(top) :].strip(os.sep).replace(os.sep, "/")
+                return Repository(
+                    root=Path(top),
+                    git_dir=Path(git_dir),
+                    prefix=f"{inside}/" if inside else "",
+                    identity=_identity(dot_git, git_dir),
+                )
     except OSError:
         return None
     return None
@@ -50,17 +58,18 @@ def find_repository(folder: Path) -> Repository | None:
 
 def common_folder(git_dir: Path) -> Path:
     """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
-    named = os.fsdecode(read_regular(git_dir / "commondir", _LONGEST_POINTER_BYTES)).strip()
-    return (git_dir / named).resolve() if named and "\0" not in named else git_dir
+    return Path(_common_folder(os.fspath(git_dir)))
 
 
 def is_still_there(repository: Repository) -> bool:
     """Whether `repository` is the one that was found, and no other in its place. Blocks."""
     try:
-        dot_git = repository.root / ".git"
+        dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)
         return (
-            git_dir is not None and git_dir == repository.git_dir and _identity(dot_git, git_dir) == repository.identity
+            git_dir is not None
+            and Path(git_dir) == repository.git_dir
+            and _identity(dot_git, git_dir) == repository.identity
         )
     except OSError:
         return False
@@ -68,12 +77,7 @@ def is_still_there(repository: Repository) -> bool:
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
     """Return the beginning of a file; nothing where there is none, or a pipe on which a reader would wait. Blocks."""
-    try:
-        handle = os.open(path, os.O_RDONLY | _READING)
-    except OSError:
-        return b""
-    with os.fdopen(handle, "rb") as file:
-        return file.read(limit_bytes) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    return _read_regular(os.fspath(path), limit_bytes)
 
 
 def stranger_of(repository: Repository) -> Path | None:
@@ -90,28 +94,55 @@ def stranger_of(repository: Repository) -> Path | None:
     return next((place for place in places if place.lstat().st_uid not in own), None)
 
 
-def _identity(dot_git: Path, git_dir: Path) -> Identity:
-    looks = (dot_git.lstat(), git_dir.stat(), common_folder(git_dir).stat())
+def _identity(dot_git: str, git_dir: str) -> Identity:
+    looks = (os.lstat(dot_git), os.stat(git_dir), os.stat(_common_folder(git_dir)))
     return tuple((stat.S_IFMT(look.st_mode), look.st_dev, look.st_ino) for look in looks)
 
 
-def _git_dir(dot_git: Path) -> Path | None:
-    if dot_git.is_dir():
-        return dot_git if (dot_git / "HEAD").exists() and not _would_wait(dot_git) else None
+def _common_folder(git_dir: str) -> str:
+    named = os.fsdecode(_read_regular(f"{git_dir}/commondir", _LONGEST_POINTER_BYTES)).strip()
+    return str((Path(git_dir) / named).resolve()) if named and "\0" not in named else git_dir
+
+
+def _git_dir(dot_git: str) -> str | None:
+    mode = _mode_at(dot_git)
+    if mode is None:
+        return None
+    if stat.S_ISDIR(mode):
+        return dot_git if _mode_at(f"{dot_git}/HEAD") is not None and not _would_wait(dot_git) else None
     # A worktree or a submodule: a file that points to the real folder.
-    key, _, target = os.fsdecode(read_regular(dot_git, _LONGEST_POINTER_BYTES)).strip().partition(": ")
+    key, _, target = os.fsdecode(_read_regular(dot_git, _LONGEST_POINTER_BYTES)).strip().partition(": ")
     is_pointer = key == "gitdir" and target and "\0" not in target
-    folder = (dot_git.parent / target).resolve() if is_pointer else None
+    folder = str((Path(dot_git).parent / target).resolve()) if is_pointer else None
     return None if folder is not None and _would_wait(folder) else folder
 
 
-def _would_wait(git_dir: Path) -> bool:
+def _would_wait(git_dir: str) -> bool:
     """Whether git would wait for ever: what it opens first is a pipe or a device and no file."""
     for name in _OPENED_FIRST:
         try:
-            mode = (git_dir / name).stat().st_mode
+            mode = _mode_at(f"{git_dir}/{name}")
         except OSError:
             continue
-        if not stat.S_ISREG(mode):
+        if mode is not None and not stat.S_ISREG(mode):
             return True
     return False
+
+
+def _mode_at(path: str) -> int | None:
+    """Return the mode of what is at `path`, or where a link there leads; None when there is nothing."""
+    try:
+        return os.stat(path).st_mode
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
+
+
+def _read_regular(path: str, limit_bytes: int) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | _READING)
+    except OSError:
+        return b""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limit_bytes) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
