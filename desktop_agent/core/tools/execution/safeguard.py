@@ -73,7 +73,12 @@ class Precautions(Struct, frozen=True):
     @property
     def is_on_disk(self) -> bool:
         """Whether there was something to write down."""
-        return bool(self.copy.files or self.copy.gaps or self.refs or self.is_destructive)
+        return bool(self.refs) or not self.is_refs_only
+
+    @property
+    def is_refs_only(self) -> bool:
+        """Whether nothing was copied, because the command destroys nothing that one can see."""
+        return not (self.copy.files or self.copy.gaps or self.is_destructive)
 
 
 class Findings(Struct, frozen=True):
@@ -141,8 +146,9 @@ class Safeguard:
         for name, place in plan.repositories.items():
             if (known := await self._refs.read(place)) is not None:
                 refs[name] = known
-        if self._held is not None and not (self._held.is_on_disk or plan.places or refs or plan.is_destructive):
-            self._held = Precautions(call_id)  # there is nothing to write down, and nothing of before to remove
+        held = self._held
+        if held and held.is_refs_only and held.refs == refs and not (plan.places or plan.is_destructive):
+            self._held = replace(held, call_id=call_id)  # what is on disk, if anything, holds for this command, too
             return
         try:
             self._held = await asyncio.to_thread(self._write_down, call_id, plan, refs)
@@ -153,10 +159,8 @@ class Safeguard:
 
     async def finish(self, call_id: CallId) -> Findings:
         """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
-        before = self._held
+        before = self._held or await asyncio.to_thread(self._read_back, call_id)
         if before is None or before.call_id != call_id:
-            before = await asyncio.to_thread(self._read_back, call_id)
-        if before is None:
             return Findings()
         report = await asyncio.to_thread(self._copies.compare, before.copy) if before.copy.units else SafetyReport()
         refs: list[RefChange] = []
@@ -173,7 +177,7 @@ class Safeguard:
     async def forget(self) -> None:
         """Remove the copy, once what came of the command is on record.
 
-        Where nothing but refs was remembered, the next command replaces that: it is small, and good for no other call.
+        Where nothing but refs was remembered, that stays: it is small, and holds until the refs move.
         """
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
@@ -197,7 +201,8 @@ class Safeguard:
             before = convert(json.loads(self._before.read_bytes()), Precautions)
         except (OSError, ValueError):
             return None
-        return before if before.call_id == call_id else None
+        # Refs alone are written down again only once they have moved, so they hold for the calls that follow, too.
+        return replace(before, call_id=call_id) if before.is_refs_only else before
 
     def _discard(self) -> None:
         with suppress(OSError):

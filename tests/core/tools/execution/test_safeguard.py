@@ -309,6 +309,23 @@ async def test_refs_that_were_remembered_for_one_command_count_for_no_other(
     assert list(folder.iterdir()) == []
 
 
+async def test_refs_that_stayed_are_on_disk_for_the_next_command_without_being_written_again(
+    ground: Ground, git: Git, tmp_path: Path
+) -> None:
+    folder = tmp_path / "safety"
+    safeguard = safeguard_of(ground, folder)
+    run_of = PlannedCommand("", str(ground.workspace), is_confined=False)
+    await safeguard.prepare("c1", run_of)
+    await safeguard.forget()
+    [written] = folder.iterdir()
+    inode = written.stat().st_ino
+    await safeguard.prepare("c2", run_of)
+    assert written.stat().st_ino == inode
+    git("branch", "-D", "topic")  # and then the process is killed
+    found = await safeguard_of(ground, folder).finish("c2")
+    assert [change.name for change in found.refs] == ["refs/heads/topic"]
+
+
 async def test_a_command_whose_safety_copy_cannot_be_written_does_not_run(ground: Ground, tmp_path: Path) -> None:
     ground.write("node_modules/x.js", "x\n")
     folder = tmp_path / "safety"
