@@ -45,14 +45,24 @@ class KnownRefs:
     async def read(self, folder: Path) -> Refs | None:
         """Return the refs of the repository that `folder` is in; None when there is none, or git cannot say."""
         stamp = await asyncio.to_thread(refs_stamp, folder)
-        known = self._known.get(folder)
-        if stamp is not None and known is not None and known[0] == stamp:
-            return known[1]
+        if (known := self._still(folder, stamp)) is not None:
+            return known
         self._known.pop(folder, None)
         refs = await read_refs(folder)
         if stamp is not None and refs is not None and len(self._known) < _MOST_REPOSITORIES:
             self._known[folder] = stamp, refs
         return refs
+
+    def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
+        """Return what `read` would without asking git; None where git has to be asked.
+
+        `repository` is the one that `folder` is in. Blocks.
+        """
+        return self._still(folder, _stamp_of(repository))
+
+    def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
+        known = self._known.get(folder)
+        return known[1] if stamp is not None and known is not None and known[0] == stamp else None
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
@@ -61,7 +71,11 @@ def refs_stamp(folder: Path) -> RefsStamp | None:
     Take it before the refs are read.
     """
     repository = find_repository(folder)
-    if sys.platform == "win32" or repository is None:
+    return None if repository is None else _stamp_of(repository)
+
+
+def _stamp_of(repository: Repository) -> RefsStamp | None:
+    if sys.platform == "win32":
         return None
     try:
         if stranger_of(repository) is not None:

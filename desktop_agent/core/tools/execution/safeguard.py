@@ -103,6 +103,8 @@ class _Plan(Struct):
 
     places: list[EndangeredPath] = field(default_factory=list[EndangeredPath])
     repositories: dict[str, Path] = field(default_factory=dict[str, Path])
+    refs: dict[str, Refs] = field(default_factory=dict[str, Refs])
+    """Those of a repository that are known to be the same as before; git has to be asked for others."""
     is_destructive: bool = False
     may_lose_files: bool = False
 
@@ -142,9 +144,9 @@ class Safeguard:
         Raises `ToolError` when the copy cannot be written: then the command must not run.
         """
         plan = await self._plan(run)
-        refs: dict[str, Refs] = {}
+        refs = plan.refs
         for name, place in plan.repositories.items():
-            if (known := await self._refs.read(place)) is not None:
+            if name not in refs and (known := await self._refs.read(place)) is not None:
                 refs[name] = known
         held = self._held
         if held and held.is_refs_only and held.refs == refs and not (plan.places or plan.is_destructive):
@@ -219,7 +221,7 @@ class Safeguard:
         )
         if not run.is_confined:
             # Whatever a command runs may move refs: that of the workspace is looked at in any case.
-            await asyncio.to_thread(self._add_repository, self._root, plan, has_state=False)
+            await asyncio.to_thread(self._add_own_repository, plan)
         for loss in losses:
             await self._add(loss, plan, is_confined=run.is_confined)
         if run.is_confined:
@@ -245,6 +247,14 @@ class Safeguard:
                 plan.places += await asyncio.to_thread(_object_places, path)
             case "worktree":
                 plan.places += await asyncio.to_thread(lambda: list(_worktree_places(path)))
+
+    def _add_own_repository(self, plan: _Plan) -> None:
+        """Add that of the workspace: this comes before every command, so that it is to be quick."""
+        repository = find_repository(self._root)
+        if repository is not None:
+            plan.repositories[""] = self._root
+            if (refs := self._refs.unmoved(self._root, repository)) is not None:
+                plan.refs[""] = refs
 
     def _add_repository(self, folder: Path, plan: _Plan, *, has_state: bool) -> None:
         repository = find_repository(folder)
