@@ -16,7 +16,7 @@ from desktop_agent.ui.models.picker import ModelPicker
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionList
-from desktop_agent.ui.sessions.search_panel import SearchPanel
+from desktop_agent.ui.sessions.search import SearchPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
@@ -97,6 +97,8 @@ def _connect(panels: WindowPanels) -> None:
     panels.wiring.review_requested.connect(window.review.show)
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
+    panels.sessions.set_arrangement(window.memory.arrangement)
+    panels.sessions.arranged.connect(window.memory.remember_arrangement)
     panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString())
     panels.pickers.set_model_keys(actions.choose_model.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
     panels.pickers.model_shown.connect(panels.models.show_model)

@@ -1,6 +1,7 @@
 """What the window does with whole sessions: pin, archive, copy, export, import and delete."""
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.new_window import open_window
 from desktop_agent.app.sessions.exporting import Exporting
 from desktop_agent.app.sessions.session_choice import SessionChoice
 from desktop_agent.app.sessions.session_list import SessionListUpdater
@@ -50,11 +52,19 @@ class SessionActions(QObject):
         actions = panels.window.actions_
         actions.connect(actions.import_session, self._choose_import)
         actions.connect(actions.export_session, self._export_shown)
+        actions.connect(actions.new_window, self._on_new_window)
         panels.sessions.rename_requested.connect(self._on_rename)
         panels.sessions.action_requested.connect(self._on_action)
 
-    def _on_action(self, action: str, session_id: SessionId) -> None:
+    def _on_action(self, action: str, session_ids: Sequence[SessionId]) -> None:
         """Do what the user asks for; `action` is one of `SESSION_ACTIONS`."""
+        if action == "delete":
+            self._try(self._ask_to_delete(session_ids))
+            return
+        for session_id in session_ids:
+            self._do(action, session_id)
+
+    def _do(self, action: str, session_id: SessionId) -> None:
         match action:
             case "pin" | "unpin":
                 self._try(self._file(session_id, ev.SessionPinned(is_pinned=action == "pin")))
@@ -67,10 +77,25 @@ class SessionActions(QObject):
             case "folder":
                 folder = self._bench.catalog.session_folder(session_id)
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
-            case "delete":
-                self._try(self._ask_to_delete(session_id))
+            case "window":
+                self._try(self._move_to_new_window(session_id))
             case _:
                 raise AssertionError(action)
+
+    async def _move_to_new_window(self, session_id: SessionId) -> None:
+        """Close the session here, because one window at a time can write it, and open it in another one."""
+        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+        if summary is None:
+            return
+        self._refuse_running(session_id, "so it stays in this window")
+        await self._close(session_id)
+        open_window(summary.workspace, "--resume", session_id)
+
+    async def _close(self, session_id: SessionId) -> None:
+        await self._live.close(session_id)
+        shown = self._wiring.bridge
+        if shown is not None and shown.transcript.session.session_id == session_id:
+            self._choice.begin()
 
     # -- filing --
 
@@ -89,31 +114,42 @@ class SessionActions(QObject):
 
     # -- deleting --
 
-    async def _ask_to_delete(self, session_id: SessionId) -> None:
-        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
-        if summary is None:
+    async def _ask_to_delete(self, session_ids: Sequence[SessionId]) -> None:
+        found = [await asyncio.to_thread(self._bench.catalog.summary, session_id) for session_id in session_ids]
+        summaries = [summary for summary in found if summary is not None]
+        if not summaries:
             return
-        self._refuse_running(session_id)
-        size = await self._bench.stored.size(session_id)
-        question = DeleteQuestion(summary, size.journal_bytes + size.own_bytes, self._window)
-        question.confirmed.connect(partial(self._on_delete_confirmed, session_id))
+        size_bytes = 0
+        for summary in summaries:
+            self._refuse_running(summary.id, "so nothing was deleted")
+            size = await self._bench.stored.size(summary.id)
+            size_bytes += size.journal_bytes + size.own_bytes
+        question = DeleteQuestion(summaries, size_bytes, self._window)
+        question.confirmed.connect(partial(self._on_delete_confirmed, [summary.id for summary in summaries]))
         question.open()
 
-    def _on_delete_confirmed(self, session_id: SessionId) -> None:
-        self._try(self._delete(session_id))
+    def _on_delete_confirmed(self, session_ids: Sequence[SessionId]) -> None:
+        self._try(self._delete(session_ids))
 
-    async def _delete(self, session_id: SessionId) -> None:
-        self._refuse_running(session_id)
-        await self._live.close(session_id)
-        await self._bench.stored.delete(session_id)
-        self._try(self._listed.refresh())
-        shown = self._wiring.bridge
-        if shown is not None and shown.transcript.session.session_id == session_id:
-            self._choice.begin()
+    async def _delete(self, session_ids: Sequence[SessionId]) -> None:
+        try:
+            for session_id in session_ids:
+                self._refuse_running(session_id, "so it was not deleted")
+                await self._close(session_id)
+                await self._bench.stored.delete(session_id)
+        finally:
+            self._try(self._listed.refresh())
 
-    def _refuse_running(self, session_id: SessionId) -> None:
+    def _refuse_running(self, session_id: SessionId, consequence: str) -> None:
         if self._live.is_running(session_id):
-            raise SessionBusyError("The agent works in this session, so it was not deleted.", hint="Stop it first.")
+            raise SessionBusyError(f"The agent works in this session, {consequence}.", hint="Stop it first.")
+
+    def _on_new_window(self) -> None:
+        self._try(self._open_window())
+
+    async def _open_window(self) -> None:
+        """Open another window on the same folder."""
+        open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))
 
     # -- exporting and importing --
 

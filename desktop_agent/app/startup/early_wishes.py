@@ -31,7 +31,7 @@ class EarlyWishes(QObject):
         self._listen(entries.session_requested, is_choice=True)
         for action in (actions.new_session, actions.open_folder, actions.demo):
             self._listen(action.triggered, is_choice=True)
-        for action in (actions.settings, actions.import_session, actions.export_session):
+        for action in (actions.settings, actions.new_window, actions.import_session, actions.export_session):
             self._listen(action.triggered)
         for action in (actions.command_palette, actions.go_to_file, actions.shortcuts):
             self._listen(action.triggered)

@@ -1,14 +1,17 @@
-"""The rows of the session list: what is pinned, the open folder's, those of other folders, and what was put away."""
+"""The rows of the session list: groups with their headings, and in each the most recently used session first."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
+from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.sessions.groups import Arrangement, SessionGroup, grouped
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -21,11 +24,15 @@ class SessionRow(NamedTuple):
     folder: str = ""
     """The name of the session's folder when it is another one than the open one."""
     heading: str = ""
+    group: str = ""
+    """The key of the group that the heading is above of."""
+    folded: int = 0
+    """How many sessions are out of sight below the heading."""
 
     @property
     def key(self) -> str:
         """What stays the same when the row's content changes."""
-        return self.heading if self.session is None else self.session.id
+        return f"group:{self.group}" if self.session is None else self.session.id
 
 
 class SessionModel(QAbstractListModel):
@@ -39,16 +46,35 @@ class SessionModel(QAbstractListModel):
         self._now = now
         self._rename = rename
         self._rows: list[SessionRow] = []
-        self._shown_as: tuple[str | None, bool] | None = None
-        """The folder and whether archived ones are shown, which decide about the groups."""
+        self._selected: frozenset[str] = frozenset()
+        self.arrangement = Arrangement()
+        """How the rows are arranged that are shown."""
+        self._shown_as: tuple[str | None, Arrangement, bool] | None = None
+        """The folder, the arrangement, and whether archived ones are shown, which decide about the groups."""
 
     # --- content --------------------------------------------------------------------------------------------------
 
-    def show(self, sessions: Iterable[SessionSummary], workspace: str | None, *, with_archived: bool = False) -> None:
+    def show(
+        self,
+        sessions: Iterable[SessionSummary],
+        workspace: str | None,
+        arrangement: Arrangement | None = None,
+        *,
+        with_archived: bool = False,
+    ) -> None:
         """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
-        wanted = self._grouped(sessions, workspace, with_archived)
-        if self._shown_as != (workspace, with_archived):  # nearly all rows are new or elsewhere
-            self._shown_as = (workspace, with_archived)
+        arrangement = arrangement or Arrangement()
+        groups = grouped(sessions, workspace, arrangement.grouping, self._now())
+        wanted = [
+            row
+            for group in groups
+            if with_archived or group.key != "archived"
+            for row in _rows_of(group, workspace, arrangement.folded)
+        ]
+        shown_as = (workspace, arrangement, with_archived)
+        self.arrangement = arrangement
+        if self._shown_as != shown_as:  # nearly all rows are new, elsewhere, or of another height
+            self._shown_as = shown_as
             self.beginResetModel()
             self._rows = wanted
             self.endResetModel()
@@ -72,30 +98,27 @@ class SessionModel(QAbstractListModel):
                 self._rows[at] = row._replace(session=session)
                 self.dataChanged.emit(self.index(at), self.index(at))
 
-    def _grouped(
-        self, sessions: Iterable[SessionSummary], workspace: str | None, with_archived: bool
-    ) -> list[SessionRow]:
-        pinned: list[SessionRow] = []
-        here: list[SessionRow] = []
-        elsewhere: list[SessionRow] = []
-        archived: list[SessionRow] = []
-        names = {workspace: ""}
-        for session in sorted(sessions, key=_active_at, reverse=True):
-            if session.workspace not in names:
-                names[session.workspace] = PurePath(session.workspace).name
-            row = SessionRow(session, names[session.workspace])
-            if session.is_archived:
-                archived.append(row)
-            elif session.is_pinned:
-                pinned.append(row)
-            elif session.workspace == workspace:
-                here.append(row)
-            else:
-                elsewhere.append(row)
-        rows = [_heading(self.tr("Pinned")), *pinned] if pinned else []
-        rows += [_heading(self.tr("This folder")), *here] if pinned and here else here
-        rows += [_heading(self.tr("Other folders")), *elsewhere] if elsewhere else []
-        return rows + ([_heading(self.tr("Archived")), *archived] if archived and with_archived else [])
+    @property
+    def selected(self) -> frozenset[str]:
+        """The sessions, by id, that the user selected to do something with all of them."""
+        return self._selected
+
+    def select(self, sessions: Collection[str]) -> None:
+        """Have just these selected."""
+        changed = self._selected.symmetric_difference(sessions)
+        self._selected = frozenset(sessions)
+        for at, row in enumerate(self._rows):
+            if row.key in changed:
+                self.dataChanged.emit(self.index(at), self.index(at))
+
+    def sessions(self) -> Iterator[tuple[int, SessionSummary]]:
+        """Yield every session that has a row, with the number of the row."""
+        return ((at, row.session) for at, row in enumerate(self._rows) if row.session is not None)
+
+    def below(self, heading: int) -> list[str]:
+        """Return the sessions, by id, that have a row below this heading."""
+        rows = takewhile(lambda row: row.session is not None, self._rows[heading + 1 :])
+        return [row.key for row in rows]
 
     def row_at(self, row: int) -> SessionRow:
         """Return what is in this row."""
@@ -103,7 +126,7 @@ class SessionModel(QAbstractListModel):
 
     def find(self, session_id: str | None) -> int:
         """Return the row of a session, -1 if it is not in the list."""
-        return next((at for at, row in enumerate(self._rows) if row.session and row.session.id == session_id), -1)
+        return next((at for at, session in self.sessions() if session.id == session_id), -1)
 
     def status_of(self, session: SessionSummary) -> str:
         """Return what is said at the right edge: what the session is doing, else when it was last used."""
@@ -114,6 +137,14 @@ class SessionModel(QAbstractListModel):
                 return self.tr("runs")
             case "idle":
                 return short_moment(session.active_at, self._now(), QLocale())
+
+    def details_of(self, row: SessionRow) -> str:
+        """Return the second line of a row: folder, turns, cost; what is not known is left out."""
+        if row.session is None or not self.arrangement.is_detailed:
+            return row.folder
+        usage = row.session.usage
+        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
+        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
 
     def title_of(self, session: SessionSummary) -> str:
         """Return the title, or a stand-in while there is none."""
@@ -141,8 +172,10 @@ class SessionModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if not index.isValid() or self._rows[index.row()].session is None:
+        if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
+        if self._rows[index.row()].session is None:
+            return Qt.ItemFlag.ItemIsEnabled
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -150,15 +183,14 @@ class SessionModel(QAbstractListModel):
             return None
         row = self._rows[index.row()]
         if row.session is None:
-            shown = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
-            return row.heading if shown else None
+            return self._heading(row, role)
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return self.title_of(row.session)
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                return self._spoken(row.session, row.folder)
+                return self._spoken(row.session, self.details_of(row))
             case Qt.ItemDataRole.ToolTipRole:
                 return self._details(row.session)
             case _:
@@ -172,10 +204,23 @@ class SessionModel(QAbstractListModel):
         self._rename(session.id, title)
         return True
 
-    def _spoken(self, session: SessionSummary, folder: str) -> str:
+    def _heading(self, row: SessionRow, role: int) -> str | None:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"{row.heading} ({row.folded})" if row.folded else row.heading
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return self.tr("{0}, folded, {1}").format(row.heading, row.folded) if row.folded else row.heading
+            case Qt.ItemDataRole.ToolTipRole:
+                return self.tr("Show the sessions") if row.folded else self.tr("Fold the sessions")
+            case _:
+                return None
+
+    def _spoken(self, session: SessionSummary, details: str) -> str:
+        selected = self.tr("selected") if session.id in self._selected else ""
         pinned = self.tr("pinned") if session.is_pinned else ""
         archived = self.tr("archived") if session.is_archived else ""
-        return ", ".join(filter(None, [self.title_of(session), self._spoken_state(session), folder, pinned, archived]))
+        said = [self.title_of(session), self._spoken_state(session), details, pinned, archived, selected]
+        return ", ".join(filter(None, said))
 
     def _spoken_state(self, session: SessionSummary) -> str:
         match session.state:
@@ -186,18 +231,25 @@ class SessionModel(QAbstractListModel):
             case "idle":
                 return long_moment(session.active_at, self._now(), QLocale())
 
+    def _turns(self, session: SessionSummary) -> str:
+        return self.tr("1 turn") if session.turns == 1 else self.tr("{0} turns").format(session.turns)
+
     def _details(self, session: SessionSummary) -> str:
         facts = [
-            self.tr("1 turn") if session.turns == 1 else self.tr("{0} turns").format(session.turns),
+            self._turns(session),
+            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
             QLocale().formattedDataSize(session.size_bytes),
             long_moment(session.active_at, self._now(), QLocale()),
         ]
-        return plain_tooltip("\n".join([self.title_of(session), session.workspace, " · ".join(facts)]))
+        said = " · ".join(filter(None, facts))
+        return plain_tooltip("\n".join([self.title_of(session), session.workspace, said]))
 
 
-def _heading(text: str) -> SessionRow:
-    return SessionRow(None, heading=text)
-
-
-def _active_at(session: SessionSummary) -> datetime:
-    return session.active_at
+def _rows_of(group: SessionGroup, workspace: str | None, folded: Collection[str]) -> Iterator[SessionRow]:
+    is_folded = bool(group.heading) and group.key in folded
+    if group.heading:
+        yield SessionRow(None, heading=group.heading, group=group.key, folded=len(group.sessions) if is_folded else 0)
+    if not is_folded:
+        for session in group.sessions:
+            says_folder = group.says_folder and session.workspace != workspace
+            yield SessionRow(session, PurePath(session.workspace).name if says_folder else "")

@@ -3,19 +3,23 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QListView, QStackedLayout, QWidget
+from msgspec.structs import replace
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtWidgets import QMenu, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.sessions.arrange_button import ArrangeButton
 from desktop_agent.ui.sessions.delegate import SessionDelegate
-from desktop_agent.ui.sessions.menu import SessionMenu
+from desktop_agent.ui.sessions.groups import Arrangement
+from desktop_agent.ui.sessions.menu import SelectionMenu, SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.sessions.rows_view import SessionRows
+from desktop_agent.ui.sessions.selection import SessionSelection
+from desktop_agent.ui.sessions.selection_bar import SelectionBar
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 
 
 def _now() -> datetime:
@@ -29,13 +33,15 @@ class SessionList(QWidget):
         session_chosen: show this session (its id).
         new_requested: start a new session.
         rename_requested: give a session another title: id, title.
-        action_requested: do something else with a session: one of `menu.SESSION_ACTIONS`, id.
+        action_requested: do something else with sessions: one of `menu.SESSION_ACTIONS`, and their ids in a tuple.
+        arranged: the user arranged the list otherwise: an `Arrangement`.
     """
 
     session_chosen = Signal(str)
     new_requested = Signal()
     rename_requested = Signal(str, str)
-    action_requested = Signal(str, str)
+    action_requested = Signal(str, object)
+    arranged = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(parent)
@@ -44,10 +50,11 @@ class SessionList(QWidget):
         self._workspace: str | None = None
         self._current: str | None = None
         self._shows_archived = False
-        self._menu: SessionMenu | None = None
+        self._menu: QMenu | None = None
         self._is_change_expected = False
         """Whether the user asked for something that moves rows."""
         self._model = SessionModel(now, self.rename_requested.emit, self)
+        self._arrangement = Arrangement()
         self._build(theme)
         self._update()
 
@@ -61,6 +68,13 @@ class SessionList(QWidget):
     def set_workspace(self, workspace: str | None) -> None:
         """Sessions of this folder (an absolute path) come first; all others are listed as of other folders."""
         self._workspace = workspace
+        self._update()
+
+    def set_arrangement(self, arrangement: Arrangement) -> None:
+        """List the sessions like this, as the user chose it earlier."""
+        self._arrangement = arrangement
+        self._arrange.show_arrangement(arrangement)
+        self._is_change_expected = True
         self._update()
 
     def set_current(self, session_id: str | None) -> None:
@@ -81,18 +95,24 @@ class SessionList(QWidget):
         )
         new.setAccessibleName(self.tr("New session"))
         heading = make_label(self.tr("Sessions"), role="heading")
-        top = hbox(heading, STRETCH, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
+        self._arrange = ArrangeButton()
+        self._arrange.arranged.connect(self._on_arranged)
+        top = hbox(heading, STRETCH, self._arrange, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
 
-        self._list = _Rows()
+        self._list = SessionRows()
         self._list.setModel(self._model)
         self._list.setItemDelegate(SessionDelegate(self._model, theme, self._list.ring, self._list))
         self._list.setAccessibleName(self.tr("Sessions"))
-        self._list.clicked.connect(self._on_clicked)
         self._list.chosen.connect(self._choose)
         self._list.deleting.connect(self._delete)
         self._list.customContextMenuRequested.connect(self._show_menu)
         self._list.let_go.connect(self._update)
         theme.changed.connect(self._list.viewport().update)
+        self._selection = SessionSelection(self._model, self._list)
+        self._selection.changed.connect(self._show_selection)
+        self._selected = SelectionBar()
+        self._selected.cleared.connect(self._selection.clear)
+        self._selected.action_requested.connect(self._act_on_selected)
 
         empty = self._empty = make_label(role="secondary", wraps=True)
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
@@ -108,6 +128,7 @@ class SessionList(QWidget):
         vbox(
             top,
             (self._pages, 1),
+            self._selected,
             (self._archive, Qt.AlignmentFlag.AlignLeft),
             on=self,
             margins=(Space.S, Space.M, Space.S, 0),
@@ -122,7 +143,8 @@ class SessionList(QWidget):
             self._model.show_in_place(sessions)
         else:
             self._is_change_expected = False
-            self._model.show(sessions, self._workspace, with_archived=self._shows_archived)
+            self._model.show(sessions, self._workspace, self._arrangement, with_archived=self._shows_archived)
+            self._selection.keep_listed()
         archived = sum(session.is_archived for session in sessions)
         self._archive.setVisible(archived > 0)
         text = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
@@ -159,25 +181,48 @@ class SessionList(QWidget):
             selection.setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
             self._list.scrollTo(index)
 
-    def _on_clicked(self, _index: QModelIndex) -> None:
-        self._choose()
+    def _on_arranged(self, arrangement: Arrangement) -> None:
+        self.set_arrangement(arrangement)
+        self.arranged.emit(arrangement)
 
     def _choose(self) -> None:
-        if (session := self._session()) is not None:
-            self.session_chosen.emit(session.id)
-
-    def _session(self) -> SessionSummary | None:
-        """The session of the current row."""
+        """Show the session of the current row; on a heading, fold its group or unfold it."""
         index = self._list.currentIndex()
-        return self._model.row_at(index.row()).session if index.isValid() else None
+        if not index.isValid():
+            return
+        row = self._model.row_at(index.row())
+        if row.session is not None:
+            self._selection.clear()
+            self.session_chosen.emit(row.session.id)
+        else:
+            self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
+            self._list.setCurrentIndex(self._model.index(index.row()))  # the same heading: those above are as before
+
+    # --- what is done with sessions -------------------------------------------------------------------------------
 
     def _action(self, action: str, session_id: str) -> None:
-        self._is_change_expected = True
-        self.action_requested.emit(action, session_id)
+        self._act(action, (session_id,))
+
+    def _act(self, action: str, ids: tuple[str, ...]) -> None:
+        if ids:
+            self._is_change_expected = True
+            self.action_requested.emit(action, ids)
+
+    def _act_on_selected(self, action: str) -> None:
+        self._act(action, self._selection.ids)
 
     def _delete(self) -> None:
-        if (session := self._session()) is not None:
-            self._action("delete", session.id)
+        index = self._list.currentIndex()
+        session = self._model.row_at(index.row()).session if index.isValid() else None
+        self._act("delete", self._selection.ids or ((session.id,) if session is not None else ()))
+
+    def _show_selection(self) -> None:
+        chosen = [session for _, session in self._model.sessions() if session.id in self._model.selected]
+        self._selected.show_for(
+            len(chosen),
+            all_pinned=all(session.is_pinned for session in chosen),
+            all_archived=all(session.is_archived for session in chosen),
+        )
 
     def _rename(self, session_id: str) -> None:
         if (row := self._model.find(session_id)) >= 0:
@@ -190,65 +235,20 @@ class SessionList(QWidget):
         if session is None:
             return
         self._list.setCurrentIndex(index)
-        menu = self._menu = SessionMenu(
-            session, self, show_session=self.session_chosen.emit, rename=self._rename, act=self._action
-        )
+        menu = self._menu = self._menu_for(session)
         menu.destroyed.connect(self._on_menu_closed)
         menu.popup(self._list.viewport().mapToGlobal(at))
 
-
-class _Rows(QListView):
-    """The list itself. The selected row is the session that is shown; arrow keys only move the current row.
-
-    Signals:
-        chosen: Enter on the current row.
-        deleting: Delete on the current row.
-        let_go: the pointer left, or a title was typed.
-    """
-
-    chosen = Signal()
-    deleting = Signal()
-    let_go = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ring = set_up_list(self)
-        self.is_pointed = False
-        """Whether the pointer is over the rows."""
-        self.setObjectName("sessionList")
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-
-    @property
-    def is_editing(self) -> bool:
-        """Whether a title is being typed."""
-        return self.state() == QAbstractItemView.State.EditingState
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
-            self.is_pointed = event.type() == QEvent.Type.Enter
-            if not self.is_pointed:
-                self.let_go.emit()
-        return super().viewportEvent(event)
-
-    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
-        super().closeEditor(editor, hint)
-        self.let_go.emit()
-
-    def rename(self) -> None:
-        """Let the user type another title in the current row."""
-        self.edit(self.currentIndex())
-
-    def selectionCommand(self, index: AnyIndex, event: QEvent | None = None) -> QItemSelectionModel.SelectionFlag:
-        return QItemSelectionModel.SelectionFlag.NoUpdate
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.is_editing:
-            self.chosen.emit()
-        elif event.key() == Qt.Key.Key_Delete and not self.is_editing:
-            self.deleting.emit()
-        else:
-            super().keyPressEvent(event)
+    def _menu_for(self, session: SessionSummary) -> QMenu:
+        """Return the menu of this session, or of all that are selected if it is one of several."""
+        if session.id in self._model.selected and len(self._model.selected) > 1:
+            return SelectionMenu(self._selected.actions_offered, self, act=self._act_on_selected)
+        self._selection.clear()
+        return SessionMenu(
+            session,
+            self,
+            show_session=self.session_chosen.emit,
+            rename=self._rename,
+            select=self._selection.toggle,
+            act=self._action,
+        )

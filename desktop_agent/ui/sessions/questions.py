@@ -1,5 +1,7 @@
 """Questions about a session before something is done with it. They are opened, never waited for."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
@@ -10,25 +12,33 @@ _MAX_TITLE = 80
 
 
 class DeleteQuestion(QMessageBox):
-    """Asks whether to delete a session: which, how large, what is lost and what stays.
+    """Asks whether to delete sessions: which, how large, what is lost and what stays.
 
     Signals:
-        confirmed: delete it.
+        confirmed: delete them.
     """
 
     confirmed = Signal()
 
-    def __init__(self, session: SessionSummary, size_bytes: int, parent: QWidget) -> None:
+    def __init__(self, sessions: Sequence[SessionSummary], size_bytes: int, parent: QWidget) -> None:
+        """`size_bytes` is what all of them take of the disk."""
         super().__init__(parent)
         self.setObjectName("deleteSessionDialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Delete session"))
+        self.setWindowTitle(self.tr("Delete session") if len(sessions) == 1 else self.tr("Delete sessions"))
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText(self.tr("Delete “{0}”?").format(_short(session.title or self.tr("New session"))))
-        lost = self.tr("The conversation ({0}) and the undo history of its changes are deleted permanently.")
-        stays = self.tr("The files in {0} stay as they are.")
+        titles = [_short(session.title or self.tr("New session")) for session in sessions]
         size = QLocale().formattedDataSize(size_bytes)
-        self.setInformativeText(f"{lost.format(size)}\n\n{stays.format(named(session.workspace))}")
+        if len(sessions) == 1:
+            self.setText(self.tr("Delete “{0}”?").format(titles[0]))
+            lost = self.tr("The conversation ({0}) and the undo history of its changes are deleted permanently.")
+            stays = self.tr("The files in {0} stay as they are.").format(named(sessions[0].workspace))
+        else:
+            self.setText(self.tr("Delete {0} sessions?").format(len(sessions)))
+            lost = self.tr("The conversations ({0}) and the undo history of their changes are deleted permanently.")
+            stays = self.tr("The files in their folders stay as they are.")
+            self.setDetailedText("\n".join(titles))
+        self.setInformativeText(f"{lost.format(size)}\n\n{stays}")
         self._delete = self.addButton(self.tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
         self._delete.setObjectName("deleteSessionButton")
         cancel = self.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)

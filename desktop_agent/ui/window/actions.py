@@ -22,6 +22,7 @@ class _Declaration(Struct, frozen=True):
 
 _DECLARATIONS = (
     _Declaration("new_session", "New session", "Ctrl+N"),
+    _Declaration("new_window", "New window", "Ctrl+Shift+N"),
     _Declaration("open_folder", "Open folder…", "Ctrl+O"),
     _Declaration("import_session", "Import a conversation…", ""),
     _Declaration("export_session", "Export the conversation…", ""),
@@ -60,6 +61,7 @@ class Actions:
     """All actions, as attributes by name. They work wherever the focus is in the window."""
 
     new_session: QAction
+    new_window: QAction
     open_folder: QAction
     import_session: QAction
     export_session: QAction

@@ -16,7 +16,10 @@ from desktop_agent.ui.window.window_memory import WindowMemory
 NARROW_BELOW = 1180
 """Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""
 
-_DEFAULT_SIZE = QSize(1440, 900)
+_LEAST_FIRST_SIZE = QSize(1440, 900)
+_MOST_FIRST_SIZE = QSize(1920, 1200)
+_FIRST_SHARE = 0.85
+"""Of the screen, within the two sizes above, and never more than the screen has: a window that was never opened."""
 _MINIMUM_SIZE = QSize(720, 480)
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
@@ -95,6 +98,8 @@ class MainWindow(QMainWindow):
 
     def save_layout(self) -> None:
         """Remember sizes and places for the next start."""
+        if isinstance(side := self.findChild(QSplitter, "sideSplitter"), QSplitter):
+            self.memory.remember_side_sizes(side.saveState())
         self.memory.remember_layout(self.saveGeometry(), None if self._is_narrow else self.saveState(_LAYOUT_VERSION))
 
     # -- building --
@@ -115,7 +120,9 @@ class MainWindow(QMainWindow):
         side.addWidget(panels.files)
         side.setStretchFactor(0, 0)
         side.setStretchFactor(1, 1)
-        side.setSizes([240, 420])
+        sizes = self.memory.side_sizes
+        if sizes is None or not side.restoreState(sizes):
+            side.setSizes([240, 420])
         return side
 
     def _connect(self) -> None:
@@ -130,7 +137,8 @@ class MainWindow(QMainWindow):
     def _restore_layout(self) -> None:
         geometry, state = self.memory.geometry, self.memory.state
         if geometry is None or not self.restoreGeometry(geometry):
-            self.resize(_DEFAULT_SIZE.boundedTo(self._room))
+            share = (self._room * _FIRST_SHARE).boundedTo(_MOST_FIRST_SIZE)
+            self.resize(share.expandedTo(_LEAST_FIRST_SIZE).boundedTo(self._room))
         if state is None or not self.restoreState(state, _LAYOUT_VERSION):
             docks = [self.side.dock, self.review.dock]
             self.resizeDocks(docks, [_SIDE_WIDTH, _REVIEW_WIDTH], Qt.Orientation.Horizontal)

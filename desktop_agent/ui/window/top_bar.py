@@ -106,7 +106,8 @@ class TopBar(QWidget):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setFont(self._theme.strong_font())
         menu = QMenu(button)
-        menu.addActions([self._actions.open_folder, self._actions.new_session, self._actions.demo])
+        actions = self._actions
+        menu.addActions([actions.open_folder, actions.new_session, actions.new_window, actions.demo])
         button.setMenu(menu)
         return button
 

@@ -7,6 +7,7 @@ import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
 from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.ui.sessions import Arrangement
 
 KeptModel = tuple[str, str, str]
 """Provider, account and model."""
@@ -37,6 +38,27 @@ class WindowMemory:
         if state is not None:
             self._store.setValue("state", state)
         self._store.sync()
+
+    @property
+    def side_sizes(self) -> QByteArray | None:
+        """How the sessions and the files share the panel at the left, as Qt writes it."""
+        return self._bytes("side_sizes")
+
+    def remember_side_sizes(self, sizes: QByteArray) -> None:
+        """Share the panel at the left like this at the next start, too."""
+        self._store.setValue("side_sizes", sizes)
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """How the user arranged the list of sessions."""
+        try:
+            return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=Arrangement)
+        except msgspec.MsgspecError:
+            return Arrangement()
+
+    def remember_arrangement(self, arrangement: Arrangement) -> None:
+        """List the sessions like this at the next start, too."""
+        self._store.setValue("sessions", msgspec.json.encode(arrangement).decode())
 
     @property
     def diff_mode(self) -> RowMode | None:

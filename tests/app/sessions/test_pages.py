@@ -208,7 +208,7 @@ def _shows_papaya(user: Driver, index: int) -> bool:
 def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:
     async def journey(user: Driver) -> None:
         await send_while_it_opens(user, "And the pears?")
-        user.window.panels.sessions.action_requested.emit("delete", SESSION_ID)
+        user.window.panels.sessions.action_requested.emit("delete", (SESSION_ID,))
         question = await user.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None

@@ -1,6 +1,7 @@
 """Whole sessions in the real window: filed, copied, exported, imported and deleted."""
 
 import asyncio
+import sys
 import threading
 from pathlib import Path
 
@@ -51,11 +52,11 @@ def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path
     async def journey(user: Driver) -> None:
         sessions = user.window.panels.sessions
         await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
-        sessions.action_requested.emit("pin", written.id)
+        sessions.action_requested.emit("pin", (written.id,))
         await user.until_true(lambda: listed(user)[:2] == ["Pinned", "An old question"], "it is at the top")
         sessions.rename_requested.emit(written.id, "Mine")
         await user.until_true(lambda: "Mine" in listed(user), "it has its title")
-        sessions.action_requested.emit("archive", written.id)
+        sessions.action_requested.emit("archive", (written.id,))
         await user.until_true(lambda: listed(user) == [], "it is put away")
 
     go([str(project), "--provider", "demo"], journey)
@@ -81,7 +82,7 @@ def test_a_session_is_pinned_while_it_is_being_opened(
         await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
         sessions.session_chosen.emit(written.id)
         await user.until_true(has_lock.is_set, "it is being opened")
-        sessions.action_requested.emit("pin", written.id)
+        sessions.action_requested.emit("pin", (written.id,))
         sessions.rename_requested.emit(written.id, "Mine")
         go_on.set()
         await user.until_true(lambda: listed(user)[:2] == ["Pinned", "Mine"], "both were done")
@@ -109,7 +110,7 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
         sessions = user.window.panels.sessions
         await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
         monkeypatch.setattr(Catalog, "summaries", held)
-        sessions.action_requested.emit("pin", written.id)
+        sessions.action_requested.emit("pin", (written.id,))
         await user.until_true(is_held.is_set, "the list is being read")
         before = written.path.stat().st_size
         sessions.rename_requested.emit(written.id, "Mine")
@@ -125,7 +126,7 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
 
 def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: Written) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.sessions.action_requested.emit("delete", written.id)
+        user.window.panels.sessions.action_requested.emit("delete", (written.id,))
         question = await user.see(QMessageBox, "deleteSessionDialog")
         assert "An old question" in question.text()
         button = question.findChild(QPushButton, "deleteSessionButton")
@@ -133,6 +134,49 @@ def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: W
         button.click()
         await user.until_true(lambda: not written.path.parent.exists(), "it is gone")
         await user.until_true(lambda: listed(user) == [], "and not listed")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_several_sessions_are_deleted_after_one_question(go: Go, project: Path, written: Written) -> None:
+    async def journey(user: Driver) -> None:
+        sessions = user.window.panels.sessions
+        sessions.action_requested.emit("copy", (written.id,))
+        await user.until_true(lambda: bool(user.transcript.session.session_id), "the copy is shown")
+        await user.until_true(lambda: len(listed(user)) == 2, "there are two")
+        copied = user.transcript.session.session_id
+        sessions.action_requested.emit("delete", (written.id, copied))
+        question = await user.see(QMessageBox, "deleteSessionDialog")
+        assert question.text() == "Delete 2 sessions?"
+        button = question.findChild(QPushButton, "deleteSessionButton")
+        assert button is not None
+        button.click()
+        await user.until_true(lambda: listed(user) == [], "both are gone")
+        assert not written.path.parent.exists()
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_session_goes_to_a_window_of_its_own(
+    go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, told = tmp_path / "program", tmp_path / "told"
+    says = f'echo "$@" > {told}.new && mv {told}.new {told}'
+    program.write_text(f'#!/bin/sh\ncase "$*" in *--resume*) {says};; *) exec "{sys.executable}" "$@";; esac\n')
+    program.chmod(0o755)
+
+    async def journey(user: Driver) -> None:
+        user.window.main_window.actions_.import_session.trigger()
+        dialog = await user.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
+        dialog.reject()
+        await user.until_true(lambda: bool(user.transcript.session.session_id), "it is shown")
+        shown = user.transcript.session.session_id
+        monkeypatch.setattr(sys, "executable", str(program))
+        user.window.panels.sessions.action_requested.emit("window", (shown,))
+        await user.until_true(told.exists, "another window starts")
+        await user.until_true(lambda: not user.transcript.session.session_id, "this one shows a new conversation")
+        assert told.read_text().split()[-2:] == ["--resume", shown]
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -176,11 +220,11 @@ def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Pa
         dialog.reject()
         await user.until_true(lambda: bool(user.transcript.session.session_id), "it is shown")
         first = user.transcript.session.session_id
-        user.window.panels.sessions.action_requested.emit("copy", first)
+        user.window.panels.sessions.action_requested.emit("copy", (first,))
         await user.until_true(lambda: user.transcript.session.session_id not in ("", first), "the copy is shown")
         copied = user.transcript.session.session_id
         assert user.transcript.session.forked_from == first
-        user.window.panels.sessions.action_requested.emit("delete", copied)
+        user.window.panels.sessions.action_requested.emit("delete", (copied,))
         question = await user.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None

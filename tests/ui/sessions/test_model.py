@@ -89,7 +89,7 @@ def test_a_screen_reader_hears_what_a_session_is_doing(make_session: "MakeSessio
 def test_the_heading_cannot_be_chosen_or_edited(make_session: "MakeSession") -> None:
     model = a_model()
     model.show([make_session("a", workspace="/other")], HERE)
-    assert model.flags(model.index(0)) == Qt.ItemFlag.NoItemFlags
+    assert model.flags(model.index(0)) == Qt.ItemFlag.ItemIsEnabled
     assert not model.setData(model.index(0), "another title")
 
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.sessions import SessionList
+from desktop_agent.core.protocol.model import Usage
+from desktop_agent.ui.sessions import Arrangement, SessionList
 from desktop_agent.ui.theme import Theme
 from tests.ui.sessions.conftest import HERE, NOW
 
@@ -127,7 +128,7 @@ def test_the_menu_opens_and_renames(desk: Desk) -> None:
     at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
     desk.rows.customContextMenuRequested.emit(at)
     actions = {action.text(): action for action in desk.panel.findChildren(QMenu)[-1].actions()}
-    assert list(actions)[:2] == ["Open", "Rename"]
+    assert list(actions)[:3] == ["Open", "Open in a new window", "Rename"]
     actions["Open"].trigger()
     assert desk.chosen == ["b"]
     actions["Rename"].trigger()
@@ -147,10 +148,10 @@ def test_the_round_mark_has_the_colour_of_the_state(desk: Desk, qapp: QApplicati
 
 
 def test_what_is_wanted_of_a_session_comes_with_its_id(desk: Desk) -> None:
-    wished: list[tuple[str, str]] = []
+    wished: list[tuple[str, tuple[str, ...]]] = []
 
-    def note(wish: str, session_id: str) -> None:
-        wished.append((wish, session_id))
+    def note(wish: str, session_ids: tuple[str, ...]) -> None:
+        wished.append((wish, session_ids))
 
     desk.panel.action_requested.connect(note)
     desk.rows.setCurrentIndex(desk.rows.model().index(1, 0))
@@ -159,19 +160,21 @@ def test_what_is_wanted_of_a_session_comes_with_its_id(desk: Desk) -> None:
     assert menu is not None
     words = [action.text() for action in menu.actions() if not action.isSeparator()]
     assert words == [
-        "Open", "Rename", "Pin to the top", "Make a copy", "Export…", "Show in folder", "Archive", "Delete…",
+        "Open", "Open in a new window", "Rename", "Pin to the top", "Make a copy", "Select", "Export…",
+        "Show in folder", "Archive", "Delete…",
     ]  # fmt: skip
     for action in menu.actions():
         if action.data():
             action.trigger()
-    assert wished == [(wish, "b") for wish in ("pin", "copy", "export", "folder", "archive", "delete")]
+    actions = ("window", "pin", "copy", "export", "folder", "archive", "delete")
+    assert wished == [(wish, ("b",)) for wish in actions]
     menu.close()
 
 
 def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed(desk: Desk) -> None:
     wished: list[str] = []
 
-    def note(wish: str, _session_id: str) -> None:
+    def note(wish: str, _session_ids: tuple[str, ...]) -> None:
         wished.append(wish)
 
     desk.panel.action_requested.connect(note)
@@ -262,6 +265,83 @@ def test_a_menu_acts_on_the_session_it_was_opened_for(desk: Desk, make_session: 
     desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
     delete = next(action for action in menu.actions() if action.data() == "delete")
     delete.trigger()
-    assert wished.at(0) == ["delete", "b"]
+    assert wished.at(0) == ["delete", ("b",)]
     menu.close()
     qtbot.waitUntil(lambda: order(desk) == ["Another", "Explain it"])
+
+
+def press(desk: Desk, key: Qt.Key, *keys: Qt.KeyboardModifier) -> None:
+    modifiers = Qt.KeyboardModifier.NoModifier
+    for one in keys:
+        modifiers |= one
+    QTest.keyClick(desk.rows, key, modifiers)
+
+
+def test_several_are_selected_by_keys_and_clicks_and_act_together(desk: Desk, make_session: "MakeSession") -> None:
+    wished = QSignalSpy(desk.panel.action_requested)
+    desk.panel.set_sessions([make_session(name, name, ago=timedelta(hours=at)) for at, name in enumerate("abcd")])
+    bar = desk.panel.findChild(QWidget, "selectionBar")
+    assert isinstance(bar, QWidget)
+    assert not bar.isVisible()
+    desk.rows.setFocus()
+    desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
+    press(desk, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    press(desk, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    at = desk.rows.visualRect(desk.rows.model().index(3, 0)).center()
+    QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, at)
+    assert "3 selected" in [label.text() for label in bar.findChildren(QLabel)]
+    assert "selected" in str(desk.rows.model().index(3, 0).data(Qt.ItemDataRole.AccessibleTextRole))
+    assert desk.chosen == []
+    archive = bar.findChild(QPushButton, "archiveSelectedButton")
+    assert archive is not None
+    archive.click()
+    press(desk, Qt.Key.Key_Delete)
+    assert [wished.at(number) for number in range(2)] == [[what, ("a", "b", "d")] for what in ("archive", "delete")]
+    desk.panel.set_sessions([make_session("d", "d"), make_session("c", "c")])
+    assert "1 selected" in [label.text() for label in bar.findChildren(QLabel)]
+    press(desk, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert "2 selected" in [label.text() for label in bar.findChildren(QLabel)]
+    press(desk, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+
+
+def test_a_menu_on_one_of_several_selected_is_about_all_of_them(desk: Desk) -> None:
+    wished = QSignalSpy(desk.panel.action_requested)
+    press(desk, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.model().index(0, 0)).center())
+    menu = desk.panel.findChild(QMenu, "selectionMenu")
+    assert menu is not None
+    assert [action.text() for action in menu.actions()] == ["Pin to the top", "Archive", "Delete…"]
+    menu.actions()[0].trigger()
+    assert wished.at(0) == ["pin", ("a", "b")]
+
+
+def test_a_heading_folds_its_group_and_the_choice_is_told(desk: Desk, make_session: "MakeSession") -> None:
+    told: list[Arrangement] = []
+    desk.panel.arranged.connect(told.append)
+    desk.panel.set_sessions([make_session("a", "Here"), make_session("b", "There", workspace="/b")])
+    desk.click(1)
+    assert order(desk) == ["Here", "Other folders (1)"]
+    assert told == [Arrangement(folded=frozenset({"elsewhere"}))]
+    press(desk, Qt.Key.Key_Return)  # the heading is still the current row
+    assert order(desk) == ["Here", "Other folders", "There"]
+    assert desk.chosen == []
+
+
+def test_the_view_button_groups_otherwise_and_shows_turns_and_cost(desk: Desk, make_session: "MakeSession") -> None:
+    told: list[Arrangement] = []
+    desk.panel.arranged.connect(told.append)
+    paid = replace(make_session("a", "Here"), usage=Usage(cost_usd=0.42))
+    desk.panel.set_sessions([paid, make_session("b", "There", ago=timedelta(days=1), workspace="/b")])
+    menu = desk.panel.findChild(QMenu, "arrangeSessionsMenu")
+    assert menu is not None
+    words = {action.text(): action for action in menu.actions()}
+    height = desk.rows.sizeHintForRow(0)
+    words["Time"].trigger()
+    words["Show turns and cost"].trigger()
+    assert order(desk) == ["Today", "Here", "Yesterday", "There"]
+    assert told[-1] == Arrangement(grouping="day", is_detailed=True)
+    assert desk.rows.sizeHintForRow(1) > height
+    heard = [str(desk.rows.model().index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)) for row in (1, 3)]
+    assert "3 turns · $0.42" in heard[0]
+    assert "b · 3 turns" in heard[1]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_enter_does_not_delete(qtbot: QtBot, make_session: "MakeSession") -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
-    question = DeleteQuestion(make_session("a", "<b>Fix</b> it\u202e"), 2_000_000, parent)
+    question = DeleteQuestion([make_session("a", "<b>Fix</b> it\u202e")], 2_000_000, parent)
     told: list[bool] = []
     question.confirmed.connect(lambda: told.append(True))
     assert "<b>Fix</b> it" in question.text()
@@ -32,7 +32,7 @@ def test_enter_does_not_delete(qtbot: QtBot, make_session: "MakeSession") -> Non
 def test_the_named_button_deletes(qtbot: QtBot, make_session: "MakeSession") -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
-    question = DeleteQuestion(make_session("a"), 0, parent)
+    question = DeleteQuestion([make_session("a")], 0, parent)
     question.open()
     button = question.findChild(QPushButton, "deleteSessionButton")
     assert button is not None

@@ -113,7 +113,8 @@ def offered(menu_actions: list[QAction]) -> list[QAction]:
 
 
 def test_the_menus_offer_the_window_s_own_actions(bar: TopBar, actions: Actions) -> None:
-    assert offered(bar.workspace_button.menu().actions()) == [actions.open_folder, actions.new_session, actions.demo]
+    beginnings = [actions.open_folder, actions.new_session, actions.new_window, actions.demo]
+    assert offered(bar.workspace_button.menu().actions()) == beginnings
     assert {actions.settings, actions.find, actions.quit} <= set(offered(bar.menu_button.menu().actions()))
 
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
-from desktop_agent.ui.sessions.found_list import FoundList
-from desktop_agent.ui.sessions.search_filters import SearchFilters
+from desktop_agent.ui.sessions.search.filters import SearchFilters
+from desktop_agent.ui.sessions.search.found_list import FoundList
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox

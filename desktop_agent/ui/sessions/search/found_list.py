@@ -7,8 +7,8 @@ from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListView
 
 from desktop_agent.core.protocol.model import SearchHit, SessionSummary
-from desktop_agent.ui.sessions.found_delegate import FoundDelegate
-from desktop_agent.ui.sessions.found_model import FoundModel
+from desktop_agent.ui.sessions.search.found_delegate import FoundDelegate
+from desktop_agent.ui.sessions.search.found_model import FoundModel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.rows import set_up_list
 
