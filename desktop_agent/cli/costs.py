@@ -19,6 +19,7 @@ from desktop_agent.core.usage.reader import UsageReader
 from desktop_agent.core.usage.report import report_of
 
 _UNKNOWN = "not known"
+_MOST_NAME = 48
 _HEADING = ("day (UTC)", "provider", "model", "requests", "read", "written", "from cache", "cost")
 _NUMBERS = (3, 4, 5, 6, 7)
 
@@ -67,14 +68,19 @@ def _row(one: Spending) -> tuple[str, ...]:
     share = round(100 * usage.cache_read_tokens / (usage.all_input_tokens or 1))
     return (
         one.day.isoformat(),
-        one.provider,
-        one.model,
+        _short(one.provider),
+        _short(one.model),
         f"{one.requests:,}",
         f"{usage.all_input_tokens:,}",
         f"{usage.output_tokens:,}",
         f"{share} %",
         _cost(usage),
     )
+
+
+def _short(name: str) -> str:
+    """Return a name that leaves room for the figures: nothing limits what a provider calls its models."""
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
 def _cost(usage: Usage) -> str:

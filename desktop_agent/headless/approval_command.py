@@ -6,10 +6,11 @@ It reads the request as one JSON object on standard input, and writes its answer
 offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
 """
 
+import asyncio
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -49,7 +50,7 @@ class ApprovalCommand:
 
     async def __call__(self, request: ApprovalRequest) -> Decision:
         """Return the program's decision; cancelling ends the program."""
-        answer, words = bytearray(), bytearray()
+        answer, words, is_full = bytearray(), bytearray(), asyncio.Event()
         command = Command(
             argv=self._argv,
             cwd=self._folder,
@@ -57,13 +58,15 @@ class ApprovalCommand:
             stdin=json.dumps(encode(request), ensure_ascii=False) + "\n",
         )
         try:
-            child = await self._processes.start(command, _taker(answer), _taker(words))
+            child = await self._processes.start(command, _taker(answer, is_full), _taker(words, is_full))
         except OSError as error:
             return Aborted(reason=f"the approval command could not be started: {error.strerror or error}")
         try:
-            await child.wait()
+            await _first_of(child.wait(), is_full.wait())
         finally:
             ended = await child.end()
+        if is_full.is_set():
+            return Aborted(reason=f"the approval command wrote more than {_LONGEST_ANSWER // 1024} KiB")
         if ended.exit_code != 0:
             said = on_one_line(words.decode(errors="replace").strip())[:_LONGEST_SHOWN]
             return Aborted(reason=f"the approval command ended with code {ended.exit_code}{said and ': '}{said}")
@@ -102,10 +105,23 @@ class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scope: ApprovalScope = "once"
 
 
-def _taker(into: bytearray) -> Sink:
-    """Return what keeps the beginning of an output. A longer answer is cut, and so is no JSON."""
+def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:
+    """Return what keeps the beginning of an output, and tells when there is more than an answer may have."""
 
     def take(content: bytes) -> None:
         into.extend(content[: _LONGEST_ANSWER - len(into)])
+        if len(into) >= _LONGEST_ANSWER:
+            is_full.set()
 
     return take
+
+
+async def _first_of(*work: Coroutine[object, object, object]) -> None:
+    """Return when one of these is done; the others are cancelled."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

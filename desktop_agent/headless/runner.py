@@ -32,8 +32,8 @@ from desktop_agent.library.output_schema import OutputSchema
 T = TypeVar("T")
 
 UNATTENDED = (
-    "no user can answer in a headless run. With --approval on_request edits need no answer, and neither do commands "
-    "that a sandbox confines."
+    "no user can answer here. With the approval policy on_request edits need no answer, and neither do commands that a "
+    "sandbox confines."
 )
 
 

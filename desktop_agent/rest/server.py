@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
+import psutil
 import uvicorn
 from msgspec import Struct
 
@@ -74,7 +75,7 @@ class RestServer:
     @property
     def url(self) -> str:
         """The address of the server, without a path."""
-        host = self._options.host
+        host = _reachable(self._options.host)
         return f"{'https' if self._tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self._port}"
 
     @property
@@ -185,6 +186,19 @@ def _bound(host: str, port: int) -> socket.socket:
             hint="Choose another --port; 0 takes any that is free.",
             detail=str(error),
         ) from error
+
+
+def _reachable(host: str) -> str:
+    """Return an address of this machine that others can open, where `host` stands for all that it has."""
+    try:
+        if not ip_address(host).is_unspecified:
+            return host
+    except ValueError:
+        return host
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    own = [one.address for found in psutil.net_if_addrs().values() for one in found if one.family == family]
+    others = [text for text in own if "%" not in text and not ip_address(text).is_loopback]
+    return others[0] if others else "::1" if family == socket.AF_INET6 else "127.0.0.1"
 
 
 def _is_loopback(host: str) -> bool:

@@ -208,8 +208,10 @@ class SessionEndpoints:
         return self._handed(await self._sessions.get(asked.path["session_id"]), asked.body)
 
     async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Response:
+        if not asked.body.text.strip():
+            raise refusal(400, "invalid", "The message is empty.", field="$.text")
         opened = await self._sessions.get(asked.path["session_id"])
-        return self._handed(opened, ops.SubmitPrompt(text=asked.body.text))
+        return self._handed(opened, ops.SubmitPrompt(text=asked.body.text, include=asked.body.include))
 
     def _handed(self, opened: OpenSession, op: ops.Op) -> Response:
         after = opened.session.transcript.session.last_seq

@@ -38,6 +38,9 @@ class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A prompt; it waits its turn while one is running."""
 
     text: str
+    """Not empty."""
+    include: tuple[str, ...] = ()
+    """Paths of files that come along, relative to the workspace or absolute."""
 
 
 class Archiving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -65,6 +65,12 @@ def test_people_read_a_table_the_newest_day_first(command: CommandLine) -> None:
     assert total == "The last 30 days: 3 requests, $0.40."
 
 
+def test_a_name_without_end_leaves_room_for_the_figures(command: CommandLine) -> None:
+    write(1, asked(ModelRef(provider="openrouter", model="a" * 500), 0.1))
+    assert max(map(len, command("costs").out.splitlines())) < 140
+    assert command("costs", "--json").json["costs"][0]["model"] == "a" * 500
+
+
 def test_what_is_not_known_is_said_and_not_counted_as_nothing(command: CommandLine) -> None:
     write(1, asked(OPUS, 0.1), asked(OPUS, None), days_ago=3)
     write(2, asked(LOCAL, None), days_ago=3)

@@ -2,7 +2,9 @@
 
 import asyncio
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -181,6 +183,20 @@ async def test_an_encrypted_server_answers_over_tls_alone(tmp_path: Path) -> Non
         with pytest.raises(httpx2.HTTPError):
             async with httpx2.AsyncClient(trust_env=False) as plain:
                 await plain.get(served.server.url.replace("https", "http"))
+
+
+async def test_one_for_all_addresses_names_one_that_can_be_opened(tmp_path: Path) -> None:
+    bench = Ground(tmp_path / "ground").bench(None)  # pyright: ignore[reportArgumentType] - no model is asked
+    certificate, key = Authority(tmp_path).issue("server")
+    for host in ("0.0.0.0", "::"):
+        options = ServeOptions(host=host, folder=tmp_path, certificate=certificate, key=key)
+        server = RestServer(bench, options)
+        server.listen()
+        running = asyncio.create_task(server.run())
+        named = urlsplit(server.url)
+        assert not ip_address(named.hostname or "").is_unspecified
+        server.interrupt()
+        await running
 
 
 async def test_a_certificate_that_cannot_be_used_is_said_in_words(tmp_path: Path) -> None:

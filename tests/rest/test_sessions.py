@@ -88,7 +88,9 @@ async def test_what_is_wrong_with_an_op_or_a_body_is_named(tmp_path: Path) -> No
             (f"{session}/ops", {"type": "dance"}, "`type` must be one of submit_prompt"),
             (f"{session}/ops", {"type": "submit_prompt", "txt": ""}, "submit_prompt has no field 'txt'"),
             (f"{session}/ops", {"type": "rewind_to", "turn": "x", "scope": "both"}, "Expected `int`"),
+            (f"{session}/ops", {"type": "steer", "text": ""}, "the message is empty"),
             (f"{session}/prompts", {"text": 1}, "Expected `str`"),
+            (f"{session}/prompts", {"text": " \n"}, "The message is empty"),
             ("/v1/sessions", {"approval": "sometimes"}, "Invalid enum value"),
             ("/v1/sessions", {"workspace": "relative"}, "absolute path"),
             ("/v1/sessions", {"workspace": "/no/such/folder"}, "does not exist"),
@@ -106,6 +108,15 @@ async def test_what_is_wrong_with_an_op_or_a_body_is_named(tmp_path: Path) -> No
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
         answer = await served.client.post(f"{session}/prompts", content=b"{}", headers={"content-type": "text/plain"})
         assert answer.status_code == 415
+
+
+async def test_files_come_along_with_a_prompt(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        (served.ground.workspace / "notes.txt").write_text("what to do\n")
+        session = await served.start()
+        await served.post(f"{session}/prompts", {"text": "go", "include": ["notes.txt"]})
+        blocks = await served.until(session, "turn_ended")
+        assert "what to do" in str([block.data for block in blocks])
 
 
 async def test_an_unknown_session_or_path_is_not_found_and_an_unknown_method_not_allowed(tmp_path: Path) -> None:

@@ -35,9 +35,12 @@ def decode_op(fields: object) -> ops.Op:
     if unknown is not None:
         raise MalformedOpError(f"{kind} has no field {unknown!r}")
     try:
-        return convert(given, known)
+        op = convert(given, known)
     except ValidationError as error:
         raise MalformedOpError(f"{kind}: {error}") from error
+    if isinstance(op, ops.SubmitPrompt | ops.Steer) and not op.text.strip():
+        raise MalformedOpError(f"{kind}: the message is empty - at `$.text`")
+    return op
 
 
 _OPS: Mapping[str, type[ops.Op]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(ops.Op)}

@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanContext
 
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings import Settings, TelemetrySettings
 from desktop_agent.core.telemetry.contents import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
 from desktop_agent.core.telemetry.conventions import CONTENTS
+from desktop_agent.core.telemetry.sdk import json_lines
+from desktop_agent.core.telemetry.sdk.json_lines import append_line
 from tests.core.telemetry.sending import send_to
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
@@ -20,6 +25,7 @@ from tests.servers.otlp_receiver import OtlpReceiver
 KEY = "sk-ant-api03-" + "Q7z" * 12
 PASSWORD = "correct horse battery"
 """Has no shape: only the environment says that it is a secret."""
+SPAN_CONTEXT = SpanContext(trace_id=1, span_id=1, is_remote=False)
 MARK = "a-word-of-the-conversation"
 
 
@@ -82,6 +88,18 @@ async def test_a_file_gets_whole_lines_of_otlps_json(ground: Ground, tmp_path: P
     }
     assert "turn_duration_seconds" in metrics
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_full_file_makes_room_and_two_earlier_ones_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "MOST_BYTES", 1)
+    file = tmp_path / "telemetry.jsonl"
+    for name in "abcde":
+        append_line(file, encode_spans([ReadableSpan(name=name, context=SPAN_CONTEXT)]))
+    kept = sorted(path for path in tmp_path.iterdir() if path.suffix != ".lock")
+    assert [path.name for path in kept] == ["telemetry.jsonl", "telemetry.jsonl.1", "telemetry.jsonl.2"]
+    names = [json.loads(path.read_text())["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"] for path in kept]
+    assert names == ["e", "d", "c"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
 
 
 @given(st.text(max_size=300), st.integers(0, 40))

@@ -59,7 +59,9 @@ def test_it_may_edit_a_command(agent: Agent, workspace: Path) -> None:
         ('print(\'{"decision": "allow", "scope": "forever"}\')', "is not as documented"),
         ('print(\'{"decision": "allow", "sure": true}\')', "is not as documented"),
         ('print(\'{"decision": "edit", "command": "true"}\')', "where there is none"),
-        ("print('[' * 100_000)", "is not as documented"),
+        ("print('[' * 50_000)", "is not as documented"),
+        ("while True: print('x' * 1000)", "wrote more than 64 KiB"),
+        ("while True: print('x' * 1000, file=sys.stderr)", "wrote more than 64 KiB"),
         (
             "print('{\"decision\": \"allow\"}'); sys.exit('the approver is down')",
             "ended with code 1: the approver is down",

@@ -176,7 +176,7 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert metadata["approval_error"].startswith("no user can answer")
     [problem] = ran.json["problems"]
     assert problem.startswith("edit_file a.py needs an approval. This changes files, and your approval policy")
-    assert "--approval on_request" in problem
+    assert "With the approval policy on_request" in problem
     assert problem in ran.err
     assert (workspace / "a.py").read_bytes() == BEFORE
 

@@ -1,4 +1,4 @@
-"""Spans and metrics as lines of OTLP's JSON in a file, one line an export.
+"""Spans and metrics as lines of OTLP's JSON in a file, one line an export. A full file makes room for a new one.
 
 The format, which the collector reads: https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 """
@@ -7,9 +7,11 @@ import base64
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
+from filelock import FileLock
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
@@ -20,6 +22,9 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 
+_PATIENCE_S = 5
+MOST_BYTES = 64 * 2**20
+"""Of one file. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
 """Bytes, which OTLP's JSON has in hexadecimal and JSON of protobuf in base64."""
 
@@ -59,14 +64,37 @@ class MetricLines(MetricExporter):
 def append_line(path: Path, message: Message) -> None:
     """Append what `message` says, whole, also when other processes append to the file. Raises `OSError`."""
     make_private_folder(path.parent)
-    make_private_file(path)
+    _make_room(path)
     fields = _with_hex_ids(MessageToDict(message, use_integers_for_enums=True))
     line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    make_private_file(path)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(handle, line)
     finally:
         os.close(handle)
+
+
+def _make_room(path: Path) -> None:
+    """Put a full file aside, once, whichever of several processes finds it full."""
+    if not _is_full(path):
+        return
+    with FileLock(_beside(path, "lock"), timeout=_PATIENCE_S):
+        if _is_full(path):
+            with suppress(FileNotFoundError):
+                _beside(path, "1").replace(_beside(path, "2"))
+            path.replace(_beside(path, "1"))
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return path.stat().st_size >= MOST_BYTES
+    except FileNotFoundError:
+        return False
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}.{ending}")
 
 
 def _with_hex_ids(value: object) -> object:
