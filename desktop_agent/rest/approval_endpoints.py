@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.protocol.form_checking import mistake_in_answers
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.rest.change_endpoints import patch_of
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
@@ -80,7 +81,12 @@ class ApprovalEndpoints:
 
     async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
         opened = await self._sessions.get(asked.path["session_id"])
-        call_id = _waiting(opened, asked.path["call_id"]).call_id
+        request = _waiting(opened, asked.path["call_id"])
+        call_id = request.call_id
+        if request.question is not None and isinstance(asked.body, Allowed):
+            mistake = mistake_in_answers(request.question, asked.body.answers)
+            if mistake:
+                raise refusal(400, "invalid", mistake, field="$.answers")
         after = opened.session.transcript.session.last_seq
         opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
         return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)

@@ -163,7 +163,7 @@ function question(request) {
 
 function card(request) {
   const place = ofSession(`/approvals/${encodeURIComponent(request.call_id)}`);
-  const needsWindow = request.question?.fields?.length > 0;
+  const form = request.question?.fields?.length > 0 ? formOf(request.question.fields) : null;
   const children = [element("h2", { text: request.title })];
   if (request.reason) children.push(element("p", { text: request.reason }));
   if (request.question) children.push(element("p", { text: `${request.question.server} asks: ${request.question.message}` }));
@@ -181,29 +181,92 @@ function card(request) {
   }
   if (request.confinement) children.push(element("p", { text: request.confinement }));
   for (const note of [...request.risks, ...request.safety]) children.push(element("p", { name: "risk", text: note }));
-  if (needsWindow) children.push(element("p", { text: "This is a form: fill it in in the window, or decline." }));
+  if (form) children.push(form.shown);
   const word = element("textarea", { name: "word" });
   word.rows = 1;
   word.placeholder = "A word to the agent, if you deny";
   word.setAttribute("aria-label", word.placeholder);
-  const allow = element("button", { name: "primary allow", text: "Allow once" });
+  const allow = element("button", { name: "primary allow", text: form ? "Answer" : "Allow once" });
   const deny = element("button", { name: "danger deny", text: "Deny" });
-  allow.disabled = needsWindow;
   const answer = (decision) => tryTo(async () => {
     allow.disabled = deny.disabled = true;
     try {
       await ask(place, { method: "POST", body: decision });
     } catch (error) {
-      [allow.disabled, deny.disabled] = [needsWindow, false];
+      allow.disabled = deny.disabled = false;
       throw error;
     }
   });
-  allow.addEventListener("click", () => answer({ outcome: "allowed", scope: "once" }));
+  allow.addEventListener("click", () => answer({ outcome: "allowed", scope: "once", answers: form?.answers() ?? {} }));
   deny.addEventListener("click", () => answer({ outcome: "denied", message: word.value.trim() }));
   children.push(word, element("div", { name: "buttons", children: [deny, allow] }));
   const made = element("article", { name: "card", children });
   made.dataset.call = request.call_id;
   return made;
+}
+
+// -- forms of servers --
+
+// What is left empty is not sent; whether the rest is as the server wants it is judged by our own server, in words.
+function formOf(fields) {
+  const made = fields.map((field) => ({ field, ...inputOf(field) }));
+  return {
+    shown: element("div", { name: "form", children: made.map(({ shown }) => shown) }),
+    answers: () => Object.fromEntries(made.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== null)),
+  };
+}
+
+function inputOf(field) {
+  const words = [element("span", { text: field.is_required ? `${field.label} (needed)` : field.label })];
+  if (field.description) words.push(element("small", { text: field.description }));
+  if (field.kind === "choices") return choicesOf(field, words);
+  const input = field.kind === "boolean" || field.kind === "choice" ? selectOf(field) : typedOf(field);
+  const shown = element("label", { children: [...words, input] });
+  return { shown, value: () => (input.value === "" ? null : read(field, input.value)) };
+}
+
+function choicesOf(field, words) {
+  const boxes = field.options.map((option) => {
+    const box = element("input");
+    box.type = "checkbox";
+    box.checked = field.default?.includes(option.value) ?? false;
+    return { box, option, shown: element("label", { name: "choice", children: [box, element("span", { text: option.label })] }) };
+  });
+  const legend = element("legend", { children: words });
+  const shown = element("fieldset", { children: [legend, ...boxes.map((one) => one.shown)] });
+  const value = () => {
+    const chosen = boxes.filter(({ box }) => box.checked).map(({ option }) => option.value);
+    return chosen.length || field.is_required ? chosen : null;
+  };
+  return { shown, value };
+}
+
+function selectOf(field) {
+  const options = field.kind === "boolean" ? [{ value: "yes", label: "Yes" }, { value: "no", label: "No" }] : field.options;
+  const select = element("select");
+  for (const { value, label } of [{ value: "", label: "–" }, ...options]) {
+    const option = element("option", { text: label });
+    option.value = value;
+    select.append(option);
+  }
+  if (typeof field.default === "boolean") select.value = field.default ? "yes" : "no";
+  else if (field.default !== null) select.value = field.default;
+  return select;
+}
+
+function typedOf(field) {
+  const input = element("input");
+  const isNumber = field.kind === "number" || field.kind === "integer";
+  input.inputMode = isNumber ? "decimal" : { email: "email", uri: "url" }[field.format] ?? "text";
+  input.placeholder = { date: "2026-01-31", "date-time": "2026-01-31T12:00:00Z" }[field.format] ?? "";
+  if (field.default !== null) input.value = field.default;
+  return input;
+}
+
+function read(field, written) {
+  if (field.kind === "boolean") return written === "yes";
+  const isNumber = field.kind === "number" || field.kind === "integer";
+  return isNumber && written.trim() !== "" && Number.isFinite(Number(written)) ? Number(written) : written;
 }
 
 async function showDiff(diff, path) {

@@ -4,7 +4,9 @@ import asyncio
 import os
 from pathlib import Path
 
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Hang, Say
+from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.browser import Browser, browsing
 from tests.rest.serving import serving
@@ -53,6 +55,44 @@ async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_tex
         assert await page("evaluate", "document.querySelectorAll('main img, main script, main b b').length") == 0
         assert await page("evaluate", "document.documentElement.scrollWidth <= innerWidth") is True
         assert await page("problems") == []
+
+
+async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.clock = PatientClock()
+    with_servers(ground, program())
+    fields: JsonObject = {
+        "name": {"type": "string", "title": "Your <b>name</b>", "minLength": 2},
+        "age": {"type": "integer", "minimum": 0},
+        "news": {"type": "boolean"},
+        "size": {"type": "string", "enum": ["small", "large"]},
+    }
+    schema: JsonObject = {"type": "object", "properties": fields, "required": ["name", "size"]}
+    asking = Call("program__ask", {"request": {"message": "Who are you?", "requestedSchema": schema}})
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(ground, [[asking], [Say("Thank you.")]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        await page("fill", "#prompt", "Ask me")
+        await page("click", "#send")
+        await page("click", ".card .allow")  # the call itself
+        await page("waitForSelector", ".card .form")
+        assert "Your <b>name</b> (needed)" in str(await page("textContent", ".card .form"))
+        await page("fill", ".form label:nth-child(1) input", "A")
+        await page("fill", ".form label:nth-child(2) input", "36")
+        await page("selectOption", ".form label:nth-child(3) select", "yes")
+        await page("selectOption", ".form label:nth-child(4) select", "large")
+        await page("click", ".card .allow")
+        await page("waitForSelector", "#message:has-text('At least 2 characters.')")
+        await _picture(page, "form")
+        await page("fill", ".form label:nth-child(1) input", "Ada")
+        await page("click", ".card .allow")
+        await page("waitForSelector", "text=Thank you.")
+        assert await page("evaluate", "document.documentElement.scrollWidth <= innerWidth") is True
+    journal = next(ground.paths.sessions.glob("*/journal.jsonl")).read_text(encoding="utf-8")
+    assert '{"name": "Ada", "age": 36, "news": true, "size": "large"}' in journal.replace('\\"', '"')
 
 
 async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Path) -> None:
