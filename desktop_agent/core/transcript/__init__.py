@@ -19,10 +19,10 @@ from desktop_agent.core.transcript.entries import (
     ToolEntry,
     UndoEntry,
 )
-from desktop_agent.core.transcript.entry_fold import FALLBACK, RETRYING
 from desktop_agent.core.transcript.fold import Transcript, replay
 from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import first_line, spending_line, todos_of
+from desktop_agent.core.transcript.retry_notices import FALLBACK, RETRYING
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import TurnState

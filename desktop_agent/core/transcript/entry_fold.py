@@ -1,7 +1,7 @@
 """What events do to the entries: the new ones, and those that something happens to."""
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from msgspec import structs
@@ -29,17 +29,10 @@ from desktop_agent.core.transcript.hosted_calls import (
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import Piece, readable
+from desktop_agent.core.transcript.retry_notices import ANEW, RetryNotices
 
 OUTPUT_TAIL_CHARS = 65_536
 """How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
-
-RETRYING = "retrying"
-"""The notice code after which a half-streamed message is void: the request is sent again."""
-
-FALLBACK = "fallback"
-"""The notice code after which another model answers the request: a half-streamed message is void then, too."""
-
-_ANEW: Final = frozenset((RETRYING, FALLBACK))
 
 ENTRY_EVENTS: Final = frozenset(
     (
@@ -77,8 +70,7 @@ class EntryFold:
     paged: PagedEntries = field(default_factory=PagedEntries)
     _open: list[int] = field(default_factory=list[int])
     """Entries of the message that is being streamed, counted from the first live one."""
-    _waiting: int | None = None
-    """The notice of the wait before the next try that is on, counted likewise."""
+    _retries: RetryNotices = field(default_factory=RetryNotices)
     _unfinished: set[CallId] = field(default_factory=set[CallId])
     """Calls at the provider which the last message began, and the next one ends."""
 
@@ -87,7 +79,7 @@ class EntryFold:
         return EntryFold(
             self.paged.copy([_copied(entry) for entry in self.paged.entries]),
             list(self._open),
-            self._waiting,
+            replace(self._retries),
             set(self._unfinished),
         )
 
@@ -109,7 +101,7 @@ class EntryFold:
             case ev.Notice():
                 return self._notice(event)
             case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
-                return self._retry_wait(is_waiting=is_waiting, wait_s=delay_s)
+                return self._retries.begin(self.paged, delay_s) if is_waiting else self._retries.end(self.paged)
             case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
                 return self._compaction(event)
             case ev.ToolCallStarted(turn=turn, call=call, title=title, is_read_only=is_read_only):
@@ -261,7 +253,7 @@ class EntryFold:
         return [Patch("update", index)]
 
     def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
-        patches = [*self._close_open(), *self._retry_wait(is_waiting=False), *self._give_up()]
+        patches = [*self._close_open(), *self._retries.end(self.paged), *self._give_up()]
         if event.reason != "completed":
             patches.append(self.add(event))
         return patches
@@ -273,37 +265,8 @@ class EntryFold:
         return [patch for call in calls for patch in self._tell(call, {})]
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
-        patches = self._discard_open() if event.code in _ANEW else []
-        if self._is_answered_by(event):
-            patches.append(self.paged.remove(len(self.paged.entries) - 1))
-            self._waiting = None
-        return [*patches, self.add(NoticeEntry(notice=event))]
-
-    def _is_answered_by(self, event: ev.Notice) -> bool:
-        """Whether the last entry reports a failed try, and `event` the next one: one of them is enough."""
-        if (
-            len(self.paged.entries) == self.paged.base
-            or event.turn is None
-            or not _tells_retry(last := self.paged.entries[-1])
-        ):
-            return False
-        is_same_turn = isinstance(last, NoticeEntry) and last.notice.turn == event.turn
-        return is_same_turn and (event.code in _ANEW or event.level == "error")
-
-    def _retry_wait(self, *, is_waiting: bool, wait_s: float = 0.0) -> list[Patch]:
-        """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""
-        if is_waiting:
-            lasts = range(len(self.paged.entries) - 1, self.paged.base - 1, -1)
-            self._waiting = next((at - self.paged.base for at in lasts if _tells_retry(self.paged.entries[at])), None)
-        if self._waiting is None:
-            return []
-        index = self.paged.base + self._waiting
-        entry = self.paged.entries[index]
-        if isinstance(entry, NoticeEntry):
-            entry.is_waiting, entry.wait_s = is_waiting, wait_s
-        if not is_waiting:
-            self._waiting = None
-        return [Patch("update", index)]
+        patches = self._discard_open() if event.code in ANEW else []
+        return [*patches, *self._retries.give_way(self.paged, event), self.add(NoticeEntry(notice=event))]
 
     def _compaction(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> list[Patch]:
         if isinstance(event, ev.Compacted):
@@ -333,7 +296,3 @@ def _copied(entry: Entry) -> Entry:
     if isinstance(entry, TextEntry):
         return structs.replace(entry, chunks=list(entry.chunks))
     return copy(entry)
-
-
-def _tells_retry(entry: Entry) -> bool:
-    return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING

@@ -15,7 +15,7 @@ from desktop_agent.ui.approvals.scope_choice import ScopeChoice
 from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.fold_bar import obstacle_words
+from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, vbox
 
 

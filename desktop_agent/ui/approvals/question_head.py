@@ -10,8 +10,8 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.icon_note import IconLine, IconNote
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.exact_field import ExactField
-from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.widgets.exact.exact_field import ExactField
+from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.mode_words import escalation_words

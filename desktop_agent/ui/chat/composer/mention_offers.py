@@ -179,6 +179,6 @@ class MentionOffers(QObject):
         """Let mentions stand out in the text."""
         text = self._edit.toPlainText()
         marks = marks_in(text, self._is_path, self._sources)
-        if not marks and not self._edit.marks:
+        if not marks and not self._edit.marks.spans:
             return
-        self._edit.show_marks(marks, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))
+        self._edit.marks.show(marks, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))

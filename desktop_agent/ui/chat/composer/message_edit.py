@@ -1,23 +1,21 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import (
-    QColor,
     QFocusEvent,
     QImage,
     QInputMethodEvent,
     QKeyEvent,
     QKeySequence,
-    QPainter,
     QPaintEvent,
-    QTextCharFormat,
     QTextCursor,
     QTextOption,
 )
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
+from desktop_agent.ui.chat.composer.field_marks import FieldMarks
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
@@ -26,7 +24,6 @@ LONGEST_PASTED = 20_000
 """Characters. What is longer is mentioned instead: nobody reads it in a field of ten lines."""
 
 _MARGIN = 2
-_MARK_RADIUS = 4
 
 
 class MessageEdit(QPlainTextEdit):
@@ -61,9 +58,7 @@ class MessageEdit(QPlainTextEdit):
         """Whether Escape is for one of these lists, and not for the window's shortcut."""
         self.gives_contents = False
         """Whether somebody takes files, pictures and long texts; otherwise they are what they are in any field."""
-        self.marks: Sequence[tuple[int, int]] = ()
-        """What stands out in the text: from where to where, in its order."""
-        self._mark_ground = QColor()
+        self.marks = FieldMarks(self)
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Message"))
@@ -169,52 +164,10 @@ class MessageEdit(QPlainTextEdit):
             cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
         self.setTextCursor(cursor)
 
-    def show_marks(self, marks: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
-        """Let these parts stand out: text of this colour on a rounded ground."""
-        self.marks, self._mark_ground = marks, ground
-        text_format = QTextCharFormat()
-        text_format.setForeground(colour)
-        selections: list[QTextEdit.ExtraSelection] = []
-        for start, end in marks:
-            selection = QTextEdit.ExtraSelection()
-            cursor = QTextCursor(self.document())
-            cursor.setPosition(start)
-            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            selection.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
-            selection.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
-            selections.append(selection)
-        self.setExtraSelections(selections)
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self.marks:
-            self._paint_grounds()
+        if self.marks.spans:
+            self.marks.paint_grounds(self.viewport(), self.contentOffset())
         super().paintEvent(event)
-
-    def _paint_grounds(self) -> None:
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._mark_ground)
-        for start, end in self.marks:
-            for area in self._areas_of(start, end):
-                painter.drawRoundedRect(area, _MARK_RADIUS, _MARK_RADIUS)
-        painter.end()
-
-    def _areas_of(self, start: int, end: int) -> Iterator[QRectF]:
-        """Yield where a part of one paragraph stands in the viewport, line by line."""
-        from desktop_agent.ui.chat.text.passage import x_in  # not for an empty window
-
-        block = self.document().findBlock(start)
-        layout, first = block.layout(), block.position()
-        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).topLeft()
-        for number in range(layout.lineCount()):
-            line = layout.lineAt(number)
-            begin = max(start - first, line.textStart())
-            stop = min(end - first, line.textStart() + line.textLength())
-            if begin >= stop:
-                continue
-            left, right = x_in(line, begin), x_in(line, stop)
-            yield QRectF(top.x() + left - 2, top.y() + line.y(), right - left + 4, line.height())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

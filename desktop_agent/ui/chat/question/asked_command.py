@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.fold_bar import obstacle_words
+from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
 
 COMMAND = "command"

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.ui.chat.text.passage import count_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.widgets.exact_field import ExactField
-from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.widgets.exact.exact_field import ExactField
+from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 
 _FRAME = 14
 """Height of border and padding together."""

@@ -15,16 +15,16 @@ from desktop_agent.core.transcript import (
 )
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
+from desktop_agent.ui.chat.entries.calls.tool import ToolWidget
 from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.entries.compaction import CompactionWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
 from desktop_agent.ui.chat.entries.page import PageWidget
-from desktop_agent.ui.chat.entries.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
 from desktop_agent.ui.chat.entries.spending import SpendingWidget
 from desktop_agent.ui.chat.entries.text import TextWidget
 from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
-from desktop_agent.ui.chat.entries.tool import ToolWidget
 
 
 def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> EntryWidget:

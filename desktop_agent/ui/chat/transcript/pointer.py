@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column_text import END

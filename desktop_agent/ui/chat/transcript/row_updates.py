@@ -36,7 +36,7 @@ class RowUpdates(QObject):
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
         """Go on with the edits of earlier prompts, by turn, where the user left them."""
-        from desktop_agent.ui.chat.entries.prompt import EDIT
+        from desktop_agent.ui.chat.entries.prompts.prompt import EDIT
 
         for row in self._layout.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:

@@ -83,7 +83,7 @@ class Desk:
 
     @property
     def marked(self) -> list[str]:
-        return [self.composer.text()[start:end] for start, end in self.edit.marks]
+        return [self.composer.text()[start:end] for start, end in self.edit.marks.spans]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.tool_line import HEADER
+from desktop_agent.ui.chat.entries.calls.tool_line import HEADER
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QPaintEvent, QTextCharFo
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.exact_text import ExactText, is_stand_in, position_of
+from desktop_agent.ui.widgets.exact.exact_text import ExactText, is_stand_in, position_of
 from desktop_agent.ui.wording.seen_parts import SeenParts
 
 _MOST_MARKED = 500

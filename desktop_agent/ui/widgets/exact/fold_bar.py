@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
+from desktop_agent.ui.widgets.exact.exact_field import ExactField, Unseen
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.entries.prompt import EDIT
+from desktop_agent.ui.chat.entries.prompts.prompt import EDIT
 from desktop_agent.ui.widgets.picker import Picker
 from tests.ui.chat.stage import NOW, Stage, answer
 

@@ -14,12 +14,12 @@ from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace
-from desktop_agent.ui.chat.entries.call_body import CallBody
-from desktop_agent.ui.chat.entries.call_buttons import CallButtons
-from desktop_agent.ui.chat.entries.call_notes import CallNotes
-from desktop_agent.ui.chat.entries.call_question import CallQuestion
+from desktop_agent.ui.chat.entries.calls.call_body import CallBody
+from desktop_agent.ui.chat.entries.calls.call_buttons import CallButtons
+from desktop_agent.ui.chat.entries.calls.call_notes import CallNotes
+from desktop_agent.ui.chat.entries.calls.call_question import CallQuestion
+from desktop_agent.ui.chat.entries.calls.tool_line import HEADER, ToolLine
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
-from desktop_agent.ui.chat.entries.tool_line import HEADER, ToolLine
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column import Column

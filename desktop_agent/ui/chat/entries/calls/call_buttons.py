@@ -7,7 +7,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.tool_line import HEADER
+from desktop_agent.ui.chat.entries.calls.tool_line import HEADER
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip

@@ -1,13 +1,14 @@
 """What the user asked: a bubble on the right, its text as it was written, what came with it, and a way to edit it."""
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
-from desktop_agent.ui.chat.entries.attachments import PromptAttachments
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
+from desktop_agent.ui.chat.entries.prompts.attachments import PromptAttachments
+from desktop_agent.ui.chat.entries.prompts.prompt_editor import PromptEditor
+from desktop_agent.ui.chat.entries.quiet_button import QuietButton
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
@@ -24,15 +25,6 @@ EDIT = "edit"
 """Names what the user makes of the prompt among a row's drafts."""
 
 
-class _QuietButton(QPushButton):
-    """A button that is drawn only while the pointer is on its entry, or the keyboard on itself."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        entry = self.parentWidget()
-        if self.hasFocus() or (entry is not None and entry.underMouse()):
-            super().paintEvent(event)
-
-
 class PromptWidget(EntryWidget):
     """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
 
@@ -43,11 +35,9 @@ class PromptWidget(EntryWidget):
         self._attachments = PromptAttachments(self._prompt.attachments, place.actions, self)
         self._attachments_height = 0
         self._text_area_width = 0
-        self._button = _QuietButton(self.tr("Edit"), self)
+        self._button = QuietButton(self.tr("Edit"), self)
         self._button.setObjectName("editPromptButton")
         self._button.setAccessibleName(self.tr("Edit this message and send it again"))
-        self._button.setProperty("variant", "flat")
-        self._button.setProperty("compact", True)
         self._button.clicked.connect(self.begin_edit)
         self._button.setVisible(self._is_editable)
         self.refresh()
@@ -178,14 +168,6 @@ class PromptWidget(EntryWidget):
         self.set_width(self._width)
         self.update()
         self.resized.emit()
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self._button.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self._button.update()
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:
