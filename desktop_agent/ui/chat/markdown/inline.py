@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
+from desktop_agent.ui.chat.markdown.web_addresses import may_have_address, web_addresses
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
@@ -19,11 +20,9 @@ LINE_BREAK = "\u2028"
 """How Qt writes a line break within a paragraph."""
 
 _STYLES = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}
-_CLOSINGS = {"strong_close": BOLD, "em_close": ITALIC, "s_close": STRIKE}
-_SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://")
+_CLOSINGS = frozenset(("strong_close", "em_close", "s_close"))
+_SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://|www\.")
 """What text must contain for anything in it to be more than text."""
-
-_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\u2028]*[^\s<>\"'`\u2028.,;:!?)\]}*_]")
 
 
 class InlineSpan(NamedTuple):
@@ -75,6 +74,8 @@ class _Writer:
         self.spans: list[InlineSpan] = []
         self._length = 0
         self._style = 0
+        self._outer: list[int] = []
+        """The style around each emphasis that is open: one in another of its kind ends without ending that."""
         self._link = ""
         self._link_start = 0
 
@@ -94,9 +95,12 @@ class _Writer:
                     self._close_link()
                 case "image":
                     self._add_image(token)
+                case kind if kind in _STYLES:
+                    self._outer.append(self._style)
+                    self._style |= _STYLES[kind]
+                case kind if kind in _CLOSINGS:
+                    self._style = self._outer.pop()
                 case _:
-                    self._style |= _STYLES.get(token.type, 0)
-                    self._style &= ~_CLOSINGS.get(token.type, 0)
                     if token.content and token.nesting == 0:
                         self._add(token.content, self._style)
 
@@ -113,15 +117,15 @@ class _Writer:
         self._length += length
 
     def _add_text(self, text: str) -> None:
-        if self._link or "://" not in text:
+        if self._link or not may_have_address(text):
             self._add(text, self._style)
             return
         end = 0
-        for address in _WEB_ADDRESS.finditer(text):
-            if address.start() > end:
-                self._add(text[end : address.start()], self._style)
-            self._add(address[0], self._style, address[0])
-            end = address.end()
+        for address in web_addresses(text):
+            if address.start > end:
+                self._add(text[end : address.start], self._style)
+            end = address.end
+            self._add(text[address.start : end], self._style, address.href)
         if end < len(text):
             self._add(text[end:], self._style)
 
@@ -129,16 +133,24 @@ class _Writer:
         """Name the target of a link that cannot be followed: where it points must not stay hidden."""
         href, label = self._link, "".join(self.parts[self._link_start :])
         self._link = ""
-        if href and not is_web_address(href) and href.removeprefix("#") not in label:
+        if href and not is_web_address(href) and href.removeprefix("#").removeprefix("mailto:") not in label:
             self._add(f" ({href})", MUTED)
 
     def _add_image(self, token: "Token") -> None:
         """Show an image as its description; it leads to the address, and nothing is ever loaded from there."""
         source = str(token.attrs.get("src", ""))
-        label = token.content or source
+        label = _words(token.children or ()) or source
         if self._link:
             self._add(label, self._style)
         elif is_web_address(source):
             self._add(label, self._style, source)
         else:
             self._add(f"{label} ({source})" if source and source != label else label, self._style | MUTED)
+
+
+def _words(tokens: "Sequence[Token]") -> str:
+    """Return what these tokens say, without how it looks."""
+    return "".join(
+        _words(token.children or ()) if token.type == "image" else "\n" if token.type == "softbreak" else token.content
+        for token in tokens
+    )

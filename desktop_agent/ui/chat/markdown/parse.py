@@ -63,6 +63,16 @@ def parser() -> "MarkdownIt":
     return markdown
 
 
+def language_of(info: str) -> str:
+    """Return what the line of a fence says that it holds: its first word, with escapes and entities read."""
+    word = info.split(maxsplit=1)[0] if info.strip() else ""
+    if "\\" not in word and "&" not in word:
+        return word
+    from markdown_it.common.utils import unescapeAll
+
+    return unescapeAll(word)
+
+
 def _table_end(state: "StateBlock", start_line: int, end_line: int) -> int:
     """Return the line that a table which begins at `start_line` cannot reach."""
     lines = range(min(start_line + 2, end_line), end_line)
@@ -242,8 +252,8 @@ class _Flattener:
             case "heading_open":
                 self._heading(token, lines, tokens[index + 1].content)
             case "fence" | "code_block":
-                language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-                self._add("code", lines, code_parts(token.content.removesuffix("\n")), language=language)
+                parts = code_parts(token.content.removesuffix("\n"))
+                self._add("code", lines, parts, language=language_of(token.info))
             case "hr":
                 self._add("rule", lines, [TextPart(0, "", None)])
             case "table_open":
@@ -254,6 +264,7 @@ class _Flattener:
             case "list_item_close":
                 self._finish_empty_item()
             case "bullet_list_open" | "ordered_list_open":
+                self._finish_empty_item()  # a list that an item begins with stands below the marker of the item
                 self.numbers.append(self._first_number(token) if token.type == "ordered_list_open" else None)
                 self.containers += "l"
             case "blockquote_open":

@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
     prose_cut,
     skip_joint,
 )
-from desktop_agent.ui.chat.markdown.parse import SENTINEL, Node, References, Region, Resumption
+from desktop_agent.ui.chat.markdown.parse import SENTINEL, Node, References, Region, Resumption, language_of
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
 _OPENING = re.compile("^" + _FENCE, re.MULTILINE)
@@ -301,10 +301,10 @@ class MarkdownStream:
         """Read the fence line at `start` of the tail; what follows it is code."""
         opening = _INDENTED_OPENING.match(self._tail, start)
         assert opening is not None
-        fence, info, indent = opening["fence"], opening["info"].split(maxsplit=1), len(opening["indent"])
+        fence, info, indent = opening["fence"], opening["info"], len(opening["indent"])
         self._fence = _Fence(
             closing=re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*(?:\n|\Z)", re.MULTILINE),
-            language=info[0] if info else "",
+            language=language_of(info),
             source_start=self._offset + start,
             indent=re.compile(rf"^ {{1,{indent}}}" if indent else r"(?!)", re.MULTILINE),
         )

@@ -1,0 +1,62 @@
+"""Writes `docs/markdown.md` from what the suites find: `python -m tests.docs.markdown_page`."""
+
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+
+from tests.ui.chat.markdown.conformance.verdicts import HTML, Verdict, verdicts
+
+PAGE = Path(__file__).parents[2] / "docs" / "markdown.md"
+
+_HEAD = """\
+# Markdown in the conversation
+
+<!-- Made of the suites in tests/ui/chat/markdown/conformance by `python -m tests.docs.markdown_page`. -->
+
+Answers are read as [CommonMark](https://spec.commonmark.org/0.31.2/) with the tables, task lists, strikethrough and
+bare web addresses of [GitHub Flavored Markdown](https://github.github.com/gfm/). What is shown of each of their
+examples (blocks, how far in they stand, markers, languages, text, styles, links) is held against the HTML that the
+specification says it means, by `tests/ui/chat/markdown/conformance`. Three things of that HTML are translated first:
+
+- a line that is broken in the source is broken in the conversation, too;
+- a link that is not to the web (`http`, `https`) cannot be followed: its target stands behind its words;
+- a picture is shown as its description, and never loaded. Titles of links and pictures are not shown.
+"""
+
+
+def markdown_page() -> str:
+    """Return the document as the suites have it."""
+    found = list(verdicts())
+    parts = [_HEAD]
+    for suite, group in groupby(found, lambda verdict: verdict.suite):
+        parts.append(f"## {suite}\n\n{_table(list(group))}")
+    reasons: dict[str, list[int]] = {}
+    for each in found:
+        if each.reason and each.reason != HTML:
+            reasons.setdefault(each.reason, []).append(each.example.number)
+    lines = [f"- {HTML} ({sum(each.reason == HTML for each in found)} examples)\n"]
+    lines += [f"- {reason} ({', '.join(map(str, numbers))})\n" for reason, numbers in reasons.items()]
+    parts.append(
+        f"## Differences that are meant\n\nNumbers are those of the examples of CommonMark.\n\n{''.join(lines)}"
+    )
+    return "\n".join(parts)
+
+
+def _table(found: list[Verdict]) -> str:
+    sections = list(dict.fromkeys(each.example.section for each in found))
+    counts = {kind: Counter(each.example.section for each in found if _kind(each) == kind) for kind in range(3)}
+    rows = [(section, *(counts[kind][section] for kind in counts)) for section in sections]
+    rows.append(("all", *(counts[kind].total() for kind in counts)))
+    head = "| section | examples | as specified | HTML as text | other |\n| --- | ---: | ---: | ---: | ---: |\n"
+    return head + "".join(
+        f"| {section} | {same + html + other} | {same} | {html or ''} | {other or ''} |\n"
+        for section, same, html, other in rows
+    )
+
+
+def _kind(verdict: Verdict) -> int:
+    return 0 if verdict.is_same else 1 if verdict.reason == HTML else 2
+
+
+if __name__ == "__main__":
+    PAGE.write_text(markdown_page(), encoding="utf-8")

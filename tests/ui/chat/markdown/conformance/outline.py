@@ -1,0 +1,87 @@
+"""What a reader sees of a message: a list of its blocks, however they were found."""
+
+from typing import NamedTuple
+
+from desktop_agent.ui.chat.markdown.blocks import Block
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, rich_text, utf16_slice
+from desktop_agent.ui.chat.markdown.parse import References
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+
+
+class Run(NamedTuple):
+    """A piece of text that looks the same: `style` is a sum of `BOLD`, `ITALIC` …"""
+
+    text: str
+    style: int = 0
+    href: str = ""
+
+
+Line = tuple[Run, ...]
+
+
+class Seen(NamedTuple):
+    """One block."""
+
+    kind: str
+    containers: str = ""
+    """`l` for each list and `q` for each quote around it, outermost first."""
+    marker: str = ""
+    level: int = 0
+    language: str = ""
+    lines: tuple[Line, ...] = ()
+    """The text; of a table, its cells."""
+    alignments: tuple[str, ...] = ()
+    columns: int = 0
+
+
+def outline(markdown: str) -> list[Seen]:
+    """Return what the conversation shows of this message."""
+    stream = MarkdownStream()
+    stream.feed(markdown)
+    stream.close()
+    return [_seen(block, stream.references) for block in stream.blocks]
+
+
+def _seen(block: Block, references: References) -> Seen:
+    assert block.joint is None, "no example is so long that it is cut"
+    match block.kind:
+        case "code" | "plain":
+            lines = ((Run(block.content),),)
+        case "table":
+            lines = tuple(runs(rich_text(cell, references)) for row in block.rows for cell in row)
+        case _:
+            lines = (runs(rich_text(block.content, references)),)
+    return Seen(
+        block.kind,
+        block.containers,
+        block.marker,
+        block.level,
+        block.language,
+        lines if block.kind != "rule" else (),
+        block.alignments,
+        len(block.rows[0]) if block.rows else 0,
+    )
+
+
+def runs(rich: RichText) -> Line:
+    """Return the text in pieces, each in one style."""
+    found: list[Run] = []
+    at = 0
+    for span in rich.spans:
+        found.append(Run(utf16_slice(rich.text, at, span.start)))
+        at = span.start + span.length
+        found.append(Run(utf16_slice(rich.text, span.start, at), span.style, span.href))
+    found.append(Run(utf16_slice(rich.text, at, len(rich.text.encode("utf-16-le")) // 2)))
+    return joined(found)
+
+
+def joined(found: list[Run]) -> Line:
+    """Return the same with neighbours of one style put together."""
+    whole: list[Run] = []
+    for run in found:
+        text = run.text.replace(LINE_BREAK, "\n")
+        if whole and whole[-1][1:] == run[1:]:
+            whole[-1] = whole[-1]._replace(text=whole[-1].text + text)
+        elif text:
+            whole.append(run._replace(text=text))
+    return tuple(whole)

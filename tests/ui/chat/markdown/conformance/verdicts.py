@@ -1,0 +1,52 @@
+"""Whether the conversation shows the examples of two specifications as these mean them, and why not."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tests.ui.chat.markdown.conformance.examples import Example, commonmark, github
+from tests.ui.chat.markdown.conformance.outline import Seen, outline
+from tests.ui.chat.markdown.conformance.page import expected
+
+HTML = "HTML is shown as the text that it is: what a model writes never becomes a part of the window."
+_SIGN = "The sign behind a number is shown as it was written, `10)` or `10.`; HTML cannot say which it was."
+_BARE = "A web address is a link wherever it stands, as in GitHub's dialect and behind any character."
+
+COMMONMARK_DIFFERENCES = {296: _SIGN, 297: _SIGN, 302: _SIGN, 602: _BARE, 608: _BARE, 611: _BARE}
+"""By the number of the example. Those with HTML are recognised by a reader of HTML."""
+
+GITHUB_DIFFERENCES: dict[int, str] = {}
+
+
+class Verdict(NamedTuple):
+    """One example, held against what is shown."""
+
+    suite: str
+    example: Example
+    shown: list[Seen]
+    is_same: bool
+    reason: str
+    """Why a difference is meant; empty if none is."""
+
+
+def verdicts() -> Iterator[Verdict]:
+    """Yield what becomes of every example, in the order of the specifications."""
+    for suite, examples, reasons in (
+        ("CommonMark 0.31.2", commonmark(), COMMONMARK_DIFFERENCES),
+        ("GitHub Flavored Markdown 0.29, extensions", github(), GITHUB_DIFFERENCES),
+    ):
+        for example in examples:
+            reason = HTML if _has_html(example.markdown) else reasons.get(example.number, "")
+            shown = outline(example.markdown)
+            is_same = reason != HTML and shown == expected(example.html)
+            yield Verdict(suite, example, shown, is_same, reason)
+
+
+def _has_html(markdown: str) -> bool:
+    return "<" in markdown and _is_html_in(MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown))
+
+
+def _is_html_in(tokens: list[Token]) -> bool:
+    return any(token.type in ("html_block", "html_inline") or _is_html_in(token.children or []) for token in tokens)
