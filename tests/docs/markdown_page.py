@@ -21,6 +21,11 @@ specification says it means, by `tests/ui/chat/markdown/conformance`. Three thin
 - a line that is broken in the source is broken in the conversation, too;
 - a link that is not to the web (`http`, `https`) cannot be followed: its target stands behind its words;
 - a picture is shown as its description, and never loaded. Titles of links and pictures are not shown.
+
+Mathematics stays as it was written: what stands in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
+markdown, and lines from `$$` or `\\[` on are shown as code. A paragraph, heading or item whose first letter
+belongs to a script that is written from right to left stands on the right. Words that are longer than a line
+are broken.
 """
 
 

@@ -33,7 +33,7 @@ class CommandWidget(MarkdownWidget):
     def set_width(self, width: int) -> None:
         inner = width - _INDENT
         text = RichText(self.row.entry_as(CommandRun).text)
-        self._line = TextPassage(text, self.styles.code, (), width=inner, line_height=CODE_LINE)
+        self._line = TextPassage(text, self.styles.code, (), width=inner, line_height=CODE_LINE, is_code=True)
         self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
         super().set_width(width)
 

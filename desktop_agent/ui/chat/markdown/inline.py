@@ -83,7 +83,7 @@ class _Writer:
         for token in tokens:
             match token.type:
                 case "text":
-                    self._add_text(token.content)
+                    self._add_text(token.content.replace("\n", LINE_BREAK))  # only a formula has some
                 case "softbreak" | "hardbreak":
                     # Models break lines where they mean it, so a soft break is kept as well.
                     self._add(LINE_BREAK, self._style)

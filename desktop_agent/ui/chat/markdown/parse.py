@@ -22,6 +22,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
     prose_parts,
     table_parts,
 )
+from desktop_agent.ui.chat.markdown.math import MATH_BLOCK, leave_formula, read_math_block
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -42,7 +43,7 @@ _TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
 @cache
 def parser() -> "MarkdownIt":
-    """Return the configured parser: CommonMark with tables and strikethrough; HTML stays text."""
+    """Return the configured parser: CommonMark with tables and strikethrough; HTML and mathematics stay text."""
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import table
 
@@ -60,6 +61,9 @@ def parser() -> "MarkdownIt":
     options = {"html": False, "maxNesting": _MAX_NESTING}
     markdown = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     markdown.block.ruler.at("table", short_table, {"alt": ["paragraph", "reference"]})
+    markdown.inline.ruler.before("escape", "math", leave_formula)
+    interrupted = ["paragraph", "reference", "blockquote", "list"]
+    markdown.block.ruler.before("fence", MATH_BLOCK, read_math_block, {"alt": interrupted})
     return markdown
 
 
@@ -251,7 +255,7 @@ class _Flattener:
                 self._paragraph(lines, tokens[index + 1].content)
             case "heading_open":
                 self._heading(token, lines, tokens[index + 1].content)
-            case "fence" | "code_block":
+            case "fence" | "code_block" | "math_block":
                 parts = code_parts(token.content.removesuffix("\n"))
                 self._add("code", lines, parts, language=language_of(token.info))
             case "hr":

@@ -12,6 +12,7 @@ from desktop_agent.ui.chat.text.styles import (
     CODE_PADDING_X,
     CODE_PADDING_Y,
     LIST_INDENT,
+    MOST_INDENTS,
     QUOTE_BAR,
     QUOTE_INDENT,
     TextStyles,
@@ -49,7 +50,8 @@ class Box:
         self._has_ground = is_framed and block.kind == "code"
         self._pixmap: QPixmap | None = None
         self._painted: object = None
-        x = styles.indent(block.containers)
+        self._is_mirrored = isinstance(passage, TextPassage) and passage.is_right_to_left
+        x = 0 if self._is_mirrored else styles.indent(block.containers)
         if self._has_ground:
             top, bottom = code_padding(block, is_continued=is_continued)
             self.origin = QPointF(x + CODE_PADDING_X, gap + top)
@@ -121,19 +123,21 @@ class Box:
         if self.block.joint is None:
             painter.setPen(self._styles.colour("muted"))
             painter.setFont(self._styles.small)
-            area = QRectF(x + CODE_PADDING_X, self.gap, self.width - x - 2 * CODE_PADDING_X, CODE_HEADER)
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.block.language)
+            area = QRectF(x + CODE_PADDING_X, self.gap, (self.width - x) // 2 - CODE_PADDING_X, CODE_HEADER)
+            metrics = painter.fontMetrics()
+            said = metrics.elidedText(self.block.language, Qt.TextElideMode.ElideRight, int(area.width()))
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, said)
 
     def _paint_containers(self, painter: QPainter) -> None:
         x = 0
-        containers = self.block.containers
+        containers = self.block.containers[:MOST_INDENTS]
         known = self.before.containers if self.before is not None else ""
         last_list = containers.rfind("l")
         for depth, container in enumerate(containers):
             if container == "q":
                 # One bar through everything in the same quote, gaps included.
                 top = 0 if known[: depth + 1] == containers[: depth + 1] else self.gap
-                bar = QRectF(x, top, QUOTE_BAR, self.height - top)
+                bar = QRectF(self._side(x, QUOTE_BAR), top, QUOTE_BAR, self.height - top)
                 painter.fillRect(bar, self._styles.colour("border_strong"))
                 x += QUOTE_INDENT
             else:
@@ -141,21 +145,29 @@ class Box:
                     self._paint_marker(painter, x)
                 x += LIST_INDENT
 
+    def _side(self, x: float, width: float) -> float:
+        """Return where something stands that is `x` away from the side on which reading begins."""
+        return self.width - x - width if self._is_mirrored else x
+
     def _paint_marker(self, painter: QPainter, x: float) -> None:
         line_height = self._styles.line_height(self.block)
         middle = self.origin.y() + line_height / 2
         marker = self.block.marker
         if marker in _TASK_SIGNS:
-            self._paint_task(painter, QPointF(x + 3, middle - 6), is_done=marker == "☑")
+            self._paint_task(painter, QPointF(self._side(x + 3, 13), middle - 6), is_done=marker == "☑")
         elif marker == "•":
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._styles.colour("muted"))
-            painter.drawEllipse(QPointF(x + 9, middle + 0.5), 2.25, 2.25)
+            painter.drawEllipse(QPointF(self._side(x + 9, 0), middle + 0.5), 2.25, 2.25)
         else:
             painter.setPen(self._styles.colour("muted"))
             painter.setFont(self._styles.body)
-            area = QRectF(x - 40, middle - line_height / 2, 40 + LIST_INDENT - 6, line_height)
-            painter.drawText(area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, marker)
+            room = 40 + LIST_INDENT - 6
+            area = QRectF(self._side(x - 40, room), middle - line_height / 2, room, line_height)
+            side = Qt.AlignmentFlag.AlignLeft if self._is_mirrored else Qt.AlignmentFlag.AlignRight
+            if self._is_mirrored:
+                painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the dot stands on the side of the text
+            painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute, marker)
 
     def _paint_task(self, painter: QPainter, at: QPointF, *, is_done: bool) -> None:
         square = QRectF(at.x() + 0.5, at.y() + 0.5, 12, 12)

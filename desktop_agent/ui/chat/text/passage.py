@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLi
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText
 from desktop_agent.ui.chat.markdown.marks import CODE
+from desktop_agent.ui.chat.text.direction import is_right_to_left
 from desktop_agent.ui.chat.text.styles import PILL_PADDING
 from desktop_agent.ui.terminal.formats import format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -39,14 +40,24 @@ class TextPassage:
         tab_width: float = 0,
         room_before: float = 0,
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        is_code: bool = False,
     ) -> None:
-        """`room_before` is how far the ground of code at the beginning of a line may reach out of the passage."""
+        """`room_before` is how far the ground of code at the beginning of a line may reach out of the passage.
+
+        Prose is read, and stands, on the side of its first letter; what `is_code` always goes from left to right.
+        """
         self.text = rich.text
         self.length = utf16_length(rich.text)
         self._spans = rich.spans
         self._layout = QTextLayout(rich.text, font)
         self._layout.setCacheEnabled(True)
+        self.is_right_to_left = not is_code and is_right_to_left(rich.text)
         option = QTextOption(alignment)
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        if self.is_right_to_left:
+            option.setTextDirection(Qt.LayoutDirection.RightToLeft)
+            if alignment == Qt.AlignmentFlag.AlignLeft:  # in a layout, left is always left
+                option.setAlignment(Qt.AlignmentFlag.AlignRight)
         wrapping = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wraps else QTextOption.WrapMode.NoWrap
         option.setWrapMode(wrapping)
         if tab_width:
@@ -55,7 +66,7 @@ class TextPassage:
         if formats:
             self._layout.setFormats(formats)
         self._line_tops: list[int] = []
-        room = min(room_before, PILL_PADDING)
+        room = 0 if self.is_right_to_left else min(room_before, PILL_PADDING)
         begins_with_code = bool(rich.spans) and rich.spans[0].start == 0 and bool(rich.spans[0].style & CODE)
         self.height = self._set_lines(width, line_height, indent=PILL_PADDING - room if begins_with_code else 0)
         self._pills = self._find_pills(room)
@@ -79,7 +90,7 @@ class TextPassage:
             line.setLineWidth(width - indent)
             height = line.height()
             step = max(line_height, ceil(height))
-            line.setPosition(QPointF(indent, top + (step - height) // 2))
+            line.setPosition(QPointF(0 if self.is_right_to_left else indent, top + (step - height) // 2))
             self._line_tops.append(top)
             top += step
             indent = 0

@@ -15,6 +15,8 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 LIST_INDENT = 22
 QUOTE_INDENT = 16
 QUOTE_BAR = 3
+MOST_INDENTS = 10
+"""What is nested deeper stands as far in as this, so that there is always room for its text."""
 CODE_PADDING_X = 12
 CODE_PADDING_Y = 10
 CODE_HEADER = 30
@@ -92,15 +94,18 @@ class TextStyles:
             self._formats[key] = self._make_format(style, level)
         return self._formats[key]
 
-    def formats(self, spans: Sequence[InlineSpan], level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
+    def formats(
+        self, spans: Sequence[InlineSpan], level: int = 0, *, is_right_to_left: bool = False
+    ) -> list[tuple[int, int, QTextCharFormat]]:
         """Return the formats of inline spans, with room on both sides of code for the ground it stands on."""
         found: list[tuple[int, int, QTextCharFormat]] = []
         for span in spans:
             found.append((span.start, span.length, self.format(span.style, level)))
             if span.style & CODE:
-                # Letter spacing comes behind a letter: one before the code, and one at its end.
-                if span.start:
-                    found.append((span.start - 1, 1, self._spaced))
+                # Letter spacing comes to the right of a letter: one on the left of the code, and one at its end.
+                left = span.start + span.length if is_right_to_left else span.start - 1
+                if left >= 0:
+                    found.append((left, 1, self._spaced))
                 found.append((span.start + span.length - 1, 1, self._spaced))
         return found
 
@@ -181,4 +186,5 @@ class TextStyles:
 
     def indent(self, containers: str) -> int:
         """Return how far in the text stands within these lists and quotes."""
-        return containers.count("l") * LIST_INDENT + containers.count("q") * QUOTE_INDENT
+        near = containers[:MOST_INDENTS]
+        return near.count("l") * LIST_INDENT + near.count("q") * QUOTE_INDENT

@@ -65,7 +65,7 @@ class _Cell:
             width=width,
             line_height=self._styles.text_line,
             room_before=_PADDING_X,
-            alignment=_FLAGS[alignment],
+            alignment=_FLAGS[alignment] | Qt.AlignmentFlag.AlignAbsolute,
         )
 
 

@@ -11,6 +11,7 @@ from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnText
+from desktop_agent.ui.chat.text.direction import is_right_to_left
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
 from desktop_agent.ui.chat.text.table import Passage, TablePassage
@@ -99,7 +100,8 @@ class Typesetter:
                 formats = [*self._colour_formats(index), *marked]
             case _:
                 rich = rich_text(block.content, self._text.references)
-                formats = self._styles.formats(rich.spans, block.level)
+                is_mirrored = is_right_to_left(rich.text)
+                formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
         return TextPassage(
             rich,
             self._styles.font(block),
@@ -109,6 +111,7 @@ class Typesetter:
             wraps=self._is_framed or block.kind != "code",
             tab_width=4 * self._styles.code_width,
             room_before=self._styles.indent(block.containers),
+            is_code=block.kind == "code" or not self._is_framed,
         )
 
     # -- tables --

@@ -101,3 +101,27 @@ def test_slices_join_to_the_text(text: str, first: int, second: int) -> None:
         assert utf16_slice(text, 0, at) + utf16_slice(text, at, utf16_length(text)) == text
     assert utf16_slice(text, 0, utf16_length(text)) == text
     assert second >= 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$a*b*c$",
+        r"the sum $\sum_{i=1}^n x_i$, and $y_1$",
+        "$$a_1 * b$$ and $$\nx*y*z$$",
+        r"\(a_1 * b_2 * c\)",
+        r"\[ x_1 * y * z \]",
+        "it costs $5 and $6, or $7-$8",
+        "an unfinished $a",
+    ],
+)
+def test_formulas_and_amounts_stay_as_they_were_written(text: str) -> None:
+    assert read(text) == RichText(text.replace("\n", LINE_BREAK))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(r"\(n\) and arr\[0\]", "(n) and arr[0]"), ("$5 *and* $6", "$5 and $6"), (r"\$a*b*\$", "$ab$")],
+)
+def test_what_is_no_formula_is_markdown(text: str, shown: str) -> None:
+    assert read(text).text == shown

@@ -297,3 +297,35 @@ def test_only_the_matches_around_the_current_one_are_marked(
     column.highlights.show_matches(matches, matches[400])
     picture(column)
     assert 0 < max(marked) <= 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word" * 100,
+        f"`{'code' * 100}` and https://example.org/{'path/' * 60}",
+        f"| a | b |\n|---|---|\n| {'word' * 60} | `{'code' * 60}` |\n",
+        f"```{'python' * 60}\n{'x' * 300}\n```",
+        "\n".join(f"{'  ' * depth}- {'word' * 30}" for depth in range(30)),
+        "> " * 30 + "word" * 30,
+        f"# {'word' * 100}\n\n$$\n{'x' * 300}\n$$",
+        "سطر" * 200,
+    ],
+)
+def test_nothing_is_wider_than_its_column(styles: TextStyles, text: str) -> None:
+    column = column_of(text, styles, 320)
+    for index in range(len(column.text.blocks)):
+        for rect in column.rects(index, 0, utf16_length(column.text.shown(index))):
+            assert rect.left() >= 0
+            assert rect.right() <= 321
+
+
+def test_a_paragraph_stands_on_the_side_where_its_script_begins(styles: TextStyles) -> None:
+    text = "Latin\n\nمرحبا `code` hello.\n\n- פריט\n\n```\nשלום\n```\n"
+    column = column_of(text, styles)
+    latin, arabic, item, code = ([*column.rects(index, 0, 200)] for index in range(4))
+    assert latin[0].left() == 0
+    assert arabic[0].right() == pytest.approx(400, abs=1)
+    assert column.rects(1, len("مرحبا code hello"), 200)[0].left() < arabic[0].right() - 60, "the dot ends the line"
+    assert item[0].right() == pytest.approx(400 - 22, abs=1), "its marker stands on the right"
+    assert code[0].left() == pytest.approx(12, abs=1), "code is always read from the left"
