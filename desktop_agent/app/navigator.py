@@ -37,10 +37,12 @@ class Navigator(QObject):
     Signals:
         workspace_changed: another folder is open (a `Path`).
         session_opened: a session is about to be shown (its `SessionBridge`), perhaps not for the first time.
+        shown: something else is shown than before.
     """
 
     workspace_changed = Signal(object)
     session_opened = Signal(object)
+    shown = Signal()
 
     def __init__(
         self,
@@ -70,6 +72,8 @@ class Navigator(QObject):
         self._choosing = asyncio.Lock()
         self._choice = 0
         """Counts what was chosen to be shown: the last is, whatever is ready first."""
+        self.chosen: SessionId = ""
+        """The session that the user chose last, which is shown or will be; empty for a conversation that begins."""
         self.workspace: Path | None = None
         """The open folder."""
 
@@ -102,7 +106,7 @@ class Navigator(QObject):
 
         Return whether it is shown: not when something else was chosen before it was there.
         """
-        choice = self._choose()
+        choice = self._choose(session_id)
         async with self._choosing:  # nothing is opened twice, by two clicks say
             if choice != self._choice:
                 return False
@@ -118,8 +122,9 @@ class Navigator(QObject):
             self._drafts.enter(key)
             return True
 
-    def _choose(self) -> int:
+    def _choose(self, session_id: SessionId = "") -> int:
         """Note that something else is to be shown, and return the number of this choice."""
+        self.chosen = session_id
         self._choice += 1
         return self._choice
 
@@ -166,6 +171,7 @@ class Navigator(QObject):
         if not is_viewed:
             self._viewing.leave()
         self._panels.sessions.set_current(bridge.transcript.session.session_id or None)
+        self.shown.emit()
 
     # -- a draft becomes a session --
 
@@ -181,6 +187,7 @@ class Navigator(QObject):
             return
         self.session_opened.emit(bridge)
         if self._panels.wiring.bridge is draft.bridge:
+            self.chosen = self._live.id_of(bridge)
             self._show(bridge)
             key = session_draft(self._live.id_of(bridge))
             self._drafts.move(key)

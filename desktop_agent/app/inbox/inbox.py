@@ -79,9 +79,13 @@ class Inbox(QObject):
         self._popup.open_popup()
         self._try(self._listed.refresh())  # another process may have asked, or been answered
 
+    def has(self, session_id: SessionId) -> bool:
+        """Whether something of this session waits, or ended without being seen."""
+        return any(item.session_id == session_id for item in self.items)
+
     def refresh(self) -> None:
         """Look through all sessions, and show what waits by now."""
-        opened = [bridge for bridge in self._bridges if self._is_there(bridge)]
+        opened = self._bridges = [bridge for bridge in self._bridges if self._is_there(bridge)]
         for bridge in opened:
             turns, session_id = bridge.transcript.turns, bridge.transcript.session.session_id
             if bridge is self._panels.wiring.bridge or session_id not in self._seen:
@@ -123,7 +127,6 @@ class Inbox(QObject):
         self.refresh()
 
     def _follow(self, bridge: SessionBridge) -> None:
-        self._bridges = [one for one in self._bridges if self._is_there(one)]
         if bridge not in self._bridges:
             self._bridges.append(bridge)
             bridge.happened.connect(self._on_happened)

@@ -1,7 +1,7 @@
 """The sessions that are open in this process: several may run at once, whichever of them the window shows."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -133,8 +133,19 @@ class LiveSessions:
             await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
+            await live.pages.aclose()
             live.session.submit(ops.Shutdown(keeps_questions=True))
             await live.task
+
+    async def close_if(self, bridge: SessionBridge, is_left: Callable[[SessionBridge], bool]) -> None:
+        """Close the session of a bridge if it is still left when nothing else opens or files it any more."""
+        session_id = bridge.transcript.session.session_id
+        async with self._doors.setdefault(session_id, asyncio.Lock()):
+            live = self._live.get(session_id)
+            if live is not None and live.bridge is bridge and is_left(bridge):
+                await self.close(session_id)
+                live.session.clear()
+                bridge.clear()
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""

@@ -9,6 +9,7 @@ from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.pasting import Pasting
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.left_sessions import LeftSessions
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.searching import Searching
 from desktop_agent.app.sessions.session_actions import SessionActions
@@ -72,6 +73,7 @@ class WindowSessions:
         """Shows what the user chooses."""
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
         inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
+        LeftSessions(self._live, self.navigator, inbox.has, try_, panels.window)
         self._telling = InboxTelling(inbox, panels.window, lambda: bench.live.current.ui, try_)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
 

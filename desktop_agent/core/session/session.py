@@ -85,6 +85,14 @@ class Session:
         """The session as a user would read it. Read only; follows the events."""
         return self._parts.state.transcript
 
+    def clear(self) -> None:
+        """Let go of the conversation, once `run` has returned and the transcript is not read any more.
+
+        The parts of a session hold each other, and what does so is looked through for garbage rarely in a process with
+        a window.
+        """
+        self._parts.state.clear()
+
     @property
     def is_at_work(self) -> bool:
         """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""

@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history_fold import HistoryFold
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Rule
@@ -22,6 +23,13 @@ class SessionState(Struct):
     spending: SpendingState = field(default_factory=SpendingState)
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     """What the user decided for the rest of the session, by id."""
+
+    def clear(self) -> None:
+        """Let go of what takes memory. For a session that has ended."""
+        empty, whole = Transcript(), self.transcript  # which others hold, too
+        whole.turns, whole.changed, whole.context, whole.shown = empty.turns, empty.changed, empty.context, empty.shown
+        self.history.fold = HistoryFold()
+        self.reads = ReadLog()
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""

@@ -59,6 +59,10 @@ class SessionBridge(QObject):
         """Ask the session for something; what comes of it arrives as events."""
         self._port.submit(op)
 
+    def clear(self) -> None:
+        """Let go of the transcript. For a session that was closed and is not shown."""
+        self.transcript = Transcript(session=self.transcript.session)
+
     def replace(self, transcript: Transcript, port: SessionPort) -> None:
         """Show more of the same session: until now only its end was known."""
         self.transcript = transcript

@@ -1,0 +1,69 @@
+"""Sessions that the user has left are closed when nothing goes on in them, and are as they were when shown again."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+
+from desktop_agent.app.sessions import left_sessions
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.store.lock import is_locked
+from tests.app.conftest import Go
+from tests.core.importing.conftest import SAMPLES
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def is_open(home: Path, session_id: SessionId) -> bool:
+    """Whether a process holds the session."""
+    return is_locked(home / "desktop-agent" / "data" / "sessions" / session_id)
+
+
+async def shown_id(user: Driver, *, other_than: SessionId = "") -> SessionId:
+    await user.until_true(lambda: user.transcript.session.session_id not in ("", other_than), "a session is shown")
+    return user.transcript.session.session_id
+
+
+def test_the_one_left_longest_ago_is_closed_and_comes_back_whole(go: Go, tmp_path: Path, isolated_home: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+
+    async def journey(user: Driver) -> None:
+        sessions = user.window.panels.sessions
+        user.window.main_window.actions_.import_session.trigger()
+        dialog = await user.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
+        dialog.reject()
+        ids = [await shown_id(user)]
+        entries = len(user.transcript.entries)
+        user.window.panels.composer.set_text("not sent yet")
+        for _ in range(left_sessions.MOST_LEFT + 1):
+            sessions.action_requested.emit("copy", (ids[0],))
+            ids.append(await shown_id(user, other_than=ids[-1]))
+        await user.until_true(lambda: not is_open(isolated_home, ids[0]), "the first one is closed")
+        assert all(is_open(isolated_home, session_id) for session_id in ids[1:])
+        sessions.session_chosen.emit(ids[0])
+        await user.until_true(lambda: user.transcript.session.session_id == ids[0], "it is shown again")
+        assert len(user.transcript.entries) == entries
+        assert user.window.panels.composer.text() == "not sent yet"
+        await user.until_true(lambda: not is_open(isolated_home, ids[1]), "now the second one is closed")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_one_that_asks_stays_open(go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+
+    async def journey(user: Driver) -> None:
+        await user.click("sendButton")
+        await user.until_true(lambda: bool(user.transcript.pending_approvals), "it asks")
+        asking = user.transcript.session.session_id
+        user.window.panels.sessions.new_requested.emit()
+        await user.until_true(lambda: not user.transcript.session.session_id, "an empty conversation is shown")
+        user.window.panels.sessions.session_chosen.emit(asking)
+        await user.until_true(lambda: user.transcript.session.session_id == asking, "it is shown again")
+        assert is_open(isolated_home, asking)
+        assert user.transcript.pending_approvals
+
+    go(["--demo"], journey)
