@@ -17,25 +17,29 @@ from tests.e2e.kill_lab import PERSONS_LINE, prepare
 from tests.harness import Ground, Open, check_conversation
 from tests.trees import Tree, tree_of
 
-KILLS = 10
+KILLS = 6
+NIGHTLY_KILLS = 10
 SEEDS = [20261121, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(20261122, 20261131))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(tmp_path: Path, seed: int) -> None:
-    trials = await run_lab(tmp_path / "lab", seed)
-    assert len(trials) == KILLS
+async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(
+    tmp_path: Path, seed: int, *, is_nightly: bool
+) -> None:
+    kills = NIGHTLY_KILLS if is_nightly else KILLS
+    trials = await run_lab(tmp_path / "lab", seed, kills)
+    assert len(trials) == kills
     stages: dict[str, int] = {}
-    for number in range(KILLS):
+    for number in range(kills):
         stage = await judge(tmp_path / "lab" / f"{number:04}")
         stages[stage] = stages.get(stage, 0) + 1
     print(f"killed at: {json.dumps(stages, sort_keys=True)}")
 
 
-async def run_lab(folder: Path, seed: int) -> list[dict[str, float]]:
+async def run_lab(folder: Path, seed: int, kills: int) -> list[dict[str, float]]:
     """Run the laboratory to its end and return what it says of each trial."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(KILLS), str(seed), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(kills), str(seed), stdout=asyncio.subprocess.PIPE
     )
     output, _ = await process.communicate()
     assert process.returncode == 0

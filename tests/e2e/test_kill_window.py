@@ -18,7 +18,7 @@ from tests.e2e.driver import ask_for_no_titles
 from tests.servers.script import Reply, reply, text, thinking, tool_use
 from tests.servers.threaded import serve
 
-KILLS = 3
+KILLS = 2
 LONGEST_LIFE_S = 8.0
 UNFINISHED = {"unfinished", "missing_result"}
 """What `sessions verify` finds in a turn that was cut off. The next start ends it."""

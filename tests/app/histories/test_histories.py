@@ -110,7 +110,7 @@ def test_what_the_window_undoes_it_redoes_exactly_and_nothing_is_lost_without_be
         ground = Ground(tmp_path)
         room = Room(ground, theme)
 
-        @settings(max_examples=2000 if is_nightly else 12)
+        @settings(max_examples=2000 if is_nightly else 8)
         @given(start=starts, first=turns, deeds=st.lists(_deeds, min_size=3, max_size=12))
         def check(start: Sequence[str], first: Turn, deeds: Sequence[Deed]) -> None:
             with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
