@@ -45,6 +45,7 @@ class WindowPanels(Struct, frozen=True):
     wiring: SessionWiring
     judges: RuleJudges
     pasted_keys: PastedKeys
+    diffs: BlobDiffs
 
 
 def build_panels(
@@ -71,6 +72,7 @@ def build_panels(
         wiring=SessionWiring(window, theme, window.actions_, shown, diffs, spawner.spawn, _now, judges.judge),
         judges=judges,
         pasted_keys=PastedKeys(window),
+        diffs=diffs,
     )
     _connect(panels)
     return panels

@@ -58,6 +58,10 @@ class BlobDiffs:
         before, after = await self.contents((change.before, change.after))
         return await self._comparer.diff(change, before, after)
 
+    async def compare(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+        """Return how these two versions of a file differ, which need not be stored."""
+        return await self._comparer.diff(change, before, after)
+
     async def blob(self, ref: BlobRef) -> bytes:
         """Return a payload."""
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)

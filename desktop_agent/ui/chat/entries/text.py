@@ -1,27 +1,24 @@
-"""What the model wrote: markdown that grows, with a Copy button on every fence and links for the keyboard."""
+"""What the model wrote: markdown that grows, with buttons on every fence and links for the keyboard."""
 
-from PySide6.QtCore import QPoint, QRect, QTimer
+from typing import ClassVar
+
 from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.chat.entries.base import EntryPlace
+from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
+from desktop_agent.ui.chat.markdown.code_targets import is_for_a_file, named_paths
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
-from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
-_COPIED_MS = 1_500
-
-
 READ_S = 0.003
 """How long one step of the window reads a text that came in one piece. The rest is for the next frames."""
 _PIECE_CHARS = 1_024
@@ -69,16 +66,18 @@ def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
 class MarkdownWidget(LinkedEntry):
     """Markdown in an entry."""
 
+    writes_files: ClassVar[bool] = False
+    """Whether its code can be applied to a file."""
+
     def __init__(self, place: EntryPlace, *, ink: str = "text") -> None:
         super().__init__(place, Column(place.styles, ink=ink))
         self._is_new = True
         self._arranged: object = None
-        self._copy_buttons: dict[int, QPushButton] = {}
-        self._spare_buttons: list[QPushButton] = []
-        self._wanted: int | None = None
-        """The fence that will be copied when all of it is read."""
-        self._copied_timer = QTimer(self, interval=_COPIED_MS, singleShot=True)
-        self._copied_timer.timeout.connect(self._on_copied_seen)
+        self._fences = FenceButtons(self)
+        self._fences.wanted.connect(self._on_wanted)
+        self._fences.changed.connect(self._arrange_again)
+        self._wanted: tuple[FenceAct, int] | None = None
+        """What will be done with a fence when all of it is read."""
 
     @property
     def is_behind(self) -> bool:
@@ -99,7 +98,7 @@ class MarkdownWidget(LinkedEntry):
         self.column.set_blocks(stream.blocks, stream.references, changed)
         top = self.column_origin.y() + self.column.top(max(0, changed - 1))
         self.update(0, top, self.width(), max(0, self.height() - top))
-        self._copy_wanted()
+        self._do_wanted()
 
     def source(self) -> str:
         return self.row.stream.source if self.row.stream is not None else ""
@@ -107,71 +106,58 @@ class MarkdownWidget(LinkedEntry):
     # -- buttons on fences --
 
     def arrange(self) -> None:
-        """Put a Copy button on every fence that is laid out."""
+        """Put the buttons on every fence that is laid out."""
         state = (self.column.revision, self.is_column_shown, self.column_origin.y())
         if state == self._arranged:
             return
         self._arranged = state
         frames = self.column.code_frames() if self.is_column_shown else []
-        known = {index for index, _ in frames}
-        for index in [index for index in self._copy_buttons if index not in known]:
-            button = self._copy_buttons.pop(index)
-            button.hide()
-            self._spare_buttons.append(button)
-        for index, frame in frames:
-            button = self._copy_buttons.get(index) or self._take_button(index)
-            size = button.sizeHint()
-            at = self.column_origin + QPoint(
-                frame.right() - size.width() - Space.XS, frame.top() + (CODE_HEADER - size.height()) // 2
-            )
-            button.setGeometry(QRect(at, size))
+        self._fences.place(self.column_origin, [(index, frame, self._is_for_file(index)) for index, frame in frames])
         self.offer_links()
 
-    def _take_button(self, index: int) -> QPushButton:
-        if self._spare_buttons:
-            button = self._spare_buttons.pop()
-        else:
-            button = make_button(
-                self.tr("Copy"),
-                clicked=self._on_copy,
-                variant="flat",
-                accessible_name=self.tr("Copy code"),
-                parent=self,
-                is_compact=True,
-            )
-        self._copy_buttons[index] = button
-        button.show()
-        return button
+    def tab_stops(self) -> list[QWidget]:
+        buttons = self._fences.in_order()
+        return [*(each for each in super().tab_stops() if each not in buttons), *buttons]
 
-    def _on_copy(self) -> None:
-        self._wanted = next(index for index, button in self._copy_buttons.items() if button is self.sender())
-        self._copy_wanted()
-
-    def _copy_wanted(self) -> None:
-        """Copy the fence that was asked for, unless a long answer is still being read: then when it was."""
-        if self._wanted is None or self.is_behind:
-            return
-        index, self._wanted = self._wanted, None
-        QGuiApplication.clipboard().setText(self.column.text.code(index))
-        if (button := self._copy_buttons.get(index)) is not None:
-            button.setText(self.tr("Copied"))
-            self._arranged = None
-            self.arrange()
-            self._copied_timer.start()
-
-    def _on_copied_seen(self) -> None:
-        for button in [*self._copy_buttons.values(), *self._spare_buttons]:
-            button.setText(self.tr("Copy"))
+    def _arrange_again(self) -> None:
         self._arranged = None
         self.arrange()
 
+    def _is_for_file(self, index: int) -> bool:
+        if not self.writes_files or self._written_is_open():
+            return False
+        block = self.column.text.blocks[index]
+        return is_for_a_file(block.language, named_paths(self.source(), block.start, block.content))
+
+    def _written_is_open(self) -> bool:
+        return _text_of(self._written())[1]
+
+    def _on_wanted(self, act: FenceAct, index: int) -> None:
+        self._wanted = (act, index)
+        self._do_wanted()
+
+    def _do_wanted(self) -> None:
+        """Do what was asked for with a fence, unless a long answer is still being read: then when it was."""
+        if self._wanted is None or self.is_behind:
+            return
+        (act, index), self._wanted = self._wanted, None
+        code = self.column.text.code(index)
+        if act == "apply":
+            paths = named_paths(self.source(), self.column.text.blocks[index].start, code)
+            self.entry_actions.apply_requested.emit(code, paths)
+            return
+        QGuiApplication.clipboard().setText(code)
+        self._fences.say_copied(index)
+
     def hideEvent(self, event: QHideEvent) -> None:
-        self._copied_timer.stop()
+        self._fences.stop()
         super().hideEvent(event)
 
 
 class TextWidget(MarkdownWidget):
     """An answer of the model."""
+
+    writes_files: ClassVar[bool] = True
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

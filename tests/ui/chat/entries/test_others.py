@@ -258,3 +258,14 @@ class TestLines:
             outcome = FileOutcome(path="src/a.py", state="restored", change_ids=(), hunks=hunks)
             stage.show(UndoEntry(purpose="undo", outcomes=(outcome,), at=at))
             assert stage.widget(0).accessibleName() == f"Undid {said} in src/a.py"
+
+
+def test_code_of_a_finished_answer_can_be_applied_to_the_file_that_is_named(stage: Stage) -> None:
+    text = "Put this into `a.py`:\n\n```python\nx = 1\n```\n\n```bash\npytest\n```"
+    stage.show(answer(text, is_open=True))
+    assert stage.buttons().count("Apply…") == 0
+    stage.show(answer(text))
+    asked = record(stage.view.entry_actions.apply_requested)
+    assert stage.buttons().count("Apply…") == 1, "what is run is not saved"
+    click(stage.button("Apply"))
+    assert asked == [("x = 1", ("a.py",))]

@@ -1,0 +1,195 @@
+"""Applying code of an answer to a file: which file, where in it, and what that changes. Nothing is written unseen."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QStringListModel, QTimer, Signal
+from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QSizePolicy, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.ui.review.applying.placing import Place, placed, places
+from desktop_agent.ui.review.applying.source import ApplySource, Target
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.picker import Picker
+
+_SIZE = (760, 560)
+_TYPING_MS = 200
+
+
+class ApplyDialog(QDialog):
+    """Shows what writing `code` into a file would change. Show it with `open()`.
+
+    Signals:
+        chosen: the user has seen the difference and wants it: a `WriteFile`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, theme: Theme, code: str, paths: Sequence[str], source: ApplySource, spawn: Spawn, parent: QWidget
+    ) -> None:
+        """`paths` are offered first, the likeliest at the top."""
+        super().__init__(parent)
+        set_up_dialog(self, "applyDialog", self.tr("Apply to file"))
+        self._code, self._source, self._spawn = code, source, spawn
+        self._target: Target | None = None
+        self._new = ""
+        self._asked = 0
+        self._file = self._make_field(paths)
+        self._place = Picker(self, min_chars=18)
+        self._place.setObjectName("applyPlacePicker")
+        self._place.setAccessibleName(self.tr("What the code replaces"))
+        self._place.currentIndexChanged.connect(self._compare)
+        self._note = make_label(role="secondary", object_name="applyNote", is_plain=True, wraps=True)
+        self._view = DiffView(theme)
+        self._view.setObjectName("applyDiffView")
+        self._apply = make_button(
+            self.tr("Write file"), object_name="applyButton", clicked=self._on_apply, variant="primary"
+        )
+        self._lay_out()
+        self._typing = QTimer(self, interval=_TYPING_MS, singleShot=True)
+        self._typing.timeout.connect(self._read)
+        answer_with_ctrl_enter(self, self._apply)
+        self.resize(*(min(wanted, room) for wanted, room in zip(_SIZE, parent.size().toTuple(), strict=True)))
+        self._file.setFocus()
+        self._read()
+
+    def _make_field(self, paths: Sequence[str]) -> QComboBox:
+        field = Picker(self)
+        field.setObjectName("applyFileField")
+        field.setAccessibleName(self.tr("File, from the folder of the conversation on"))
+        field.setEditable(True)
+        field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        field.addItems(list(paths))
+        self._offers = QStringListModel(self)
+        self._completer = completer = QCompleter(self._offers, self)
+        completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        field.setCompleter(completer)
+        edit = field.lineEdit()
+        assert edit is not None
+        edit.setPlaceholderText(self.tr("src/example.py"))
+        edit.textEdited.connect(self._on_edited)
+        completer.activated.connect(self._on_typed)
+        field.activated.connect(self._on_typed)
+        return field
+
+    def _lay_out(self) -> None:
+        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
+        label = make_label(self.tr("File"))
+        label.setBuddy(self._file)
+        vbox(
+            make_label(self.tr("Apply to file"), role="title"),
+            hbox(label, (self._file, 1), self._place, spacing=Space.S),
+            self._note,
+            (self._view, 1),
+            hbox(STRETCH, cancel, self._apply, spacing=Space.S),
+            on=self,
+            margins=DIALOG_MARGINS,
+            spacing=Space.M,
+        )
+
+    # -- the file --
+
+    def _on_edited(self, typed: str) -> None:
+        self._on_typed()
+        self._spawn(self._offer(typed))
+
+    def _on_typed(self) -> None:
+        self._forget()
+        self._typing.start()
+
+    async def _offer(self, typed: str) -> None:
+        found = await self._source.offers(typed)
+        if isValid(self) and self._file.currentText() == typed:
+            self._offers.setStringList(list(found))
+            if found and list(found) != [typed]:
+                self._completer.complete()
+
+    def _forget(self) -> None:
+        """What is shown is not what would be written."""
+        self._asked += 1
+        self._target = None
+        self._apply.setEnabled(False)
+
+    def _read(self) -> None:
+        self._forget()
+        path = self._file.currentText().strip().removeprefix("./")
+        if not path:
+            self._say(self.tr("Choose a file"), self.tr("What it would change is shown here before it is written."))
+            return
+        self._spawn(self._fetch(path, self._asked))
+
+    async def _fetch(self, path: str, asked: int) -> None:
+        try:
+            target = await self._source.read(path)
+        except AgentError as error:
+            if isValid(self) and asked == self._asked:
+                self._say(error.title, error.hint)
+            return
+        if not isValid(self) or asked != self._asked:
+            return
+        self._target = target
+        offered = places(target.text, self._code)
+        self._place.blockSignals(True)
+        self._place.clear()
+        for place in offered:
+            self._place.addItem(self._place_words(place), place)
+        self._place.blockSignals(False)
+        self._place.setVisible(len(offered) > 1)
+        self._compare()
+
+    # -- the difference --
+
+    def _compare(self) -> None:
+        if self._target is None:
+            return
+        self._asked += 1
+        self._apply.setEnabled(False)
+        self._new = placed(self._target.text, self._code, self._place.currentData())
+        self._spawn(self._show_difference(self._target, self._new, self._asked))
+
+    async def _show_difference(self, target: Target, new: str, asked: int) -> None:
+        try:
+            diff = await self._source.compare(target, new)
+        except AgentError as error:
+            if isValid(self) and asked == self._asked:
+                self._say(error.title, error.hint)
+            return
+        if not isValid(self) or asked != self._asked:
+            return
+        if new == target.text:
+            self._say(self.tr("Nothing to change"), self.tr("The file says this already."))
+            return
+        self._view.show_diff(diff)
+        obstacle = self._source.obstacle()
+        is_new = self.tr("There is no such file yet: it will be made.") if target.text is None else ""
+        self._note.setText(
+            obstacle or is_new or self.tr("This counts as your change, and can be undone in the review.")
+        )
+        self._apply.setEnabled(not obstacle)
+
+    def _say(self, heading: str, detail: str) -> None:
+        self._note.setText("")
+        self._view.show_message(heading, detail)
+
+    def _place_words(self, place: Place) -> str:
+        return {
+            "file": self.tr("Whole file"),
+            "lines": self.tr("The lines it matches"),
+            "end": self.tr("At the end"),
+        }[place]
+
+    def _on_apply(self) -> None:
+        if self._target is None or not self._apply.isEnabled():
+            return
+        content = self._new.encode("utf-8")
+        self.chosen.emit(WriteFile(path=self._target.path, expected=self._target.digest, content=content))
+        self.accept()
