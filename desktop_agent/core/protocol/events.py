@@ -159,7 +159,7 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
 
 
 class Queued(DurableEvent, frozen=True, kw_only=True):
-    """A prompt waits for the running turn to end; one that waited before only changes whether it steers."""
+    """A prompt waits for the running turn to end; one that waited before changes its place, or whether it steers."""
 
     prompt_id: PromptId
     text: str
@@ -167,6 +167,8 @@ class Queued(DurableEvent, frozen=True, kw_only=True):
     """What it mentions, as that was when the prompt was sent."""
     is_steering: bool = False
     """Whether it waits only for the next request of the turn, and for its end if there is none."""
+    before: PromptId = ""
+    """The waiting prompt that it comes before; without one, it comes after all of them."""
     type: Literal["queued"] = "queued"
 
 

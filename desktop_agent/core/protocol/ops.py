@@ -39,6 +39,14 @@ class Unqueue(Struct, frozen=True, kw_only=True):
     type: Literal["unqueue"] = "unqueue"
 
 
+class MoveQueued(Struct, frozen=True, kw_only=True):
+    """Give a queued prompt another place: before another one, or after all of them."""
+
+    prompt_id: PromptId
+    before: PromptId = ""
+    type: Literal["move_queued"] = "move_queued"
+
+
 class SendQueued(Struct, frozen=True, kw_only=True):
     """Start a turn with a queued prompt that was left waiting. Does nothing while a turn is running."""
 
@@ -295,6 +303,7 @@ class Shutdown(Struct, frozen=True, kw_only=True):
 Op = (
     SubmitPrompt
     | Unqueue
+    | MoveQueued
     | SendQueued
     | Steer
     | SteerQueued

@@ -49,6 +49,21 @@ class PromptQueue:
         if prompt is not None and not prompt.is_steering:
             await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=True)
 
+    async def move(self, prompt_id: PromptId, before: PromptId) -> None:
+        """Let a prompt come before another one, or after all of them; nothing is done if one of the two is gone."""
+        prompt = self.find(prompt_id)
+        if prompt is None or prompt_id == before or (before and self.find(before) is None):
+            return
+        await self._log.record(
+            ev.Queued(
+                prompt_id=prompt_id,
+                text=prompt.text,
+                attachments=prompt.attachments,
+                is_steering=prompt.is_steering,
+                before=before,
+            )
+        )
+
     @property
     def has_steering(self) -> bool:
         """Whether one waits for the next request of the running turn."""

@@ -139,6 +139,8 @@ class Session:
                 await self._take(op)
             case ops.Unqueue(prompt_id=prompt_id):
                 await self._turns.queue.remove(prompt_id)
+            case ops.MoveQueued(prompt_id=prompt_id, before=before):
+                await self._turns.queue.move(prompt_id, before)
             case ops.Steer(text=text, include=include):
                 await self._submit_prompt(text, text, include, is_steering=True)
             case ops.SteerQueued(prompt_id=prompt_id):

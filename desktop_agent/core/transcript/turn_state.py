@@ -152,7 +152,8 @@ class TurnState:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
         if isinstance(event, ev.Queued):
             prompt = QueuedPrompt(event.prompt_id, event.text, event.attachments, event.is_steering)
-            self.queued.append(prompt)
+            places = [waiting.prompt_id for waiting in self.queued]
+            self.queued.insert(places.index(event.before) if event.before in places else len(places), prompt)
             self.queued.sort(key=lambda waiting: not waiting.is_steering)
         elif isinstance(event, ev.PromptSubmitted):
             self.prompts[event.turn] = event.text

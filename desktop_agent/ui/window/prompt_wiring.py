@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.protocol.ops import (
     Interrupt,
+    MoveQueued,
     RunCommand,
     SendQueued,
     Steer,
@@ -47,6 +48,8 @@ class PromptWiring(QObject):
         panels.composer.waiting.unqueue_requested.connect(self._unqueue)
         panels.composer.waiting.send_requested.connect(self._send_queued)
         panels.composer.waiting.steer_requested.connect(self._steer_queued)
+        panels.composer.waiting.edit_requested.connect(self._edit_queued)
+        panels.composer.waiting.move_requested.connect(self._move_queued)
         actions.connect(actions.stop, self._interrupt)
 
     def submit(self, text: str) -> None:
@@ -73,6 +76,17 @@ class PromptWiring(QObject):
 
     def _steer_queued(self, prompt_id: str) -> None:
         self._shown.submit(SteerQueued(prompt_id=prompt_id))
+
+    def _edit_queued(self, prompt_id: str) -> None:
+        """Take a prompt back into the message field, where it is sent again from."""
+        for prompt in self._shown.transcript.turns.queued:
+            if prompt.prompt_id == prompt_id:
+                self._unqueue(prompt_id)
+                self._give_back([prompt.text])
+                self._panels.composer.setFocus()
+
+    def _move_queued(self, prompt_id: str, before: str) -> None:
+        self._shown.submit(MoveQueued(prompt_id=prompt_id, before=before))
 
     def _interrupt(self) -> None:
         self._shown.submit(Interrupt())

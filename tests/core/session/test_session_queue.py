@@ -46,6 +46,22 @@ async def test_sending_one_goes_on_with_the_others(ground: Ground) -> None:
         assert s.session.transcript.turns.queued == []
 
 
+async def test_one_that_was_moved_keeps_its_place_and_starts_in_it(ground: Ground) -> None:
+    session_id = await left_waiting(ground)
+    async with ground.session([], resume=session_id) as s:
+        second, third = (prompt.prompt_id for prompt in s.transcript.turns.queued)
+        for prompt_id, before in ((third, second), (third, third), (second, "gone"), ("gone", second)):
+            s.submit(ops.MoveQueued(prompt_id=prompt_id, before=before))
+        s.submit(ops.RenameSession(title="looked through"))
+        await s.rx.expect(ev.SessionRenamed)
+        assert len(s.rx.all(ev.Queued)) == 1
+    async with ground.session([[Say("ok")], [Say("ok")]], resume=session_id) as s:
+        assert [prompt.text for prompt in s.transcript.turns.queued] == ["third", "second"]
+        s.submit(ops.MoveQueued(prompt_id=third))
+        await s.rx.expect(ev.Queued)
+        assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second", "third"]
+
+
 async def test_one_that_was_taken_back_stays_so(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([], resume=session_id) as s:

@@ -1,10 +1,10 @@
-"""A prompt that waits, with ways to take it back, to send it into the running turn, or to send it when no turn will."""
+"""A prompt that waits: it can be taken back, edited, moved, sent into the running turn, or sent when no turn will."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import make_button
@@ -16,7 +16,10 @@ _MOST_CHARS = 2_000
 
 
 class QueueCard(QWidget):
-    """One waiting prompt in one line; `remove`, `send` and `steer` get its id."""
+    """One waiting prompt in one line.
+
+    Dragged, or moved with Alt and the arrow keys, it changes its place. Enter edits it, Delete takes it back.
+    """
 
     def __init__(
         self,
@@ -28,11 +31,26 @@ class QueueCard(QWidget):
         remove: Callable[[str], None],
         send: Callable[[str], None],
         steer: Callable[[str], None],
+        edit: Callable[[str], None],
+        move: Callable[[str, int], None],
+        drop: Callable[[str, int], None],
         is_steering: bool,
     ) -> None:
-        """One that `is_steering` goes into the running turn by itself."""
+        """What it calls gets its id; `move` also by how many places, `drop` at which height of the parent.
+
+        One that `is_steering` goes into the running turn by itself.
+        """
         super().__init__(parent)
-        self._prompt_id = prompt_id
+        self.prompt_id = prompt_id
+        self._edit = edit
+        self._move = move
+        self._drop = drop
+        self._grip: QPointF | None = None
+        """Where the mouse took hold of it."""
+        self._home = 0
+        """How high it stood then."""
+        self._is_dragged = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._take_back = remove
         self._send_now = send
         self._send_into_turn = steer
@@ -41,7 +59,17 @@ class QueueCard(QWidget):
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         waits = self.tr("Reaches the agent at the next step: {text}") if is_steering else self.tr("Waits: {text}")
         self.setAccessibleName(waits.format(text=self._text))
+        self.setAccessibleDescription(self.tr("Alt and the arrow keys move it, Enter edits it, Delete removes it."))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
+        self._editing = make_button(
+            self.tr("Edit"),
+            object_name="editQueuedButton",
+            clicked=self._on_edit,
+            variant="flat",
+            parent=self,
+            is_compact=True,
+        )
+        self._editing.setAccessibleName(self.tr("Edit the waiting message"))
         self._remove = make_button(
             self.tr("Remove"), clicked=self._on_remove, variant="flat", parent=self, is_compact=True
         )
@@ -84,7 +112,7 @@ class QueueCard(QWidget):
 
     def _place_buttons(self) -> None:
         right = self.width() - Space.XS
-        for button in (self._remove, self._steer, self._send):
+        for button in (self._remove, self._editing, self._steer, self._send):
             if not button.isHidden():
                 size = button.sizeHint()
                 right -= size.width()
@@ -93,7 +121,7 @@ class QueueCard(QWidget):
 
     @property
     def _first_button(self) -> QPushButton:
-        return next((button for button in (self._send, self._steer) if not button.isHidden()), self._remove)
+        return next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
 
     @property
     def _label(self) -> str:
@@ -106,9 +134,12 @@ class QueueCard(QWidget):
         theme = self._theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.colour("border"), 1))
+        is_marked = self.hasFocus() or self._is_dragged
+        painter.setPen(QPen(theme.colour("accent" if is_marked else "border"), 2 if is_marked else 1))
         painter.setBrush(theme.colour("sunken"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CONTROL, Radius.CONTROL)
+        inset = 1 if is_marked else 0.5
+        ground = QRectF(self.rect()).adjusted(inset, inset, -inset, -inset)
+        painter.drawRoundedRect(ground, Radius.CONTROL, Radius.CONTROL)
         painter.setFont(theme.text_font(TypeSize.SECONDARY))
         label = self._label
         label_width = painter.fontMetrics().horizontalAdvance(label)
@@ -122,11 +153,57 @@ class QueueCard(QWidget):
         painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
         painter.end()
 
+    # --- the mouse and the keyboard -------------------------------------------------------------------------------
+
+    @property
+    def has_focus(self) -> bool:
+        """Whether the user is in it, or in one of its buttons."""
+        focused = QApplication.focusWidget()
+        return focused is not None and (focused is self or self.isAncestorOf(focused))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._grip, self._home = event.position(), self.y()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._grip is None:
+            return
+        way = (event.position() - self._grip).manhattanLength()
+        if not self._is_dragged and way >= QApplication.startDragDistance():
+            self._is_dragged = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.raise_()
+        if self._is_dragged:
+            self.move(self.x(), round(self.y() + event.position().y() - self._grip.y()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_dragged, self._is_dragged, self._grip = self._is_dragged, False, None
+        self.unsetCursor()
+        self.update()
+        if was_dragged:
+            dropped_at = self.geometry().center().y()
+            self.move(self.x(), self._home)
+            self._drop(self.prompt_id, dropped_at)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match Qt.Key(event.key()), event.modifiers():
+            case (Qt.Key.Key_Up | Qt.Key.Key_Down as key, Qt.KeyboardModifier.AltModifier):
+                self._move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
+            case (Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F2, _):
+                self._on_edit()
+            case (Qt.Key.Key_Delete, _):
+                self._on_remove()
+            case _:
+                super().keyPressEvent(event)
+
+    def _on_edit(self) -> None:
+        self._edit(self.prompt_id)
+
     def _on_remove(self) -> None:
-        self._take_back(self._prompt_id)
+        self._take_back(self.prompt_id)
 
     def _on_steer(self) -> None:
-        self._send_into_turn(self._prompt_id)
+        self._send_into_turn(self.prompt_id)
 
     def _on_send(self) -> None:
-        self._send_now(self._prompt_id)
+        self._send_now(self.prompt_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -19,11 +19,15 @@ class WaitingPrompts(QObject):
         unqueue_requested: a waiting prompt (id) shall be taken back.
         send_requested: a waiting prompt (id) shall be sent now.
         steer_requested: a waiting prompt (id) shall go into the running turn.
+        edit_requested: the user wants to write a waiting prompt (id) otherwise.
+        move_requested: a waiting prompt (id) shall come before another one (id; empty: after all of them).
     """
 
     unqueue_requested = Signal(str)
     send_requested = Signal(str)
     steer_requested = Signal(str)
+    edit_requested = Signal(str)
+    move_requested = Signal(str, str)
 
     def __init__(self, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -46,6 +50,7 @@ class WaitingPrompts(QObject):
             return False
         self._prompts = list(prompts)
         self._steering = frozenset(steering)
+        focused = next((card for card in self._cards if card.has_focus), None)
         for card in self._cards:
             card.hide()
             card.deleteLater()
@@ -53,7 +58,31 @@ class WaitingPrompts(QObject):
         more = len(self._prompts) - len(self._cards)
         self._more.setText(self.tr("and {count} more").format(count=more))
         self._more.setVisible(more > 0)
+        if focused is not None:
+            self._keep_focus(focused.prompt_id)
         return True
+
+    def _keep_focus(self, prompt_id: str) -> None:
+        """The user goes on with the same prompt; with the message, when that one waits no more."""
+        same = (card for card in self._cards if card.prompt_id == prompt_id)
+        next(same, self._composer).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _move(self, prompt_id: str, by: int) -> None:
+        """Move a prompt up or down by some places, as far as there are others of its kind."""
+        order = [each for each, _ in self._prompts]
+        self._place_at(prompt_id, order.index(prompt_id) + by)
+
+    def _place_at(self, prompt_id: str, place: int) -> None:
+        order = [each for each, _ in self._prompts]
+        before = order.index(prompt_id)
+        order.remove(prompt_id)
+        if 0 <= place <= len(order) and place != before:
+            self.move_requested.emit(prompt_id, order[place] if place < len(order) else "")
+
+    def _drop(self, prompt_id: str, y: int) -> None:
+        """Put a prompt where it was let go of: `y` is in the composer."""
+        above = [card for card in self._cards if card.prompt_id != prompt_id and card.geometry().center().y() < y]
+        self._place_at(prompt_id, len(above))
 
     def _make_card(self, prompt_id: str, text: str) -> QueueCard:
         card = QueueCard(
@@ -64,6 +93,9 @@ class WaitingPrompts(QObject):
             remove=self.unqueue_requested.emit,
             send=self.send_requested.emit,
             steer=self.steer_requested.emit,
+            edit=self.edit_requested.emit,
+            move=self._move,
+            drop=self._drop,
             is_steering=prompt_id in self._steering,
         )
         card.set_sendable(is_sendable=self._is_sendable)

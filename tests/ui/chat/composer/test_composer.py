@@ -1,10 +1,10 @@
 """The composer: what is written is sent once, kept until then, and nothing of it is ever cut off."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, ModelRef, Usage
@@ -49,6 +49,17 @@ class Desk:
         """What is below the field."""
         found = self.composer.findChildren(QPushButton)
         return [button.text() for button in found if button.isVisible() and button is not self.composer.attach]
+
+
+def drag(card: QueueCard, way: int) -> None:
+    """Take a card by its middle, move it down by `way` pixels, and let go of it."""
+    grip = QPoint(40, card.height() // 2)
+    QTest.mousePress(card, Qt.MouseButton.LeftButton, pos=grip)
+    at = QPointF(grip + QPoint(0, way))
+    left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+    moving = QMouseEvent(QEvent.Type.MouseMove, at, card.mapToGlobal(at), none, left, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(card, moving)
+    QTest.mouseRelease(card, Qt.MouseButton.LeftButton, pos=grip)
 
 
 @pytest.fixture
@@ -166,6 +177,40 @@ class TestWorking:
         assert removed == [("p2",)]
         desk.composer.set_queued([])
         assert "Remove" not in desk.buttons()
+
+    def test_a_waiting_prompt_is_moved_edited_and_removed_by_keyboard(self, desk: Desk) -> None:
+        waiting = desk.composer.waiting
+        moved, edited, removed = map(
+            record, (waiting.move_requested, waiting.edit_requested, waiting.unqueue_requested)
+        )
+        prompts = [(name, name) for name in "abc"]
+        desk.composer.set_queued(prompts)
+        middle = desk.composer.findChildren(QueueCard)[1]
+        middle.setFocus()
+        for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            QTest.keyClick(middle, key, Qt.KeyboardModifier.AltModifier)
+        assert moved == [("b", "a"), ("b", "")]
+        QTest.keyClick(desk.composer.findChildren(QueueCard)[0], Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+        assert len(moved) == 2
+        desk.composer.set_queued([prompts[1], prompts[0], prompts[2]])
+        focused = QApplication.focusWidget()
+        assert isinstance(focused, QueueCard)
+        assert focused.prompt_id == "b"
+        QTest.keyClick(focused, Qt.Key.Key_Return)
+        QTest.keyClick(focused, Qt.Key.Key_Delete)
+        assert (edited, removed) == ([("b",)], [("b",)])
+        desk.composer.set_queued(prompts[2:])
+        assert QApplication.focusWidget() is desk.edit
+
+    def test_a_waiting_prompt_is_dragged_to_its_place(self, desk: Desk) -> None:
+        moved = record(desk.composer.waiting.move_requested)
+        desk.composer.set_queued([(name, name) for name in "abc"])
+        first, _, last = desk.composer.findChildren(QueueCard)
+        home = first.geometry()
+        for way in (last.y() - first.y() + 4, QApplication.startDragDistance() + 1):
+            drag(first, way)
+            assert first.geometry() == home
+        assert moved == [("a", "")]
 
     def test_many_waiting_prompts_leave_room_for_the_field(self, desk: Desk) -> None:
         desk.composer.set_queued([(str(number), f"prompt {number}") for number in range(20)])
