@@ -38,6 +38,7 @@ class WaysToBegin(QObject):
         actions = panels.window.actions_
         actions.connect(actions.open_folder, self.choose_folder)
         actions.connect(actions.demo, self.show_demo)
+        panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
         panels.conversation.banner.folder_requested.connect(self.choose_folder)
         panels.transcript.entry_actions.folder_requested.connect(self.choose_folder)
         panels.wiring.folder_requested.connect(self.welcome)

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -25,6 +27,10 @@ LISTED_EVENTS = frozenset(
     }
 )
 """Events after which the list says something else of their session."""
+
+
+_MOST_RECENT = 8
+"""Folders that the bar offers."""
 
 
 class SessionListUpdater:
@@ -74,7 +80,19 @@ class SessionListUpdater:
             if (summary := listed.get(transcript.session.session_id)) is not None and transcript.turns.status != "idle":
                 listed[summary.id] = replace(summary, state=transcript.turns.status)
         self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
+        self._panels.window.top_bar.folder_menu.show_recent(self._recent_folders())
         if (shown := self._panels.wiring.bridge) is not None:
             self._panels.sessions.set_current(shown.transcript.session.session_id or None)
         for tell in self._followers:
             tell(self._summaries.values())
+
+    def _recent_folders(self) -> list[str]:
+        """Return where the user worked last, the latest first, without what was put away and copies of the demo."""
+        used = sorted(self._summaries.values(), key=_active_at, reverse=True)
+        folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
+        own = self._bench.paths.data
+        return [folder for folder in folders if not Path(folder).is_relative_to(own)][:_MOST_RECENT]
+
+
+def _active_at(summary: SessionSummary) -> datetime:
+    return summary.active_at

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QVBoxLayout, QWidget
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.screen_room import screen_room
 from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bar import TopBar
 from desktop_agent.ui.window.edge_panel import EdgePanel
 from desktop_agent.ui.window.keys_first import KeysFirst
-from desktop_agent.ui.window.top_bar import TopBar
 from desktop_agent.ui.window.window_memory import WindowMemory
 
 NARROW_BELOW = 1180

@@ -6,13 +6,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.top_bar import TopBar
+from desktop_agent.ui.window.bar import TopBar
 
 
 @pytest.fixture
@@ -108,14 +108,34 @@ def test_ways_to_panels_out_of_sight_are_offered(qtbot: QtBot, bar: TopBar, acti
     assert not bar.review_button.isVisible()
 
 
-def offered(menu_actions: list[QAction]) -> list[QAction]:
-    return [action for action in menu_actions if not action.isSeparator()]
+def offered(menu: QMenu) -> list[QAction]:
+    """What stands in a menu and in those in it."""
+    found: list[QAction] = []
+    for action in menu.actions():
+        inner = action.menu()
+        if isinstance(inner, QMenu):
+            found += offered(inner)
+        elif not action.isSeparator():
+            found.append(action)
+    return found
 
 
-def test_the_menus_offer_the_window_s_own_actions(bar: TopBar, actions: Actions) -> None:
+def test_the_menu_has_every_action_of_the_window_once(bar: TopBar, actions: Actions) -> None:
+    found = offered(bar.menu_button.menu())
+    assert sorted(action.objectName() for action in found) == sorted(action.objectName() for action in actions.all)
     beginnings = [actions.open_folder, actions.new_session, actions.new_window, actions.demo]
-    assert offered(bar.workspace_button.menu().actions()) == beginnings
-    assert {actions.settings, actions.find, actions.quit} <= set(offered(bar.menu_button.menu().actions()))
+    assert offered(bar.workspace_button.menu()) == beginnings
+
+
+def test_the_folders_used_last_are_offered_by_their_names(bar: TopBar, actions: Actions) -> None:
+    chosen: list[str] = []
+    bar.folder_menu.folder_chosen.connect(chosen.append)
+    for folders in (["/home/ada/old"], ["/srv/R&D", "/home/ada/site\u202e"]):
+        bar.folder_menu.show_recent(folders)
+    recent = offered(bar.folder_menu)[4:]
+    assert [action.text() for action in recent] == ["/srv/R&&D", "/home/ada/site⟨U+202E⟩"]
+    recent[0].trigger()
+    assert chosen == ["/srv/R&D"]
 
 
 def test_what_has_only_a_sign_has_a_name(bar: TopBar, theme: Theme) -> None:

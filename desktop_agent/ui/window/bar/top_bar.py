@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.jobs import job_words
@@ -14,6 +14,8 @@ from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bar.folder_menu import FolderMenu
+from desktop_agent.ui.window.bar.main_menu import main_menu
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _TITLE_CHARS = 120
@@ -29,6 +31,7 @@ class TopBar(QWidget):
         self.setFixedHeight(Height.TOP_BAR)
         self._theme = theme
         self._actions = actions
+        self.folder_menu = FolderMenu(actions, self)
         self.workspace_button = self._build_workspace_button()
         self.branch_label = self._build_branch_label()
         self.title_label = self._build_title_label()
@@ -105,10 +108,7 @@ class TopBar(QWidget):
         button.setAccessibleName(self.tr("Workspace folder"))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setFont(self._theme.strong_font())
-        menu = QMenu(button)
-        actions = self._actions
-        menu.addActions([actions.open_folder, actions.new_session, actions.new_window, actions.demo])
-        button.setMenu(menu)
+        button.setMenu(self.folder_menu)
         return button
 
     def _build_side_button(self) -> QToolButton:
@@ -178,17 +178,5 @@ class TopBar(QWidget):
         button.setAccessibleName(self.tr("Menu"))
         button.setToolTip(self.tr("Settings and more"))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(button)
-        actions = self._actions
-        menu.addActions([actions.command_palette, actions.go_to_file, actions.shortcuts])
-        menu.addSeparator()
-        menu.addActions([actions.settings, actions.usage, actions.import_session, actions.export_session])
-        menu.addSeparator()
-        shown = [actions.toggle_side, actions.toggle_review, actions.toggle_jobs]
-        menu.addActions([*shown, actions.open_inbox, actions.find, actions.search])
-        menu.addSeparator()
-        menu.addActions([actions.inspect_context, actions.compact])
-        menu.addSeparator()
-        menu.addAction(actions.quit)
-        button.setMenu(menu)
+        button.setMenu(main_menu(self._actions, button))
         return button
