@@ -15,6 +15,7 @@ class EntryActions(QObject):
         recover_requested: put back what a call (id) destroyed.
         output_requested: show the whole output of a `ToolEntry`.
         file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
+        quote_requested: quote this text in the message that is being written.
         apply_requested: write this code into a file: the code, and the paths (a tuple) that are named for it.
         picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
         attachment_requested: show what came with a prompt: an `Attachment`.
@@ -44,6 +45,7 @@ class EntryActions(QObject):
     recover_requested = Signal(str)
     output_requested = Signal(object)
     file_requested = Signal(str, int)
+    quote_requested = Signal(str)
     apply_requested = Signal(str, object)
     picture_requested = Signal(object, object)
     attachment_requested = Signal(object)

@@ -28,6 +28,7 @@ _DECLARATIONS = (
     _Declaration("export_session", "Export the conversation…", ""),
     _Declaration("focus_composer", "Write a message", "Ctrl+L"),
     _Declaration("choose_model", "Choose a model…", "Ctrl+Shift+M"),
+    _Declaration("quote", "Quote what is selected, or the last answer", "Ctrl+Alt+Q"),
     _Declaration("stop", "Stop the agent", "Ctrl+."),
     _Declaration("find", "Find in the conversation", "Ctrl+F"),
     _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
@@ -67,6 +68,7 @@ class Actions:
     export_session: QAction
     focus_composer: QAction
     choose_model: QAction
+    quote: QAction
     stop: QAction
     find: QAction
     search: QAction

@@ -43,6 +43,7 @@ class PromptWiring(QObject):
         entries = panels.transcript.entry_actions
         entries.retry_requested.connect(self._retry)
         entries.try_now_requested.connect(self._try_now)
+        entries.quote_requested.connect(self._quote)
         entries.stop_requested.connect(self._interrupt)
         panels.composer.controls.stop.clicked.connect(self._interrupt)
         panels.composer.waiting.unqueue_requested.connect(self._unqueue)
@@ -51,6 +52,7 @@ class PromptWiring(QObject):
         panels.composer.waiting.edit_requested.connect(self._edit_queued)
         panels.composer.waiting.move_requested.connect(self._move_queued)
         actions.connect(actions.stop, self._interrupt)
+        actions.connect(actions.quote, self._quote_chosen)
 
     def submit(self, text: str) -> None:
         """Send a prompt; the session queues it while the agent works."""
@@ -66,6 +68,17 @@ class PromptWiring(QObject):
         """Run a slash command."""
         self._shown.submit(RunCommand(text=text))
         self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _quote_chosen(self) -> None:
+        self._panels.transcript.messages.quote()
+
+    def _quote(self, text: str) -> None:
+        """Put a quotation behind what is written, and the cursor behind it."""
+        composer = self._panels.composer
+        draft = composer.text().rstrip()
+        quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+        composer.set_text(f"{draft}\n\n{quoted}\n\n" if draft else f"{quoted}\n\n")
+        composer.setFocus()
 
     def _unqueue(self, prompt_id: str) -> None:
         self._shown.submit(Unqueue(prompt_id=prompt_id))

@@ -96,13 +96,13 @@ def test_a_message_offers_to_go_back_to_before_it(qtbot: QtBot, theme: Theme, se
     view.row_layout.scroll_to(0)
     asked = QSignalSpy(view.entry_actions.rewind_requested)
     menu = QMenu(view)
-    view.pointer.add_menu_actions(menu, QPoint(300, 30))
+    view.messages.add_actions(menu, QPoint(300, 30))
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")
     action.trigger()
     assert asked.at(0) == [1]
     session.transcript.turns.is_running = True
     menu.clear()
-    view.pointer.add_menu_actions(menu, QPoint(300, 30))
+    view.messages.add_actions(menu, QPoint(300, 30))
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")
     assert not action.isEnabled()
     assert QApplication.activePopupWidget() is None

@@ -137,6 +137,15 @@ def test_what_is_written_is_asked_of_the_session(window: Window, shown: Shown) -
     assert op.text == "Fix it"
 
 
+def test_a_quotation_stands_behind_what_is_written(window: Window, shown: Shown) -> None:
+    shown.start()
+    composer = window.panels.composer
+    composer.set_text("I mean:")
+    window.panels.transcript.entry_actions.quote_requested.emit("one\n\ntwo\n")
+    assert composer.text() == "I mean:\n\n> one\n>\n> two\n\n"
+    assert composer.isAncestorOf(focused())
+
+
 def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> None:
     shown.start("Count the pages")
     shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))

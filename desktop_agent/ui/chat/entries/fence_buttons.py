@@ -75,19 +75,16 @@ class FenceButtons(QObject):
         return button
 
     def _make(self, act: FenceAct) -> QPushButton:
-        name, label = {
-            "copy": (_tr("Copy code"), _tr("Copy")),
-            "apply": (_tr("Apply code to a file"), _tr("Apply…")),
-        }[act]
-        return make_button(
-            label,
-            object_name=f"{act}CodeButton",
-            clicked=self._on_clicked,
-            variant="flat",
-            accessible_name=name,
-            parent=self._entry,
-            is_compact=True,
-        )
+        if act == "copy":
+            button = make_button(_tr("Copy"), object_name="copyCodeButton", accessible_name=_tr("Copy code"))
+        else:
+            name = _tr("Apply code to a file")
+            button = make_button(_tr("Apply…"), object_name="applyCodeButton", accessible_name=name)
+        button.setProperty("variant", "flat")
+        button.setProperty("compact", True)
+        button.setParent(self._entry)
+        button.clicked.connect(self._on_clicked)
+        return button
 
     def _on_clicked(self) -> None:
         act, index = next(key for key, button in self._shown.items() if button is self.sender())

@@ -1,5 +1,7 @@
 """An entry whose text leads somewhere: links by mouse, through the view, and by keyboard."""
 
+from typing import ClassVar
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 
@@ -10,6 +12,9 @@ from desktop_agent.ui.chat.text.column import Column
 
 class LinkedEntry(EntryWidget):
     """Tab goes from link to link, Enter opens the one with the ring."""
+
+    is_tab_stop: ClassVar[bool] = False
+    """Whether Tab goes to it also without links, so that keys reach it."""
 
     def __init__(self, place: EntryPlace, column: Column) -> None:
         super().__init__(place, column)
@@ -23,7 +28,7 @@ class LinkedEntry(EntryWidget):
     def offer_links(self) -> None:
         """Take the focus if there are links to go through. To be called after layout."""
         has_links = bool(self._links())
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links else Qt.FocusPolicy.NoFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
     def _links(self) -> list[tuple[int, InlineSpan]]:
         return self.column.links() if self.is_column_shown else []

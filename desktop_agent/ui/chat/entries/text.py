@@ -158,6 +158,7 @@ class TextWidget(MarkdownWidget):
     """An answer of the model."""
 
     writes_files: ClassVar[bool] = True
+    is_tab_stop: ClassVar[bool] = True
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

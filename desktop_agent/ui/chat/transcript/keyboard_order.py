@@ -2,12 +2,17 @@
 
 from typing import cast
 
-from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtCore import QObject, QPoint, QRect, Qt
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+
+_BAR = 2
+_BAR_AWAY = 10
+"""How wide the bar beside the entry with the focus is, and how far away: within the margin of the conversation."""
 
 
 class KeyboardOrder(QObject):
@@ -19,6 +24,7 @@ class KeyboardOrder(QObject):
         self._start = start
         self._layout = layout
         self._order: tuple[int, ...] = ()
+        self._marked: QRect | None = None
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)
 
@@ -31,6 +37,20 @@ class KeyboardOrder(QObject):
             self._order = order
             self._order_tabs(rows)
 
+    def marked_area(self) -> QRect | None:
+        """Return where a bar in the margin of the viewport says which entry has the focus itself."""
+        entry = QApplication.focusWidget()
+        if not isinstance(entry, EntryWidget) or entry.parentWidget() is not self._start.viewport():
+            return None
+        return QRect(entry.x() - _BAR_AWAY, entry.y(), _BAR, entry.height())
+
+    def mark(self) -> None:
+        """Show the bar where it is now."""
+        area = self.marked_area()
+        if area != self._marked:
+            self._marked = area
+            self._start.viewport().update()
+
     def _order_tabs(self, rows: list[EntryRow]) -> None:
         before: QWidget = self._start
         for row in rows:
@@ -40,6 +60,7 @@ class KeyboardOrder(QObject):
                     before = child
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
+        self.mark()
         viewport = self._start.viewport()
         if not isinstance(new, QWidget) or not viewport.isAncestorOf(new):
             return

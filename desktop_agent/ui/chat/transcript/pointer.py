@@ -1,20 +1,11 @@
 """The mouse in the transcript: selecting by letters, words and lines, following links, scrolling while drawing."""
 
-from functools import partial
-
 from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 
-from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
-from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column_text import END
-from desktop_agent.ui.chat.transcript.copying import copied_row
-from desktop_agent.ui.chat.transcript.navigation import Navigation
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
@@ -32,15 +23,11 @@ class Pointer(QObject):
         area: QAbstractScrollArea,
         layout: RowLayout,
         selected: SelectedText,
-        actions: EntryActions,
-        navigation: Navigation,
     ) -> None:
         super().__init__(area)
         self._area = area
         self._layout = layout
         self._selected = selected
-        self._actions = actions
-        self._navigation = navigation
         self._pressed_link = ""
         self._at = QPoint()
         self._since_double_click = QElapsedTimer()
@@ -143,34 +130,6 @@ class Pointer(QObject):
         row = self._layout.reading.row_at(at.y() + self._layout.top_edge)
         return row.widget if row is not None else None
 
-    # -- the menu --
-
-    def open_menu(self, at: QPoint, global_at: QPoint) -> None:
-        """Offer what can be done with the selection and with what is under the pointer."""
-        menu = QMenu(self._area)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        copy = menu.addAction(self.tr("Copy"), self._selected.copy)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
-        copy.setEnabled(not self._selected.selection.is_empty)
-        self.add_menu_actions(menu, at)
-        select_all = menu.addAction(self.tr("Select all"), self._selected.select_all)
-        select_all.setShortcut(QKeySequence.StandardKey.SelectAll)
-        menu.popup(global_at)
-
-    def add_menu_actions(self, menu: QMenu, at: QPoint) -> None:
-        """Add what can be done with what is under the pointer."""
-        if link := self.link_at(at):
-            name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
-            menu.addAction(name, partial(_copy, link))
-        spot = self.spot_at(at)
-        if spot is not None:
-            menu.addAction(self.tr("Copy message"), partial(_copy, copied_row(spot.row)))
-            if isinstance(spot.row.entry, PromptSubmitted):
-                menu.addAction(self.tr("Edit and send again…"), partial(_edit, spot.row))
-                go_back = partial(self._actions.rewind_requested.emit, spot.row.entry.turn)
-                back = menu.addAction(self.tr("Go back to before this…"), go_back)
-                back.setEnabled(self._navigation.can_rewind)
-
     # -- drawing on --
 
     def _extend(self) -> None:
@@ -197,12 +156,3 @@ class Pointer(QObject):
         is_text = widget is not None and widget.is_column_shown and bool(widget.column.text.blocks)
         is_inside = widget is not None and widget.geometry().contains(at)
         return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor
-
-
-def _copy(text: str) -> None:
-    QGuiApplication.clipboard().setText(text)
-
-
-def _edit(row: EntryRow) -> None:
-    if isinstance(row.widget, PromptWidget):  # made anew, perhaps, since the menu was opened
-        row.widget.begin_edit()

@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QPainter,
     QPaintEvent,
     QPalette,
     QResizeEvent,
@@ -28,6 +29,7 @@ from desktop_agent.ui.chat.ticker import Ticker
 from desktop_agent.ui.chat.transcript.empty import EmptyState
 from desktop_agent.ui.chat.transcript.jump_button import JumpButton
 from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
+from desktop_agent.ui.chat.transcript.message_menu import MessageMenu
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.page_requests import PageRequests
 from desktop_agent.ui.chat.transcript.pointer import Pointer
@@ -95,7 +97,13 @@ class TranscriptView(QAbstractScrollArea):
     @cached_property
     def pointer(self) -> Pointer:
         """The mouse over the conversation."""
-        return Pointer(self, self.row_layout, self.selected, self.entry_actions, self.navigation)
+        return Pointer(self, self.row_layout, self.selected)
+
+    @cached_property
+    def messages(self) -> MessageMenu:
+        """What can be done with messages."""
+        parts = (self.row_layout, self.selected, self.pointer, self.entry_actions, self.navigation)
+        return MessageMenu(self, *parts)
 
     # -- what is shown --
 
@@ -193,6 +201,7 @@ class TranscriptView(QAbstractScrollArea):
         self._jump.place(self.viewport().geometry(), is_needed=is_end_away)
         self.empty.setGeometry(self.viewport().rect())
         self._keyboard.arrange()
+        self._keyboard.mark()
         if self.isVisible():
             self.ticker.update()
         self.pages.update()
@@ -212,11 +221,11 @@ class TranscriptView(QAbstractScrollArea):
         self.pointer.double_click(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.pointer.open_menu(event.pos(), event.globalPos())
+        self.messages.open(event.pos(), event.globalPos())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            self.selected.copy()
+            self.messages.copy()
         elif event.matches(QKeySequence.StandardKey.SelectAll):
             self.selected.select_all()
         elif event.key() == Qt.Key.Key_Home:
@@ -227,6 +236,13 @@ class TranscriptView(QAbstractScrollArea):
             self.selected.clear()
         else:
             super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if (area := self._keyboard.marked_area()) is not None:
+            painter = QPainter(self.viewport())
+            painter.fillRect(area, self.row_layout.widgets.styles.colour("accent"))
+            painter.end()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.row_layout.on_scrolled()

@@ -17,7 +17,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     menu.addSeparator()
     session = (actions.new_session, actions.new_window, actions.open_folder, actions.demo)
     _add(menu, _tr("Session"), (*session, None, actions.import_session, actions.export_session))
-    conversation = (actions.focus_composer, actions.choose_model, actions.stop, actions.rewind)
+    conversation = (actions.focus_composer, actions.quote, actions.choose_model, actions.stop, actions.rewind)
     _add(menu, _tr("Conversation"), (*conversation, None, actions.inspect_context, actions.compact))
     going = (actions.go_to_file, actions.filter_files, actions.find, actions.search)
     _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))

@@ -491,14 +491,15 @@ class TestReachingEverything:
         )
         stage.view.setFocus()
         names: list[str] = []
-        for _ in range(5):
+        for _ in range(6):
             focused = stage.window.focusWidget()
             stage.key(Qt.Key.Key_Tab, focused)
             names.append(stage.window.focusWidget().accessibleName())
         assert names[0].startswith("Read first")
-        assert names[1:3] == ["Apply code to a file", "Copy code"]
-        assert names[3].startswith("Edit second")
-        assert names[4] == "Show change"
+        assert names[1].startswith("Answer:")
+        assert names[2:4] == ["Apply code to a file", "Copy code"]
+        assert names[4].startswith("Edit second")
+        assert names[5] == "Show change"
 
     def test_what_gets_the_focus_comes_into_view(self, stage: Stage) -> None:
         stage.show(call(title="first"), answer(long_text(12)), answer(long_text(3)))
