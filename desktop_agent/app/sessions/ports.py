@@ -88,7 +88,7 @@ class OpeningPort:
 
     def __init__(self, session_id: SessionId, end: Transcript) -> None:
         self.session_id = session_id
-        self.bridge = SessionBridge(end, self)
+        self.bridge = SessionBridge(end, self, is_whole=False)
         self._on_change: Callable[[Sequence[str]], None] | None = None
         self._asked: dict[str, ops.Op] = {}
         self._error: AgentError | None = None
@@ -161,6 +161,11 @@ class LivePort:
         """Link these two from now on; returns `bridge`. A session is silent until it runs."""
         self._session_id, self._session, self._bridge = session_id, session, bridge
         return bridge
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether the session has not answered yet for a prompt."""
+        return bool(self._sent)
 
     def submit(self, op: ops.Op) -> None:
         """Ask the session for something."""

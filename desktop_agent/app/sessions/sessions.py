@@ -35,6 +35,12 @@ class LiveSession(Struct, frozen=True):
     task: asyncio.Task[None]
     bridge: SessionBridge
     pages: PageLoader
+    port: LivePort
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether closing it now would interrupt nothing that the transcript does not show yet."""
+        return self.session.is_at_rest and not self.port.has_sent
 
 
 class OpeningSession(Struct, frozen=True):
@@ -76,7 +82,7 @@ class LiveSessions:
         port = LivePort(self._drafts)
         session = await self._bench.create_session(workspace, sink=port.take, model=model, approval=approval)
         bridge = port.connect(session.id, session, SessionBridge(Transcript(), port))
-        return self._serve(session, bridge, self._loader(session.id, bridge))
+        return self._serve(session, bridge, self._loader(session.id, bridge), port)
 
     async def open(self, session_id: SessionId) -> SessionBridge:
         """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
@@ -118,7 +124,7 @@ class LiveSessions:
         port = LivePort(self._drafts)
         opened = await self._bench.open_session(session_id, sink=port.take)
         bridge = port.connect(session_id, opened.session, SessionBridge(opened.transcript, port))
-        return self._serve(opened.session, bridge, self._loader(session_id, bridge))
+        return self._serve(opened.session, bridge, self._loader(session_id, bridge), port)
 
     def is_running(self, session_id: SessionId) -> bool:
         """Whether the agent works in a session that is open here, or waits for an answer in it."""
@@ -142,7 +148,7 @@ class LiveSessions:
         session_id = bridge.transcript.session.session_id
         async with self._doors.setdefault(session_id, asyncio.Lock()):
             live = self._live.get(session_id)
-            if live is not None and live.bridge is bridge and is_left(bridge):
+            if live is not None and live.bridge is bridge and live.is_at_rest and is_left(bridge):
                 await self.close(session_id)
                 live.session.clear()
                 bridge.clear()
@@ -195,7 +201,7 @@ class LiveSessions:
         pages = self._loader(session_id, opening.bridge)
         port.connect(session_id, opened.session, opening.bridge)
         opening.bridge.replace(opened.transcript, port)
-        self._serve(opened.session, opening.bridge, pages)
+        self._serve(opened.session, opening.bridge, pages, port)
         self._drafts.note_sent(session_draft(session_id), ())
         for op in opening.asked:
             port.submit(op)
@@ -210,10 +216,10 @@ class LiveSessions:
         stored = self._bench.stored
         return PageLoader(bridge, partial(stored.read_page, session_id), partial(stored.find_pages, session_id))
 
-    def _serve(self, session: Session, bridge: SessionBridge, pages: PageLoader) -> SessionBridge:
+    def _serve(self, session: Session, bridge: SessionBridge, pages: PageLoader, port: LivePort) -> SessionBridge:
         session_id = session.id
         task = asyncio.create_task(session.run(), name=f"session {session_id}")
-        self._live[session_id] = LiveSession(session, task, bridge, pages)
+        self._live[session_id] = LiveSession(session, task, bridge, pages, port)
         return bridge
 
 

@@ -98,6 +98,11 @@ class Session:
         """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""
         return self._turns.is_at_work
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing waits to be done, and closing it now would interrupt nothing, also not making its title."""
+        return self._is_idle and not self._parts.titling.is_busy
+
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; events report the outcome. Call it on the loop's thread."""
         self._mailbox.put_nowait(op)

@@ -49,6 +49,11 @@ class Titling:
         if self._task is None and reason == "completed" and self._is_due():
             self._task = asyncio.create_task(self._run(), name="title")
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a title is being made."""
+        return self._task is not None and not self._task.done()
+
     async def aclose(self) -> None:
         """Stop; returns when nothing runs any more. A library can lose a cancellation, so it is repeated."""
         while self._task is not None and not self._task.done():

@@ -46,11 +46,14 @@ class SessionBridge(QObject):
         parent: QObject | None = None,
         *,
         read_only: str = "",
+        is_whole: bool = True,
     ) -> None:
+        """`is_whole` is False while only the end of the session is known; `replace` brings the rest."""
         super().__init__(parent)
         self.transcript = transcript
         self.read_only = read_only
         """Why the session can only be read here; empty when it can be written."""
+        self.is_whole = is_whole
         self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
         """The queued prompts that an earlier process left."""
         self._port = port
@@ -67,6 +70,7 @@ class SessionBridge(QObject):
         """Show more of the same session: until now only its end was known."""
         self.transcript = transcript
         self._port = port
+        self.is_whole = True
         self.replaced.emit()
 
     def deliver_page(self, number: int, page: Transcript) -> None:

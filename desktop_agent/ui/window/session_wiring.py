@@ -24,7 +24,7 @@ from desktop_agent.ui.window.review_wiring import ReviewWiring
 from desktop_agent.ui.window.session_controls import SessionControls
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.session_status import SessionStatus
-from desktop_agent.ui.window.shown_session import ShownSession
+from desktop_agent.ui.window.shown_session import ReadingPlaces, ShownSession
 from desktop_agent.ui.window.undo_wiring import UndoWiring
 
 
@@ -60,6 +60,7 @@ class SessionWiring(QObject):
         self._actions = actions
         self._panels = panels
         self._shown = shown = ShownSession()
+        self._places = ReadingPlaces(panels.transcript.navigation)
         self._replacing: list[Callable[[], None]] = []
         """What is still to be shown of a session that was replaced."""
         self._replacing_timer = QTimer(self, interval=0, singleShot=True)
@@ -96,6 +97,7 @@ class SessionWiring(QObject):
     def show(self, bridge: SessionBridge) -> None:
         """Show this session instead of the one before, which goes on running unseen."""
         if (before := self._shown.bridge) is not None:
+            self._places.leave(before)
             for signal, slot in self._connections(before):
                 signal.disconnect(slot)
         for signal, slot in self._connections(bridge):
@@ -105,6 +107,7 @@ class SessionWiring(QObject):
         self._context.close()
         self._approvals.close()
         self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
+        self._places.enter(bridge)
         self._panels.review.set_transcript(bridge.transcript, bridge.submit)
         self._show_rest()
 
@@ -123,6 +126,8 @@ class SessionWiring(QObject):
     def _on_replaced(self) -> None:
         self._approvals.close()
         self._panels.transcript.exchange_transcript(self._shown.transcript)
+        if (bridge := self._shown.bridge) is not None:
+            self._places.enter(bridge)
         self._replacing = [self._show_review, self._show_rest]
         self._replacing_timer.start()
 

@@ -10,7 +10,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.lock import is_locked
 from tests.app.conftest import Go
 from tests.core.importing.conftest import SAMPLES
-from tests.e2e.driver import Driver
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -67,3 +69,32 @@ def test_one_that_asks_stays_open(go: Go, isolated_home: Path, monkeypatch: pyte
         assert user.transcript.pending_approvals
 
     go(["--demo"], journey)
+
+
+def test_the_user_is_where_they_were_in_one_that_was_closed(
+    go: Go, project: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+
+    async def journey(user: Driver) -> None:
+        panels = user.window.panels
+        bar, navigation = panels.transcript.verticalScrollBar(), panels.transcript.navigation
+        panels.composer.set_text("Count.")
+        await user.click("sendButton")
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+        left = await shown_id(user)
+        await user.until_true(lambda: bar.maximum() > 1_000, "the answer is laid out")
+        bar.setValue(bar.maximum() // 2)
+        place = navigation.place
+        assert place is not None
+        panels.sessions.new_requested.emit()
+        await user.until_true(lambda: not is_open(isolated_home, left), "it is closed")
+        panels.sessions.session_chosen.emit(left)
+        assert await shown_id(user) == left
+        await user.until_true(lambda: navigation.place == place, "it is where the user left it")
+
+    answer = "\n\n".join(f"Paragraph {number}." for number in range(120))
+    with serve(reply(text(answer))) as server:
+        go([str(project), "--base-url", server.url], journey)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space
@@ -117,3 +118,52 @@ class ReadingPlace:
             return Anchor(row, -1, distance)
         block, inside = widget.column.anchor(distance - widget.column_origin.y())
         return Anchor(row, block, inside)
+
+
+class KeptPlace(NamedTuple):
+    """A place that is found again when the session was closed and opened meanwhile.
+
+    An entry, and how far the view's top edge is below it or below a block in it.
+    """
+
+    entry: int
+    """Counted from the beginning of the session, whichever pages are loaded."""
+    block: int
+    """-1 for the entry itself."""
+    distance: int
+
+
+class FoundEntry(NamedTuple):
+    """Where an entry is now."""
+
+    row: int
+    """The index of its row, or of the row of the page that it is on."""
+    page: int | None
+    """The page that has to be loaded first."""
+    share: float
+    """How much of that page is before it."""
+
+
+def entry_number(transcript: Transcript, index: int) -> int:
+    """Count the entry at `index` from the beginning of the session."""
+    paged, before = transcript.paged, 0
+    for number, page in enumerate(paged.pages):
+        span = paged.span_of_page(number)
+        if index < span.stop:
+            return before + index - span.start
+        before += page.entries
+    return before + index - paged.base
+
+
+def find_entry(transcript: Transcript, entry: int) -> FoundEntry | None:
+    """Return where the entry with this number is; None when there is none."""
+    paged, before = transcript.paged, 0
+    for number, page in enumerate(paged.pages):
+        if entry < before + page.entries:
+            span, inside = paged.span_of_page(number), entry - before
+            if paged.is_loaded(number):
+                return FoundEntry(min(span.start + inside, span.stop - 1), None, 0.0)
+            return FoundEntry(span.start, number, inside / page.entries)
+        before += page.entries
+    index = paged.base + entry - before
+    return FoundEntry(index, None, 0.0) if index < len(paged.entries) else None

@@ -82,6 +82,7 @@ class RowLayout(QObject):
             row = self.rows[len(self.rows) - from_end]
             if row.widget is None:
                 self.widgets.create(row)
+                self.widgets.measure(row)  # what is estimated may be too low for the place to be in it
             self.reading.put_on(row, block, distance)
         self.lay_out()
 

@@ -35,7 +35,7 @@ class Session:
         for number in range(pages):
             for event in page_events(number):
                 self.transcript.apply(event)
-            page = JournalPage(start=0, end=1, first_seq=1, first_turn=number, entries=0, characters=0)
+            page = JournalPage(start=0, end=1, first_seq=1, first_turn=number, entries=4, characters=0)
             self.transcript.page_out(page)
         for event in page_events(pages):
             self.transcript.apply(event)
@@ -209,3 +209,23 @@ def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(sessi
     entry = session.transcript.paged.tool_entry("c3")
     assert entry is not None
     assert entry.result == late.result
+
+
+def test_a_place_on_a_page_is_found_again_when_the_conversation_is_shown_anew(
+    stage: Stage, until: Callable[[Callable[[], bool]], None]
+) -> None:
+    session = Session(stage, 30)
+    bar, navigation = session.view.verticalScrollBar(), session.view.navigation
+    bar.setValue(bar.maximum() // 2)
+    until(lambda: not session.load_wanted())
+    bar.setValue(bar.value() + 25)
+    until(lambda: not session.load_wanted())
+    place = navigation.place
+    assert place is not None
+    for number in session.transcript.paged.loaded_pages:
+        session.collapse(number)
+    session.view.show_transcript(session.transcript)
+    assert navigation.is_at_end
+    navigation.go_to(place)
+    until(lambda: not session.load_wanted())
+    assert navigation.place == place
