@@ -28,6 +28,12 @@ class UiSettings:
     diff_font_px: float = setting(
         11.5, title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40
     )
+    density: Literal["comfortable", "compact"] = setting(
+        "comfortable",
+        title="Density of the conversation",
+        text="How close together lines and messages stand.",
+        words={"comfortable": "Comfortable", "compact": "Compact"},
+    )
     opens_approvals: bool = setting(
         False,
         title="Open questions in a dialog",

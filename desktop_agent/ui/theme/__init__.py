@@ -1,6 +1,17 @@
 """The look: tokens, fonts, the style sheet made of them, and the `Theme` object that widgets are given."""
 
 from desktop_agent.ui.theme.theme import Theme, ThemeChoice, last_theme
-from desktop_agent.ui.theme.tokens import Height, Palette, Radius, Space, TextSizes, TypeSize
+from desktop_agent.ui.theme.tokens import Density, Height, Palette, Radius, Space, TextSizes, TypeSize
 
-__all__ = ["Height", "Palette", "Radius", "Space", "TextSizes", "Theme", "ThemeChoice", "TypeSize", "last_theme"]
+__all__ = [
+    "Density",
+    "Height",
+    "Palette",
+    "Radius",
+    "Space",
+    "TextSizes",
+    "Theme",
+    "ThemeChoice",
+    "TypeSize",
+    "last_theme",
+]

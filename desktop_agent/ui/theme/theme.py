@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalett
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.theme.stylesheet import style_sheet
-from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, TextSizes, TypeSize, colour_blind_safe
+from desktop_agent.ui.theme.tokens import DARK, LIGHT, Density, Palette, TextSizes, TypeSize, colour_blind_safe
 
 ThemeChoice = Literal["system", "light", "dark"]
 
@@ -45,6 +45,8 @@ class Theme(QObject):
         self._is_colour_blind_safe = False
         self.sizes = TextSizes()
         """How large the user wants to read."""
+        self.density: Density = "comfortable"
+        """How close together the user wants the conversation."""
         self.colours = self._resolve()
         """The colours by role."""
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_system_changed)
@@ -82,6 +84,12 @@ class Theme(QObject):
         """Set the text of chat, code and diffs in these sizes."""
         if sizes != self.sizes:
             self.sizes = sizes
+            self.changed.emit()
+
+    def choose_density(self, density: Density) -> None:
+        """Let the conversation stand this close together."""
+        if density != self.density:
+            self.density = density
             self.changed.emit()
 
     def install(self) -> None:

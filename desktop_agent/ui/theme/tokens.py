@@ -4,7 +4,7 @@
 controls and hints), they are darkened or lightened just enough, and `tests/ui/theme/test_tokens.py` keeps it so.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Palette(NamedTuple):
@@ -146,6 +146,10 @@ class TextSizes(NamedTuple):
     code: float = TypeSize.CODE
     """In the chat, its tool cards and commands."""
     diff: float = TypeSize.DIFF
+
+
+Density = Literal["comfortable", "compact"]
+"""How close together the conversation stands."""
 
 
 class Height:

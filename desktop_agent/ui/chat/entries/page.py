@@ -4,7 +4,6 @@ from PySide6.QtCore import QPointF, QRect
 from PySide6.QtGui import QPainter
 
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.theme import Space
 
 _STEP = 360
 """How far apart the words stand, so that some are in view wherever one is."""
@@ -25,7 +24,7 @@ class PageWidget(EntryWidget):
         self.update()
 
     def entry_height(self) -> int:
-        return max(1, self.row.height_hint - Space.ENTRY)
+        return max(1, self.row.height_hint - self.styles.entry_gap)
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         painter.setFont(self.styles.secondary)

@@ -1,6 +1,7 @@
 """How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
@@ -10,7 +11,7 @@ from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED
 from desktop_agent.ui.chat.text.marks import Tint
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.terminal.look import PrintedStyle
-from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.theme import Density, Space, Theme, TypeSize
 
 LIST_INDENT = 22
 QUOTE_INDENT = 16
@@ -28,9 +29,38 @@ PILL_PADDING = 4.0
 TEXT_LINE = 20
 """Height of a line of body text in its standard size; `TextStyles.text_line` has the one in use."""
 CODE_LINE = 18
-_TITLE_LINE = 24
 _TITLE_LEVEL = 2
 """Headings up to this level are set larger than the text."""
+
+
+class _Spaces(NamedTuple):
+    """Line heights at the standard sizes, and the space between what stands below each other."""
+
+    text_line: int
+    code_line: int
+    title_line: int
+    card_line: int
+    entry: int
+    title: int
+    heading: int
+    block: int
+    item: int
+
+
+_SPACES: dict[Density, _Spaces] = {
+    "comfortable": _Spaces(
+        TEXT_LINE,
+        CODE_LINE,
+        title_line=24,
+        card_line=32,
+        entry=Space.ENTRY,
+        title=18,
+        heading=Space.L,
+        block=10,
+        item=Space.XS,
+    ),
+    "compact": _Spaces(17, 16, title_line=21, card_line=26, entry=Space.S, title=Space.M, heading=10, block=6, item=1),
+}
 
 
 class TextStyles:
@@ -43,8 +73,13 @@ class TextStyles:
         self.strong = theme.strong_font(theme.sizes.chat)
         self.code = theme.code_font(theme.sizes.code)
         self._growth = theme.sizes.chat / TypeSize.BODY
-        self.text_line = round(TEXT_LINE * self._growth)
-        self.code_line = round(CODE_LINE * theme.sizes.code / TypeSize.CODE)
+        self._spaces = _SPACES[theme.density]
+        self.text_line = round(self._spaces.text_line * self._growth)
+        self.code_line = round(self._spaces.code_line * theme.sizes.code / TypeSize.CODE)
+        self.card_line = self._spaces.card_line
+        """Height of the line of a call."""
+        self.entry_gap = self._spaces.entry
+        """Between two entries."""
         self.small = theme.text_font(TypeSize.HEAD)
         self.secondary = theme.text_font(TypeSize.SECONDARY)
         self.text_width = QFontMetricsF(self.body).averageCharWidth()
@@ -81,7 +116,7 @@ class TextStyles:
         """Return the least distance between two lines of a block."""
         match block.kind:
             case "heading":
-                return round(_TITLE_LINE * self._growth) if block.level <= _TITLE_LEVEL else self.text_line
+                return round(self._spaces.title_line * self._growth) if block.level <= _TITLE_LEVEL else self.text_line
             case "code":
                 return self.code_line
             case _:
@@ -176,13 +211,14 @@ class TextStyles:
         """Return the space between two blocks that follow each other in a message."""
         if before is None or block.joint is not None:
             return 0
+        spaces = self._spaces
         if block.kind == "heading":
-            return Space.L + Space.XS // 2 if block.level <= _TITLE_LEVEL else Space.L
+            return spaces.title if block.level <= _TITLE_LEVEL else spaces.heading
         if before.kind == "heading":
-            return Space.S
+            return spaces.block - Space.XS // 2
         if "l" in before.containers and "l" in block.containers and "code" not in (before.kind, block.kind):
-            return Space.XS
-        return Space.S + Space.XS // 2
+            return spaces.item
+        return spaces.block
 
     def indent(self, containers: str) -> int:
         """Return how far in the text stands within these lists and quotes."""

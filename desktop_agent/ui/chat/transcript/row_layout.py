@@ -193,8 +193,8 @@ class RowLayout(QObject):
 
     def _maximum(self) -> int:
         """Return the largest scroll value."""
-        rows = self.rows.heights.total - (Space.ENTRY if len(self.rows) else 0)
-        footer = self.footer.height() + Space.ENTRY if self.footer is not None else 0
+        rows = self.rows.heights.total - (self.widgets.styles.entry_gap if len(self.rows) else 0)
+        footer = self.footer.height() + self.widgets.styles.entry_gap if self.footer is not None else 0
         return max(0, 2 * Space.XL + rows + footer - self._area.viewport().height())
 
     def _value(self) -> int:

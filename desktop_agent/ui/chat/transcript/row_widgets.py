@@ -76,7 +76,9 @@ class RowWidgets(QObject):
     def measure(self, row: EntryRow) -> bool:
         """Take in how high a row is now, by its widget or else as an estimate. Whether that is another height."""
         is_exact = row.widget is not None
-        height = row.widget.entry_height() + Space.ENTRY if row.widget is not None else self._rows.estimate(row)
+        height = (
+            row.widget.entry_height() + self.styles.entry_gap if row.widget is not None else self._rows.estimate(row)
+        )
         if is_exact and height == self._rows.heights[row.index]:
             return False
         self._rows.heights.set(row.index, height)
@@ -132,7 +134,7 @@ class RowWidgets(QObject):
             widget = row.widget
             assert widget is not None
             top = self._reading.row_top(row) - value
-            height = self._rows.heights[row.index] - Space.ENTRY
+            height = self._rows.heights[row.index] - self.styles.entry_gap
             is_far = top + height < -view_height or top > 2 * view_height
             if is_far and not widget.is_pinned and row is not self.held_row:
                 gone.append(row)

@@ -45,6 +45,7 @@ class EntryRows:
         self._rows: list[EntryRow] = []
         self._width = 0
         self._letter_width = 1.0
+        self._gap = Space.ENTRY
         self._letters_per_line = _letters_per_line(0, 1.0)
         """How many fit in a line."""
         self._plan: EntryRow | None = None
@@ -99,6 +100,7 @@ class EntryRows:
         self._width = width
         if styles is not None:
             self._letter_width = styles.text_width
+            self._gap = styles.entry_gap
         self._letters_per_line = _letters_per_line(width, self._letter_width)
         for row in self._rows:
             row.height_hint = 0
@@ -210,11 +212,11 @@ class EntryRows:
                 height = _LINE + self._estimate_text(entry.output, self._width)
             case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
                 height = _LINE
-        return height + Space.ENTRY
+        return height + self._gap
 
     def _estimate_page(self, entry: PageEntry) -> int:
         lines = int(entry.characters / self._letters_per_line * _LINE)
-        return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + Space.ENTRY)
+        return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)
 
     def _estimate_text(self, text: str, width: int) -> int:
         letters = _letters_per_line(width, self._letter_width)

@@ -602,6 +602,23 @@ def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: The
     assert [height for _, _, height in drawn(stage)] == before
 
 
+def test_a_compact_conversation_takes_less_room_at_once_and_stays_where_it_was(stage: Stage, theme: Theme) -> None:
+    calls = [call(title=f"file {number}", call_id=f"c{number}", result=ToolResult(content="x")) for number in range(20)]
+    stage.show(prompt("go"), *calls, answer(f"{long_text(3)}\n\n- one\n- two\n\n## Title\n\n```py\nx\ny\n```"))
+    layout = stage.view.row_layout
+    layout.scroll_to(0)
+    comfortable = layout.rows.heights.total
+    try:
+        theme.choose_density("compact")
+        assert layout.rows.heights.total < 0.8 * comfortable
+        assert layout.top_edge == 0
+        assert stage.widget(1).height() == 26
+    finally:
+        theme.choose_density("comfortable")
+    layout.scroll_to(0)
+    assert stage.widget(1).height() == 32
+
+
 @pytest.mark.parametrize("text", ["word " * 400_000, "| a | b |\n|---|---|\n" + "| cell | cell |\n" * 3_000])
 def test_a_huge_answer_that_comes_whole_is_read_in_steps_and_then_is_all_there(
     stage: Stage, until: Callable[[Callable[[], bool]], None], text: str

@@ -8,7 +8,6 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.calls.tool_line import HEADER
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 
@@ -87,10 +86,10 @@ class CallBody:
         """Be in a card this wide from now on; return where the column begins."""
         self._column.set_width(width - self.inside.left - Space.M)
         above = _BAR if self._bar is not None and self._bar.is_above else 0
-        self._origin = QPoint(self.inside.left, HEADER + Space.S + above)
+        self._origin = QPoint(self.inside.left, self._styles.card_line + Space.S + above)
         self._widgets_height = 0
         if self.is_shown and self.inside.has_widgets:
-            area = QRect(Space.M, HEADER + Space.M, width - 2 * Space.M, 0)
+            area = QRect(Space.M, self._styles.card_line + Space.M, width - 2 * Space.M, 0)
             self._widgets_height = self.inside.place(area) + Space.S
         return self._origin
 
@@ -98,9 +97,9 @@ class CallBody:
     def bottom(self) -> int:
         """Where the header or, if it is unfolded, the body ends."""
         if not self.is_shown:
-            return HEADER
+            return self._styles.card_line
         bar = _BAR if self._bar is not None else 0
-        return HEADER + 2 * Space.S + self._column.height + self._widgets_height + bar
+        return self._styles.card_line + 2 * Space.S + self._column.height + self._widgets_height + bar
 
     def arrange(self, width: int) -> None:
         """Put the button of the bar where the text now ends."""
@@ -115,13 +114,13 @@ class CallBody:
 
     def _bar_top(self) -> int:
         is_above = self._bar is not None and self._bar.is_above
-        return HEADER + Space.XS if is_above else self.bottom - _BAR - Space.XS // 2
+        return self._styles.card_line + Space.XS if is_above else self.bottom - _BAR - Space.XS // 2
 
     # -- painting --
 
     def paint(self, painter: QPainter, width: int) -> None:
         """Paint the ground, what the family paints on it, and the bar."""
-        ground = QRectF(0, HEADER, width, self.bottom - HEADER)
+        ground = QRectF(0, self._styles.card_line, width, self.bottom - self._styles.card_line)
         painter.fillRect(ground, self._styles.colour(self.inside.ground))
         painter.save()
         painter.translate(0, self._origin.y())

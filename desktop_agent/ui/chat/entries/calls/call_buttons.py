@@ -7,7 +7,6 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.calls.tool_line import HEADER
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -19,6 +18,7 @@ class CallButtons(QObject):
     def __init__(self, card: EntryWidget) -> None:
         super().__init__(card)
         self._row = card.row
+        self._line_height = card.styles.card_line
         self._actions = card.entry_actions
         stop, change = self.tr("Stop this turn"), self.tr("Show change")
         self._stop = make_button(
@@ -53,7 +53,12 @@ class CallButtons(QObject):
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():
                 size = button.sizeHint()
-                button.setGeometry(right - size.width(), (HEADER - size.height()) // 2, size.width(), size.height())
+                button.setGeometry(
+                    right - size.width(),
+                    (self._line_height - size.height()) // 2,
+                    size.width(),
+                    size.height(),
+                )
                 button.raise_()
                 right -= size.width()
         taken = width - Space.S - right

@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.entries.calls.call_body import CallBody
 from desktop_agent.ui.chat.entries.calls.call_buttons import CallButtons
 from desktop_agent.ui.chat.entries.calls.call_notes import CallNotes
 from desktop_agent.ui.chat.entries.calls.call_question import CallQuestion
-from desktop_agent.ui.chat.entries.calls.tool_line import HEADER, ToolLine
+from desktop_agent.ui.chat.entries.calls.tool_line import ToolLine
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import is_web_address
@@ -126,7 +126,7 @@ class ToolWidget(LinkedEntry):
         if self._question.card is not None:
             self._question.card.set_width(width)
             return
-        self._line.setGeometry(0, 0, width, HEADER)
+        self._line.setGeometry(0, 0, width, self.styles.card_line)
         self._line.reserve(self._buttons.place(width))
         self.column_origin = self._body.place(width)
         self._notes.read(entry_of(self.row), width, says_answer=bool(self.row.is_unfolded))

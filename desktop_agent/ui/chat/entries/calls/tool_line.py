@@ -16,8 +16,6 @@ from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Mark = Literal["running", "done", "failed", "refused"]
-HEADER = 32
-"""How high the line is."""
 _MARKS: dict[ToolState, Mark] = {"started": "running", "completed": "done", "failed": "failed"}
 _LEFT = 34
 _MARK_AT = 17.0
