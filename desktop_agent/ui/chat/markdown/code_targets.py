@@ -10,6 +10,8 @@ _COMMENT = re.compile(r"\s*(?:#+|//+|--|;+|/\*|<!--|%)\s*(.*)")
 _QUOTED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 _LINES_BEFORE = 3
 _LONGEST_LINE = 300
+_FAR = 2_000
+"""How many characters in front of a fence are looked at: this is done whenever one comes into sight."""
 
 _NO_FILES = frozenset(
     ("bash", "console", "diff", "math", "mermaid", "output", "patch", "sh", "shell", "terminal", "zsh")
@@ -21,7 +23,11 @@ def named_paths(source: str, start: int, code: str) -> tuple[str, ...]:
     """Return the relative paths that are named for the fence at `start` of `source`, the likeliest first."""
     line_end = source.find("\n", start)
     info = source[start:line_end] if line_end >= 0 else ""
-    found = [*_paths_in(info[:_LONGEST_LINE].strip(" `~")), *_in_comment(code), *_before(source[:start])]
+    found = [
+        *_paths_in(info[:_LONGEST_LINE].strip(" `~")),
+        *_in_comment(code),
+        *_before(source[max(0, start - _FAR) : start]),
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -41,7 +47,7 @@ def _in_comment(code: str) -> Iterator[str]:
 
 def _before(source: str) -> Iterator[str]:
     """Yield the paths in the lines above a fence, the nearest first."""
-    lines = [line[-_LONGEST_LINE:] for line in source[-2_000:].splitlines() if line.strip()]
+    lines = [line[-_LONGEST_LINE:] for line in source.splitlines() if line.strip()]
     for line in reversed(lines[-_LINES_BEFORE:]):
         if line.lstrip().startswith(("```", "~~~")):
             return
