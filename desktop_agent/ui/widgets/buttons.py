@@ -57,6 +57,8 @@ class PickerButton(QToolButton):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self.label = ""
+        """What it lets the user choose; its name also says what is chosen."""
         self._texts = ("", "")
         self._is_short = False
 
@@ -71,6 +73,8 @@ class PickerButton(QToolButton):
         """Show one of these from now on."""
         self._texts = (full, short)
         self._show_text()
+        chosen = full.removesuffix("▾").strip()
+        self.setAccessibleName(chosen if chosen.startswith(self.label) else f"{self.label}: {chosen}")
 
     def set_short(self, *, is_short: bool) -> None:
         """Show the short text or the full one."""

@@ -1,7 +1,7 @@
 """Labels with a role in the theme, and those that give way."""
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.hidden_text import named
@@ -44,6 +44,11 @@ class ElidedLabel(QLabel):
 
     def setText(self, arg__1: str) -> None:
         super().setText(named(arg__1))
+
+    def setToolTip(self, arg__1: str) -> None:
+        super().setToolTip(arg__1)
+        # Who cannot see it would be read the tool tip with its markup.
+        self.setAccessibleDescription(QTextDocumentFragment.fromHtml(arg__1).toPlainText())
 
     def minimumSizeHint(self) -> QSize:
         whole = super().sizeHint()

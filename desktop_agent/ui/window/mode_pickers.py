@@ -114,7 +114,7 @@ class ModePickers(QObject):
     def _build_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
         button = PickerButton(parent)
         button.setObjectName(name)
-        button.setAccessibleName(label)
+        button.label = label
         button.set_texts(f"{label} ▾", f"{label} ▾")  # until a session says what is in force
         button.setProperty("compact", True)
         button.hide()  # until there is a mode to show

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -72,6 +73,8 @@ class TopBar(QWidget):
         name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
         name = " ".join(name.split())  # a name may have line breaks; a button has one line
         self.workspace_button.setText(f"{name} ▾")
+        self.workspace_button.setAccessibleName(self.tr("Workspace folder: {0}").format(name))
+        self.workspace_button.setAccessibleDescription(named(str(workspace)) if workspace else "")
         self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
 
     def set_branch(self, branch: str) -> None:

@@ -1,0 +1,182 @@
+"""The window as a screen reader has it: what stands in it, and what can be done with it, over AT-SPI's own bus.
+
+The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# jeepney has no types for what it receives.
+
+import time
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+import pytest
+from jeepney import DBusAddress, MatchRule, Message, MessageType, new_method_call
+from jeepney.io.blocking import DBusConnection, open_dbus_connection
+
+_ACCESSIBLE = "org.a11y.atspi.Accessible"
+_ACTION = "org.a11y.atspi.Action"
+_SHOWING = 25
+"""The number of the state: it is in sight."""
+_ENABLED = 8
+_PRESS = ("Press", "ShowMenu", "Toggle", "click")
+PATIENCE_S = 60.0
+_LISTENING_S = 0.5
+
+
+class GoneError(Exception):
+    """What was asked about is not there any more."""
+
+
+class Bus:
+    """The bus of assistive programs."""
+
+    def __init__(self, connection: DBusConnection) -> None:
+        self._connection = connection
+
+    def call(self, name: str, path: str, interface: str, member: str, signature: str = "", *body: object) -> Any:
+        """Call a method and return what it answers. Raises `GoneError`."""
+        message = new_method_call(
+            DBusAddress(path, bus_name=name, interface=interface), member, signature or None, body
+        )
+        reply = self._connection.send_and_get_reply(message, timeout=PATIENCE_S)
+        if reply.header.message_type is not MessageType.method_return:
+            raise GoneError(member, reply.body)
+        return reply.body[0] if reply.body else None
+
+    def applications(self) -> "list[Thing]":
+        """Return the roots of all that is there."""
+        root = Thing(self, "org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
+        return root.children()
+
+
+class Thing(NamedTuple):
+    """One object of the window, by its place on the bus."""
+
+    bus: Bus
+    owner: str
+    path: str
+
+    def _ask(self, interface: str, member: str, signature: str = "", *body: object) -> Any:
+        return self.bus.call(self.owner, self.path, interface, member, signature, *body)
+
+    def _property(self, name: str, interface: str = _ACCESSIBLE) -> Any:
+        return self._ask("org.freedesktop.DBus.Properties", "Get", "ss", interface, name)[1]
+
+    def children(self) -> "list[Thing]":
+        """Return what stands in it."""
+        return [Thing(self.bus, owner, path) for owner, path in self._ask(_ACCESSIBLE, "GetChildren")]
+
+    @property
+    def name(self) -> str:
+        return self._property("Name")
+
+    @property
+    def description(self) -> str:
+        return self._property("Description")
+
+    @property
+    def object_name(self) -> str:
+        """What our code calls it."""
+        return self._property("AccessibleId").rpartition(".")[2]
+
+    @property
+    def role(self) -> str:
+        return self._ask(_ACCESSIBLE, "GetRoleName")
+
+    def has_state(self, number: int) -> bool:
+        low, high = self._ask(_ACCESSIBLE, "GetState")
+        return bool((low | high << 32) >> number & 1)
+
+    @property
+    def is_showing(self) -> bool:
+        return self.has_state(_SHOWING)
+
+    @property
+    def can_be_used(self) -> bool:
+        """Whether it reacts, if it is in sight."""
+        return self.has_state(_ENABLED)
+
+    @property
+    def text(self) -> str:
+        """What is written in it."""
+        return self._ask("org.a11y.atspi.Text", "GetText", "ii", 0, -1)
+
+    def write(self, text: str) -> None:
+        """Write this in it in place of what is there."""
+        self._ask("org.a11y.atspi.EditableText", "SetTextContents", "s", text)
+
+    def press(self) -> None:
+        """Do what a click does."""
+        count = self._property("NActions", _ACTION)
+        names = [self._ask(_ACTION, "GetName", "i", number) for number in range(count)]
+        number = next(number for number, name in enumerate(names) if name in _PRESS)
+        self._ask(_ACTION, "DoAction", "i", number)
+
+    def shown(self) -> "Iterator[Thing]":
+        """Yield it and everything in it that is in sight."""
+        pending: list[Thing] = [self]
+        while pending:
+            thing = pending.pop()
+            with suppress(GoneError):
+                if thing.is_showing:
+                    yield thing
+                    pending.extend(reversed(thing.children()))
+
+
+class Reader:
+    """Finds things in one application, and waits for them."""
+
+    def __init__(self, connection: DBusConnection, happened: "deque[Message]") -> None:
+        """`happened` gets what the application tells of itself."""
+        self._bus = Bus(connection)
+        self._connection = connection
+        self._happened = happened
+
+    def find(self, *names: str) -> Thing | None:
+        """Return the first thing that can be used and has one of these names, for people or in our code."""
+        for thing in self.everything():
+            try:
+                if (thing.name in names or thing.object_name in names) and thing.can_be_used:
+                    return thing
+            except GoneError:
+                continue
+        return None
+
+    def wait_for(self, *names: str) -> Thing:
+        """Return the first of these that can be used, as soon as there is one."""
+        end = time.monotonic() + PATIENCE_S
+        while (found := self.find(*names)) is None:
+            assert time.monotonic() < end, f"none of {names} ever came"
+            self.wait()
+        return found
+
+    def wait(self) -> None:
+        """Return when the application has told something; soon, if it says nothing: not all that changes is told."""
+        with suppress(TimeoutError):
+            self._connection.recv_until_filtered(self._happened, timeout=_LISTENING_S)
+
+    def everything(self) -> Iterator[Thing]:
+        """Yield all that is in sight."""
+        for application in self._bus.applications():
+            yield from application.shown()
+
+
+@contextmanager
+def reading(session_bus: str) -> Generator[Reader]:
+    """Be a screen reader on this session bus; the bus for assistive programs is started with the first question."""
+    with open_dbus_connection(bus=session_bus) as session:
+        try:
+            address = Bus(session).call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
+        except GoneError:
+            pytest.skip("at-spi2-core is not installed")
+    with open_dbus_connection(bus=address) as connection:
+        registry = ("org.a11y.atspi.Registry", "/org/a11y/atspi/registry", "org.a11y.atspi.Registry")
+        Bus(connection).call(*registry, "RegisterEvent", "s", "object:")
+        told = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object")
+        bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+        Bus(connection).call(*bus, "AddMatch", "s", told.serialise())
+        with connection.filter(told, bufsize=1) as happened:
+            yield Reader(connection, happened)
