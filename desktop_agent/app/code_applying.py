@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.applying.placing import decoded
-from desktop_agent.ui.review.applying.source import Target
+from desktop_agent.ui.review.applying.source import ApplyTarget
 from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
@@ -53,14 +53,14 @@ class CodeApplying(QObject):
 
     # -- what the dialog asks --
 
-    async def read(self, path: str) -> Target:
+    async def read(self, path: str) -> ApplyTarget:
         """See `ApplySource.read`."""
         bridge = self._panels.wiring.bridge
         if bridge is None:
             raise WorkspaceError(self.tr("No folder is open"), hint=self.tr("Open one first."))
         return await asyncio.to_thread(read_target, Path(bridge.transcript.session.workspace), path)
 
-    async def compare(self, target: Target, new: str) -> FileDiff:
+    async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
         """See `ApplySource.compare`."""
         before = target.text.encode() if target.text is not None else None
         kind = "created" if before is None else "modified"
@@ -96,7 +96,7 @@ def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
     return list(dict.fromkeys([*known, *named]))
 
 
-def read_target(root: Path, path: str) -> Target:
+def read_target(root: Path, path: str) -> ApplyTarget:
     """Read the file at `path` below `root`. Raises `WorkspaceError` when code cannot be written there. Blocks."""
     parts = Path(path).parts
     file = root / path
@@ -109,10 +109,10 @@ def read_target(root: Path, path: str) -> Target:
             raise WorkspaceError(f"{relative} is no file that code can be applied to.", hint="Choose another one.")
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return Target(relative, None, None)
+        return ApplyTarget(relative, None, None)
     except OSError as error:
         raise WorkspaceError(f"{relative} cannot be read.", hint="Choose another file.", detail=str(error)) from error
     text = decoded(content)
     if text is None:
         raise WorkspaceError(f"{relative} is not a text in UTF-8.", hint="Choose another file.")
-    return Target(relative, text, digest_of(content))
+    return ApplyTarget(relative, text, digest_of(content))

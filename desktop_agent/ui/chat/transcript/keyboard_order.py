@@ -2,7 +2,8 @@
 
 from typing import cast
 
-from PySide6.QtCore import QObject, QPoint, QRect, Qt
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from desktop_agent.core.transcript import ToolEntry
@@ -10,9 +11,23 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
-_BAR = 2
+_BAR_WIDTH = 2
 _BAR_AWAY = 10
 """How wide the bar beside the entry with the focus is, and how far away: within the margin of the conversation."""
+
+
+class _Bar(QWidget):
+    """Filled with one colour."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.colour = QColor()
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(event.rect(), self.colour)
+        painter.end()
 
 
 class KeyboardOrder(QObject):
@@ -24,7 +39,7 @@ class KeyboardOrder(QObject):
         self._start = start
         self._layout = layout
         self._order: tuple[int, ...] = ()
-        self._marked: QRect | None = None
+        self._bar = _Bar(start.viewport())
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)
 
@@ -37,19 +52,15 @@ class KeyboardOrder(QObject):
             self._order = order
             self._order_tabs(rows)
 
-    def marked_area(self) -> QRect | None:
-        """Return where a bar in the margin of the viewport says which entry has the focus itself."""
-        entry = QApplication.focusWidget()
-        if not isinstance(entry, EntryWidget) or entry.parentWidget() is not self._start.viewport():
-            return None
-        return QRect(entry.x() - _BAR_AWAY, entry.y(), _BAR, entry.height())
-
     def mark(self) -> None:
-        """Show the bar where it is now."""
-        area = self.marked_area()
-        if area != self._marked:
-            self._marked = area
-            self._start.viewport().update()
+        """Let a bar in the margin of the viewport say which entry has the focus itself."""
+        entry = QApplication.focusWidget()
+        if isinstance(entry, EntryWidget) and entry.parentWidget() is self._start.viewport():
+            self._bar.colour = entry.styles.colour("accent")
+            self._bar.setGeometry(entry.x() - _BAR_AWAY, entry.y(), _BAR_WIDTH, entry.height())
+            self._bar.show()
+        else:
+            self._bar.hide()
 
     def _order_tabs(self, rows: list[EntryRow]) -> None:
         before: QWidget = self._start

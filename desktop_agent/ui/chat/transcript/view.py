@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
     QPalette,
     QResizeEvent,
@@ -66,6 +65,7 @@ class TranscriptView(QAbstractScrollArea):
         self.entry_actions = EntryActions(self)
         self.row_layout = RowLayout(self, theme, self._make_widget)
         self.rows = self.row_layout.rows
+        self.selected = SelectedText(self.row_layout)
         self.finder = Finder(self.row_layout, self.viewport())
         self.row_layout.widgets.made.connect(self.finder.decorate)
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
@@ -88,11 +88,6 @@ class TranscriptView(QAbstractScrollArea):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.verticalScrollBar().setSingleStep(self.row_layout.widgets.styles.text_line)
         self.viewport().setMouseTracking(True)
-
-    @cached_property
-    def selected(self) -> SelectedText:
-        """The selected text."""
-        return SelectedText(self.row_layout)
 
     @cached_property
     def pointer(self) -> Pointer:
@@ -236,13 +231,6 @@ class TranscriptView(QAbstractScrollArea):
             self.selected.clear()
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if (area := self._keyboard.marked_area()) is not None:
-            painter = QPainter(self.viewport())
-            painter.fillRect(area, self.row_layout.widgets.styles.colour("accent"))
-            painter.end()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.row_layout.on_scrolled()

@@ -9,7 +9,7 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.ui.review.applying.placing import Place, placed, places
-from desktop_agent.ui.review.applying.source import ApplySource, Target
+from desktop_agent.ui.review.applying.source import ApplySource, ApplyTarget
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Space, Theme
@@ -39,7 +39,7 @@ class ApplyDialog(QDialog):
         super().__init__(parent)
         set_up_dialog(self, "applyDialog", self.tr("Apply to file"))
         self._code, self._source, self._spawn = code, source, spawn
-        self._target: Target | None = None
+        self._target: ApplyTarget | None = None
         self._new = ""
         self._asked = 0
         self._file = self._make_field(paths)
@@ -156,7 +156,7 @@ class ApplyDialog(QDialog):
         self._new = placed(self._target.text, self._code, self._place.currentData())
         self._spawn(self._show_difference(self._target, self._new, self._asked))
 
-    async def _show_difference(self, target: Target, new: str, asked: int) -> None:
+    async def _show_difference(self, target: ApplyTarget, new: str, asked: int) -> None:
         try:
             diff = await self._source.compare(target, new)
         except AgentError as error:

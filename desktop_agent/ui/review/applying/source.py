@@ -7,7 +7,7 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import FileDiff
 
 
-class Target(NamedTuple):
+class ApplyTarget(NamedTuple):
     """A file as it is on disk, or the place for a new one."""
 
     path: str
@@ -19,11 +19,11 @@ class Target(NamedTuple):
 class ApplySource(Protocol):
     """Works beside the window's thread. Raises `AgentError` when something cannot be read or compared."""
 
-    async def read(self, path: str) -> Target:
+    async def read(self, path: str) -> ApplyTarget:
         """Return the file at a path that the user chose."""
         ...
 
-    async def compare(self, target: Target, new: str) -> FileDiff:
+    async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
         """Return how the file would differ."""
         ...
 
