@@ -40,7 +40,7 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         await user.press(Qt.Key.Key_Return)
         composer, window = user.window.panels.composer, user.window.main_window
         assert composer.text() == '@"more/notes two.txt" '
-        assert composer.edit.marks == ((0, 21),)
+        assert composer.edit.marks.spans == ((0, 21),)
         await user.click("sendButton")
         await user.until_true(lambda: bool(user.transcript.turns.turn), "the turn begins")
         (prompt,) = (entry for entry in user.transcript.entries if isinstance(entry, PromptSubmitted))
