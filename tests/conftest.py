@@ -11,6 +11,7 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import cast
+from zlib import crc32
 
 import psutil
 import pytest
@@ -63,13 +64,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long runs to the nightly profile; they are deselected, not skipped."""
+    """Leave the long runs to the nightly profile, and most of what is only sampled; it is deselected, not skipped."""
     if config.getoption("--profile") == "nightly":
         return
-    long = [item for item in items if item.get_closest_marker("nightly")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    left_out = [item for item in items if item.get_closest_marker("nightly") or not _is_in_sample(item)]
+    if left_out:
+        gone = set(left_out)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+def _is_in_sample(item: pytest.Item) -> bool:
+    """Whether a case of a `sampled` test is one of each so many, always the same ones."""
+    marker = item.get_closest_marker("sampled")
+    return marker is None or crc32(item.name.encode()) % marker.args[0] == 0
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

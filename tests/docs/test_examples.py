@@ -45,9 +45,12 @@ async def test_the_example_calls_tools_of_its_own_and_gets_a_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = await printed_by("own_tools", tmp_path, capsys)
-    assert [line.partition(".")[0] for line in printed.splitlines()] == [
+    first, second, *lines = (line.partition(".")[0] for line in printed.splitlines())
+    assert {first, second} == {  # they are called at once
         "failed: There is no ticket 9; there are [7, 8]",
         'completed: {"number":8,"title":"Slow query","severity":"high"}',
+    }
+    assert lines == [
         "completed: #8 is with data now",
         "failed: The user denied this call; it was not run",
         "Ticket(number=8, title='Slow query', severity='high')",

@@ -300,6 +300,7 @@ def script_of(scene: Scene) -> list[list[Call | Say]]:
     return [[Call("run_terminal_cmd", {"command": scene.command})], [Say("Done.")]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scene", SCENES, ids=str)
 async def test_what_a_command_changed_is_all_in_the_review_and_undone_and_redone_exactly(
     ground: Ground, where: Where, scene: Scene, capfdbinary: pytest.CaptureFixture[bytes]
@@ -312,6 +313,7 @@ async def test_what_a_command_changed_is_all_in_the_review_and_undone_and_redone
         await check_undo_and_redo(played)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scene", GIT_SCENES, ids=str)
 async def test_what_git_changed_is_all_in_the_review_and_undone_and_redone_exactly(
     ground: Ground, where: Where, scene: Scene, capfdbinary: pytest.CaptureFixture[bytes]
@@ -346,6 +348,7 @@ async def test_what_an_edit_tool_renamed_is_one_file_in_the_question_the_review_
         await check_undo_and_redo(played)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scene", [scene for scene in SCENES if scene.rows], ids=str)
 async def test_what_the_person_did_after_the_command_is_never_lost(ground: Ground, where: Where, scene: Scene) -> None:
     async with ground.session(script_of(scene), approval="on_request") as s:
