@@ -300,7 +300,6 @@ def script_of(scene: Scene) -> list[list[Call | Say]]:
     return [[Call("run_terminal_cmd", {"command": scene.command})], [Say("Done.")]]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scene", SCENES, ids=str)
 async def test_what_a_command_changed_is_all_in_the_review_and_undone_and_redone_exactly(
     ground: Ground, where: Where, scene: Scene, capfdbinary: pytest.CaptureFixture[bytes]
@@ -313,7 +312,6 @@ async def test_what_a_command_changed_is_all_in_the_review_and_undone_and_redone
         await check_undo_and_redo(played)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scene", GIT_SCENES, ids=str)
 async def test_what_git_changed_is_all_in_the_review_and_undone_and_redone_exactly(
     ground: Ground, where: Where, scene: Scene, capfdbinary: pytest.CaptureFixture[bytes]

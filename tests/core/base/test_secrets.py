@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.secrets import HIDDEN, is_secret_name, mask
+from desktop_agent.core.base.secrets import HIDDEN, KEY_SHAPED, is_secret_name, mask, may_hold_key
 
+BEGINNINGS = (
+    "bearer ", "Authorization: ", "x-api-key=", "sk-", "SK-ant-", "xai-", "AKIA", "ASIA", "AIza", "glpat-", "xoxb-",
+    "rk_live_", "sk_live_", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "hf_", "npm_", "pypi-AgE",
+    "dop_v1_", "ya29.", "eyJ", "https://user:", "-----BEGIN EC PRIVATE " + "KEY-----",
+)  # fmt: skip
+"""How keys begin, each kind once."""
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVLPHCozMx\n-----END RSA PRIVATE KEY-----"
 
 
@@ -191,3 +197,16 @@ GUARD_S = 60
 def test_the_time_it_takes_grows_no_faster_than_the_text(piece: str) -> None:
     program = [sys.executable, "-c", MASK_A_MEGABYTE, piece]
     subprocess.run(program, check=True, timeout=GUARD_S)  # noqa: TID251 - a process can be ended, an expression cannot
+
+
+LONG = st.text("aB9", min_size=36, max_size=40)
+
+
+@given(st.text(max_size=8), st.sampled_from(BEGINNINGS), st.booleans(), LONG, st.text(max_size=8))
+def test_no_text_with_a_key_is_taken_for_one_without(
+    before: str, beginning: str, in_capitals: bool, rest: str, after: str
+) -> None:
+    key = f"{beginning}{rest}.{rest}.{rest}@host"
+    text = f"{before} {key.upper() if in_capitals else key} {after}"
+    assert may_hold_key(text) or KEY_SHAPED.search(text) is None
+    assert in_capitals or KEY_SHAPED.search(f" {key}") is not None

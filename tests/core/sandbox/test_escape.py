@@ -73,7 +73,6 @@ ESCAPES = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES.keys())
 async def test_nothing_outside_changes(confined: Run, place: Place, script: str) -> None:
     before = place.snapshot()
@@ -132,7 +131,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", REFUSED.values(), ids=REFUSED.keys())
 async def test_it_is_refused(confined: Run, script: str) -> None:
     journal = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data/sessions/s/journal.jsonl"

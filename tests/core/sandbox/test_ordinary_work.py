@@ -93,7 +93,6 @@ WORK = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", WORK.values(), ids=WORK.keys())
 @pytest.mark.parametrize("mode", ["restricted", "strict"])
 async def test_reading_and_running_works(shell: Shell, mode: str, script: str) -> None:

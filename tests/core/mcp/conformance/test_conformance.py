@@ -1,7 +1,7 @@
 """The public conformance suite for clients, from npm: it is the server, and our connection and sign-in the client.
 
-A scenario is run at each version of the protocol that it is for: at the newest one always, at the others with
-`--profile nightly`.
+With `--profile nightly` every scenario is run, at each version of the protocol that it is for; otherwise some of them,
+at the newest one.
 """
 
 import asyncio
