@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.breaker import MOST_FAILURES, CircuitBreaker
 from desktop_agent.core.mcp.client import (
     AskUser,
     Client,
@@ -24,18 +25,13 @@ from desktop_agent.core.mcp.client import (
     nobody_to_ask,
 )
 from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.listing_rest import list_all_but_tools, list_resources_of
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Part, Progress
+from desktop_agent.core.mcp.relisting import Relisting
 from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 
 logger = logging.getLogger(__name__)
-
-MOST_FAILURES = 5
-"""After this many failed tries in a row only the user starts the server again."""
-
-FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 60.0
-"""How long after a failure the server is not tried again; the pause doubles from the first to the longest."""
 
 _KEPT_CALLS = 20
 
@@ -63,21 +59,19 @@ class Connection:
         self.definition = definition
         self.status = ServerStatus(name=definition.name)
         self.log = surroundings.log
-        self._surroundings = replace(surroundings, tools_changed=self._tools_changed)
+        self._wake = asyncio.Event()
+        self._relisting = Relisting(clock, self._wake.set)
+        self._breaker = CircuitBreaker(clock)
+        self._surroundings = replace(surroundings, tools_changed=self._relisting.note_change)
         self._open_client = open_client
         self._clock = clock
         self._on_change = on_change
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
-        self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_leaving = False
-        self._are_tools_stale = False
-        self._relisted = asyncio.Event()
-        self._relisted.set()
         self._running_calls = 0
         self._last_used = clock.monotonic()
-        self._may_try_at = 0.0
         self._calls: deque[LastCall] = deque(maxlen=_KEPT_CALLS)
 
     async def tools(self) -> tuple[OfferedTool, ...]:
@@ -86,11 +80,11 @@ class Connection:
         When it said that its tools changed, they are those that it lists since then.
         """
         await self._client()
-        if not self._relisted.is_set():
+        if self.is_relisting:
             limit_s = self.definition.startup_timeout_s
             try:
                 async with asyncio.timeout(limit_s):
-                    await self._relisted.wait()
+                    await self._relisting.wait()
             except TimeoutError as error:
                 name = self.definition.name
                 title = f"The MCP server {name} changed its tools and did not list them within {limit_s:g} s."
@@ -101,7 +95,7 @@ class Connection:
     @property
     def is_relisting(self) -> bool:
         """Whether the server said that its tools changed, and has not listed them since."""
-        return not self._relisted.is_set()
+        return self._relisting.is_pending
 
     async def call(
         self,
@@ -150,7 +144,7 @@ class Connection:
     async def list_resources(self) -> ServerStatus:
         """Ask for the resources and templates again and return the status that has them. Raises `ServerError`."""
         async with self._used() as client:
-            self._change(**await _resources_of(client))
+            self._change(**await list_resources_of(client))
             return self.status
 
     async def complete(self, template: str, name: str, value: str, others: Mapping[str, str]) -> tuple[str, ...]:
@@ -176,7 +170,7 @@ class Connection:
     async def restart(self) -> None:
         """End the server and start it, whatever happened before. Raises `ServerError`."""
         await self.stop()
-        self._may_try_at = 0.0
+        self._breaker.reset()
         self._change(state="idle", problem="", hint="", failures=0)
         await self._client()
 
@@ -203,7 +197,7 @@ class Connection:
         while self._owner is not None and self._is_leaving:
             await asyncio.wait({self._owner})
         if self._owner is None:
-            self._require_may_try()
+            self._breaker.require_may_try(self.status)
             self._is_stopping = self._is_leaving = False
             self._wake.clear()
             self._ready = asyncio.get_running_loop().create_future()
@@ -213,16 +207,6 @@ class Connection:
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
-    def _require_may_try(self) -> None:
-        status = self.status
-        if status.state == "resting":
-            title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
-            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
-        wait_s = self._may_try_at - self._clock.monotonic()
-        if wait_s > 0:
-            title = f"The MCP server {status.name} failed a moment ago: {status.problem}"
-            raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
-
     async def _own(self, ready: asyncio.Future[Client]) -> None:
         """The life of the server, in the one task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
@@ -230,7 +214,7 @@ class Connection:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
                 async with self._open_client(self.definition, self._surroundings) as client:
                     tools = await client.tools() if client.facts.has_tools else ()
-                    offers = {"tools": tools, **await self._others(client)}
+                    offers = {"tools": tools, **await list_all_but_tools(client, self.log)}
                     limit.reschedule(None)
                     self._change(
                         state="ready", facts=client.facts, pid=client.pid, failures=0, needs_sign_in=False, **offers
@@ -254,21 +238,10 @@ class Connection:
             self._change(state="idle", pid=None)
             raise
 
-    async def _others(self, client: Client) -> dict[str, object]:
-        """Return what else it offers. A server whose lists are broken is used for its tools."""
-        try:
-            prompts = await client.prompts() if client.facts.has_prompts else ()
-            return {"prompts": prompts, **await _resources_of(client)}
-        except ConnectionLostError:
-            raise
-        except ServerError as error:
-            self.log.say(f"Its prompts and resources could not be listed: {error}")
-            return {"prompts": (), "resources": (), "templates": ()}
-
     def _over(self, owner: asyncio.Task[None]) -> None:
         """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""
         self._owner = None
-        self._relisted.set()  # the next start lists them
+        self._relisting.give_up()
         if not owner.cancelled() and (error := owner.exception()) is not None:
             logger.error("The task of the MCP server %s failed", self.definition.name, exc_info=error)
             self._failed(ServerError(f"It failed unexpectedly: {error}"))
@@ -283,16 +256,15 @@ class Connection:
         ended = asyncio.create_task(client.ended(), name=f"mcp {self.definition.name} ends")
         try:
             while not self._is_stopping:
-                if self._are_tools_stale:
-                    self._are_tools_stale = False
-                    self._change(tools=await client.tools())
-                    if not self._are_tools_stale:
-                        self._relisted.set()
+                due_s = self._relisting.due_in_s
+                if due_s == 0:
+                    self._change(tools=await self._relisting.run(client.tools))
                     continue
                 left_s = self.definition.ttl_seconds - (self._clock.monotonic() - self._last_used)
                 if self._running_calls == 0 and left_s <= 0:
                     return ""
-                await self._first_of(ended, None if self._running_calls else left_s)
+                limits = (due_s, None if self._running_calls else left_s)
+                await self._first_of(ended, min((limit for limit in limits if limit is not None), default=None))
                 if ended.done():
                     return ended.result()
             return ""
@@ -313,17 +285,11 @@ class Connection:
                 wait.cancel()
             await asyncio.wait(waits)
 
-    def _tools_changed(self) -> None:
-        self._are_tools_stale = True
-        self._relisted.clear()
-        self._wake.set()
-
     def _failed(self, error: ServerError) -> None:
         # A server that waits for the user is none that fails: it is tried again once the user has signed in.
         needs_sign_in = isinstance(error, SignInNeededError)
         failures = self.status.failures + (not needs_sign_in)
-        pause_s = min(FIRST_PAUSE_S * 2 ** (failures - 1), LONGEST_PAUSE_S)
-        self._may_try_at = self._clock.monotonic() + pause_s
+        self._breaker.note_failures(failures)
         state = "resting" if failures >= MOST_FAILURES else "failed"
         self.log.say(error.title)
         fields = {"problem": error.title, "hint": error.hint, "failures": failures, "needs_sign_in": needs_sign_in}
@@ -347,10 +313,3 @@ class Connection:
     def _change(self, **fields: object) -> None:
         self.status = replace(self.status, **fields)
         self._on_change(self.status)
-
-
-async def _resources_of(client: Client) -> dict[str, object]:
-    """Return the resources and templates of a server, as fields of its status."""
-    if not client.facts.has_resources:
-        return {"resources": (), "templates": ()}
-    return {"resources": await client.resources(), "templates": await client.templates()}

@@ -25,6 +25,8 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "roots": ({}, []),
     "result": ({"result": {"type": "object"}}, ["result"]),
     "ask": ({"request": {"type": "object"}}, ["request"]),
+    "nag": ({"request": {"type": "object"}, "times": {"type": "integer"}}, ["request", "times"]),
+    "raw": ({"line": {"type": "string"}}, ["line"]),
     "sample": ({"request": {"type": "object"}, "times": {"type": "integer"}}, ["request"]),
 }
 PROMPTS = [
@@ -99,6 +101,8 @@ class Program:
         self.behaviours = behaviours
         self.more = 0
         self.samples: list[dict[str, Any]] = []
+        self.wanted = 1
+        self.answers: list[Any] = []
 
     def answer(self, request: dict[str, Any]) -> None:
         if "method" not in request:
@@ -135,8 +139,14 @@ class Program:
                 pass
 
     def list_tools(self, number: object) -> None:
+        if "circling" in self.behaviours:
+            send({"id": number, "result": {"tools": [], "nextCursor": "again"}})
+            return
         if not (self.more and "coy" in self.behaviours):  # it says that its tools changed, and not how
             send({"id": number, "result": {"tools": listed(self.more)}})
+        if "restless" in self.behaviours:
+            self.more += 1
+            send({"method": "notifications/tools/list_changed"})
 
     def capabilities(self) -> dict[str, object]:
         can: dict[str, object] = {"tools": {"listChanged": True}}
@@ -181,10 +191,14 @@ class Program:
         if self.samples:
             self.ask(response["id"][3:], "sampling/createMessage", self.samples.pop())
             return
-        text = json.dumps(response.get("result", response.get("error")))
+        self.answers.append(response.get("result", response.get("error")))
+        if len(self.answers) < self.wanted:
+            return
+        text = json.dumps(self.answers if self.wanted > 1 else self.answers[0])
+        self.answers = []
         send({"id": int(response["id"][3:]), "result": {"content": [{"type": "text", "text": text}]}})
 
-    def call(self, number: object, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> None:
+    def call(self, number: object, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> None:  # noqa: C901 - one list of behaviours
         content: list[dict[str, object]] = [{"type": "text", "text": str(arguments.get("text", name))}]
         match name:
             case "write":
@@ -202,7 +216,7 @@ class Program:
                         "progressToken": meta["progressToken"],
                         "progress": step + 1,
                         "total": 3,
-                        "message": "on",
+                        "message": arguments.get("message", "on"),
                     }
                     send({"method": "notifications/progress", "params": progress})
             case "more":
@@ -214,6 +228,14 @@ class Program:
                 return
             case "ask":
                 self.ask(number, "elicitation/create", arguments["request"])
+                return
+            case "nag":
+                self.wanted = arguments["times"]
+                for _ in range(self.wanted):
+                    self.ask(number, "elicitation/create", arguments["request"])
+                return
+            case "raw":
+                print(arguments["line"].replace("NUMBER", str(number)), flush=True)
                 return
             case "sample" | "roots":
                 self.samples = [arguments.get("request", {})] * (arguments.get("times", 1) - 1)

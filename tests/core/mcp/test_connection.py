@@ -10,11 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection
+from desktop_agent.core.mcp.breaker import MOST_FAILURES
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, MediaPart, Progress, TextPart
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.sdk.long_lists import MOST_PARTS, MOST_TOOLS, cut_long_lists
 from desktop_agent.core.mcp.status import ServerState
+from desktop_agent.core.protocol.model import Allowed, Decision, ServerQuestion
 from tests.core.mcp.conftest import Connect, server
 from tests.core.stubborn import is_alive
 
@@ -111,6 +114,19 @@ async def test_a_server_that_does_not_list_what_changed_offers_nothing(connect: 
     assert connection.status.state == "idle"
 
 
+async def test_a_server_whose_tools_change_all_the_time_is_asked_for_them_with_pauses(connect: Connect) -> None:
+    connection = connect(server("restless"))
+    before = len(await connection.tools())
+
+    for _ in range(100):
+        await connection.call("echo", {})
+
+    assert len(connection.status.tools) - before < 20, "it has one more each time that it is asked"
+    assert connection.is_relisting
+    await connection.tools()
+    assert len(connection.status.tools) > before, "who asks waits for no pause"
+
+
 async def test_tools_that_change_are_listed_anew(connect: Connect, pool: ServerPool) -> None:
     connection = connect(server())
     before = await connection.tools()
@@ -134,6 +150,7 @@ async def test_tools_that_change_are_listed_anew(connect: Connect, pool: ServerP
             ServerDefinition(name="x", reached_by=Program(command="head", args=("-c", "100000000", "/dev/zero"))),
             "It sent a message of more than 16 MiB.",
         ),
+        (server("circling"), "Its list never ends"),
     ],
 )
 async def test_a_server_that_cannot_be_used_says_why(
@@ -165,7 +182,7 @@ async def test_a_failed_server_is_not_tried_again_at_once_and_rests_in_the_end(c
 
 async def try_now(connection: Connection) -> None:
     """Try as if the pause after the last failure were over."""
-    connection._may_try_at = 0.0  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
+    connection._breaker.reset()  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
     await connection.tools()
 
 
@@ -290,3 +307,69 @@ async def test_a_process_that_asks_while_several_calls_run_is_refused_for_all_of
     await asyncio.wait({hanging})
 
     assert "The model is asked for one running call only: several calls ran." in reply
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[1]", '{"content":[],"structuredContent":{"a":%s}}' % ("[" * 5000 + "]" * 5000), '{"a":%s}' % ("9" * 6000)],
+    ids=["a list", "too deep", "a number without an end"],
+)
+async def test_an_answer_that_cannot_be_read_ends_its_call_at_once(connect: Connect, answer: str) -> None:
+    with pytest.raises(ServerError, match="It answered with what cannot be read"):
+        await connect(server()).call("raw", {"line": '{"jsonrpc":"2.0","id":NUMBER,"result":' + answer + "}"})
+
+
+async def test_half_an_emoji_in_an_answer_is_replaced(connect: Connect) -> None:
+    line = r'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"cut \ud83d"}]}}'
+
+    assert text_of(await connect(server()).call("raw", {"line": line})) == "cut ?"
+
+
+async def test_a_line_of_a_log_that_has_a_number_answers_nothing(connect: Connect) -> None:
+    log = '{"jsonrpc":"log","id":NUMBER,"level":"info"}'
+    answer = '{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[]}}'
+
+    assert (await connect(server()).call("raw", {"line": f"{log}\n{answer}"})).parts == ()
+
+
+async def test_what_a_server_refuses_with_is_shown_short_and_steers_nothing(connect: Connect) -> None:
+    error = json.dumps({"code": 1, "message": "\x1b[2J\u202e" + "x" * 1_000_000})
+
+    with pytest.raises(ServerError) as caught:
+        await connect(server()).call("raw", {"line": f'{{"jsonrpc":"2.0","id":NUMBER,"error":{error}}}'})
+
+    assert caught.value.title.startswith(r"The server refused: \x1b[2J\u202exx")
+    assert len(caught.value.title) < 2_100
+
+
+async def test_a_result_of_very_many_parts_is_cut_and_says_so(connect: Connect) -> None:
+    content = [{"type": "text", "text": "x"}] * (MOST_PARTS + 3)
+
+    reply = await connect(server()).call("result", {"result": {"content": content}})
+
+    assert len(reply.parts) == MOST_PARTS + 1
+    assert reply.parts[-1] == TextPart("[3 more parts of the server's answer were left out.]")
+
+
+async def test_one_call_asks_the_user_so_often_and_no_more(connect: Connect) -> None:
+    asked: list[ServerQuestion] = []
+
+    async def ask(question: ServerQuestion) -> Decision:
+        asked.append(question)
+        return Allowed()
+
+    connection = connect(server())
+    request: dict[str, object] = {"message": "Again?", "requestedSchema": {"type": "object", "properties": {}}}
+    reply = await connection.call("nag", {"request": request, "times": 30}, ask=ask)
+
+    assert [answer["action"] for answer in json.loads(text_of(reply))].count("decline") == 10
+    assert len(asked) == 20
+    assert connection.log.tail().count("declined from now on") == 1
+
+
+def test_a_page_of_very_many_tools_is_cut_to_one_more_than_is_allowed() -> None:
+    page: dict[str, object] = {"tools": [{"name": str(number)} for number in range(60_000)]}
+
+    cut_long_lists(page)
+
+    assert page == {"tools": [{"name": str(number)} for number in range(MOST_TOOLS + 1)]}

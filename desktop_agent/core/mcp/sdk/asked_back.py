@@ -26,6 +26,9 @@ from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied, ServerQuestion
 
 _MOST_PAGES = 5
+_MOST_QUESTIONS = 20
+"""How often one call may ask the user; a server that asks on and on is declined from then on."""
+
 _DECLINED = mcp_types.ElicitResult(action="decline")
 _CANCELLED = mcp_types.ElicitResult(action="cancel")
 
@@ -37,6 +40,8 @@ class _AskingCall:
         self.ask = ask
         self.sample = sample
         self.asking: set[asyncio.Task[Decision] | asyncio.Task[SampledAnswer]] = set()
+        self.questions = 0
+        """How often the user was asked for it."""
         self.refusal = ""
         """Why it was refused last to ask the model."""
 
@@ -114,6 +119,11 @@ class AskedBack:
             question = question_of(self._server, params)
         except UnaskableError as error:
             self._log.say(f"It asked the user something and was declined: {error}.")
+            return _DECLINED
+        call.questions += 1
+        if call.questions > _MOST_QUESTIONS:
+            if call.questions == _MOST_QUESTIONS + 1:
+                self._log.say(f"It asked the user more than {_MOST_QUESTIONS} times in one call: declined from now on.")
             return _DECLINED
         asking = asyncio.create_task(_asked(call.ask, question), name=f"question of {self._server}")
         call.asking.add(asking)

@@ -1,7 +1,8 @@
 """Results that do not say what kind they are: they count as complete, as the protocol wants of clients.
 
 The version 2026-07-28 asks servers to say it, and clients to do without (SEP-2322). The SDK refuses such a result.
-It also refuses a whole result for one content that it does not know, which is named instead.
+It also refuses a whole result for one content that it does not know, which is named instead. And it makes an object
+of every entry of a list, however long, so that long ones are cut.
 """
 
 from collections.abc import AsyncGenerator
@@ -14,6 +15,7 @@ from mcp.client._transport import ReadStream, TransportStreams  # what every tra
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
+from desktop_agent.core.mcp.sdk.long_lists import cut_long_lists
 from desktop_agent.core.mcp.sdk.unknown_contents import name_unknown_contents
 
 Message = SessionMessage | Exception
@@ -62,5 +64,6 @@ class _Completing:
 def _completed(item: Message) -> Message:
     if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
         item.message.result.setdefault("resultType", "complete")
+        cut_long_lists(item.message.result)
         name_unknown_contents(item.message.result)
     return item

@@ -10,12 +10,16 @@ from mcp_types import CONNECTION_CLOSED, CORE_RESULT_TYPES, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.mcp.client import ConnectionLostError
 from desktop_agent.core.mcp.sdk import http_faults
 from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.messages import UNREADABLE
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 
 _LONGEST_KIND = 40
+_LONGEST_SAYING = 2_000
+"""How much is shown of what a server says of a failure, in characters."""
 
 _KNOWN = (
     ServerError,
@@ -63,7 +67,7 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
     if isinstance(error, InputRequiredRoundsExceededError):
         return ServerError("The server asked again and again instead of answering.")
     if not isinstance(error, MCPError):
-        return ServerError(f"It could not be reached: {error}.")
+        return ServerError(f"It could not be reached: {_shortened(str(error))}.")
     link = way if isinstance(way, HttpLink) else None
     if link is not None and (failure := link.failure_in(error)) is not None:
         return failure
@@ -73,7 +77,10 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
         return ConnectionLostError("The connection with the server was lost.")
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
-    return ServerError(f"The server refused: {link.hidden(error.message) if link else error.message}")
+    if error.code == UNREADABLE:
+        return ServerError(error.message)
+    said = link.hidden(error.message) if link else error.message
+    return ServerError(f"The server refused: {_shortened(said)}")
 
 
 def _not_known(error: ValidationError) -> ServerError:
@@ -90,4 +97,10 @@ def _not_known(error: ValidationError) -> ServerError:
             )
         if "task" in fields:
             return ServerError("It answered with a task to be waited for, which is not supported here.")
-    return ServerError("It answered with what the protocol does not know.", detail=str(error))
+    return ServerError("It answered with what the protocol does not know.", detail=_shortened(str(error)))
+
+
+def _shortened(said: str) -> str:
+    """Return what a server said, so that it steers no terminal and fills no window."""
+    cut = said[:_LONGEST_SAYING]
+    return without_controls(cut) + (" …" if len(said) > len(cut) else "")

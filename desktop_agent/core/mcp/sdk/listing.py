@@ -1,4 +1,4 @@
-"""What a server offers besides tools, by the SDK's client: prompts, and resources to read."""
+"""What a server offers, by the SDK's client: tools, prompts, and resources to read."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -14,15 +14,17 @@ from desktop_agent.core.mcp.offers import (
     MediaPart,
     OfferedPrompt,
     OfferedResource,
+    OfferedTool,
     Part,
     PromptArgument,
     ResourceTemplate,
     TextPart,
 )
-from desktop_agent.core.mcp.sdk.reading import embedded, part_of
+from desktop_agent.core.mcp.sdk.long_lists import MOST_LISTED, MOST_TOOLS
+from desktop_agent.core.mcp.sdk.reading import embedded, offered_tool, part_of
 
-MOST_OFFERS = 2_000
-"""How many prompts or resources of one server are listed; a listing that never ends must not hang the session."""
+MOST_PAGES = 2_000
+"""How many pages a list may have; a listing that never ends must not hang the session."""
 
 
 class _Page(Protocol):
@@ -30,12 +32,17 @@ class _Page(Protocol):
     def next_cursor(self) -> str | None: ...
 
 
-MOST_ITEMS = 20_000
-"""How many entries the pages may have together."""
-
 MOST_COMPLETIONS = 100
 
 P = TypeVar("P", bound=_Page)
+
+
+async def tools_of(client: SdkClient) -> tuple[OfferedTool, ...]:
+    """Return every tool that the server offers now."""
+    pages = await _pages(
+        lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"), lambda page: page.tools, MOST_TOOLS
+    )
+    return tuple(offered_tool(tool) for page in pages for tool in page.tools)
 
 
 async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
@@ -110,21 +117,28 @@ async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]
     return "\n\n".join(filter(None, map(_said, result.messages)))
 
 
-async def _pages(fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]]) -> list[P]:
+async def _pages(
+    fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]], most: int = MOST_LISTED
+) -> list[P]:
+    """Return all pages of a list. Raises `ServerError` for one that has too many, or that goes round in a circle."""
     pages: list[P] = []
     count = 0
+    cursors: set[str] = set()
     cursor: str | None = None
     while True:
         page = await fetch(cursor)
         pages.append(page)
         count += len(items(page))
-        if count > MOST_ITEMS:
-            raise ServerError(f"Its list has more than {MOST_ITEMS:,} entries.")
+        if count > most:
+            raise ServerError(f"Its list has more than {most:,} entries.")
         cursor = page.next_cursor
         if cursor is None:
             return pages
-        if len(pages) >= MOST_OFFERS:
-            raise ServerError(f"Its list has more than {MOST_OFFERS:,} pages.")
+        if cursor in cursors:
+            raise ServerError("Its list never ends: it gives the same next page again.")
+        if len(pages) >= MOST_PAGES:
+            raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
+        cursors.add(cursor)
 
 
 def _prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:

@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import anyio
-import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
@@ -17,6 +16,7 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES, LineSplitter, LineTooLongError
+from desktop_agent.core.mcp.sdk.messages import read_message
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.system.processes.child import ChildProcess, ProcessEnd, unhurried
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -124,9 +124,9 @@ class ServerProcess:
         try:
             text = line.decode(self._program.encoding, self._program.encoding_errors)
             if len(line) < _LARGE_BYTES:
-                message = mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+                message = read_message(text)
             else:
-                message = await asyncio.to_thread(mcp_types.jsonrpc_message_adapter.validate_json, text, by_name=False)
+                message = await asyncio.to_thread(read_message, text)
         except ValueError:  # many print a greeting: it is no reason to give up on a server
             shown = line[:_SHOWN_BYTES].decode("utf-8", "replace").strip()
             self._log.say(f"Not a message of the protocol, on its standard output: {shown}")

@@ -33,15 +33,13 @@ from desktop_agent.core.mcp.sdk.listing import (
     resource_parts,
     resources_of,
     templates_of,
+    tools_of,
 )
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
-from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
+from desktop_agent.core.mcp.sdk.reading import reply_of
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
 
 T = TypeVar("T")
-
-MOST_TOOLS = 2_000
-"""How many tools of one server are listed; a listing that never ends must not hang the session."""
 
 
 class ServerClient:
@@ -60,17 +58,8 @@ class ServerClient:
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool that it offers now. Raises `ServerError`."""
-        tools: list[OfferedTool] = []
-        cursor: str | None = None
         with in_words(self._way):
-            while True:
-                page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
-                tools += map(offered_tool, page.tools)
-                cursor = page.next_cursor
-                if cursor is None:
-                    return tuple(tools)
-                if len(tools) >= MOST_TOOLS:
-                    raise ServerError(f"It lists more than {MOST_TOOLS:,} tools.")
+            return await tools_of(self._client)
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         """Return every prompt that it offers now. Raises `ServerError`."""
@@ -158,7 +147,9 @@ class ServerClient:
                     reply = await self._called(tool, dict(arguments), progressed)
         except TimeoutError as error:
             title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
-            raise ServerError(title, hint="Ask for less at a time, or raise call_timeout_s of this server.") from error
+            raise ServerError(
+                title, hint="Ask for less at a time, or raise call_timeout_seconds of this server."
+            ) from error
         return reply_of(reply)
 
     async def _called(

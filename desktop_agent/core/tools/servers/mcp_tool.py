@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError, ToolError
+from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.tools.servers.validation import ArgumentCheck
 
 _LONGEST_TITLE = 120
+_LONGEST_PROGRESS = 500
 
 
 NO_VIEW = "[The server has an interactive view of this, which is not shown here: the user sees this text only.]"
@@ -196,4 +198,5 @@ async def _is_same(one: OfferedTool, other: OfferedTool) -> bool:
 
 def _progress_text(progress: Progress) -> str:
     of = f" of {progress.total:g}" if progress.total is not None else ""
-    return f"{progress.done:g}{of}{': ' if progress.message else ''}{progress.message}"
+    message = on_one_line(progress.message[:_LONGEST_PROGRESS])
+    return f"{progress.done:g}{of}{': ' if message else ''}{message}"
