@@ -12,7 +12,7 @@ from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials

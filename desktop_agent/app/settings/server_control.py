@@ -12,7 +12,7 @@ from desktop_agent.app.settings.server_tools import ServerTools
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import Definitions, read_definitions

@@ -16,9 +16,9 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange

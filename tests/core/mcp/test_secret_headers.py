@@ -7,8 +7,8 @@ from keyring.errors import NoKeyringError
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ServerError
+from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers, read_secret_headers, without_secrets
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition

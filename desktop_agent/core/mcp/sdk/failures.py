@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.mcp.client import ConnectionLostError
-from desktop_agent.core.mcp.sdk import http_faults
-from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.http import http_faults
+from desktop_agent.core.mcp.sdk.http.http_link import HttpLink
 from desktop_agent.core.mcp.sdk.messages import UNREADABLE
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 

@@ -22,8 +22,8 @@ from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack
 from desktop_agent.core.mcp.sdk.complete_results import completing
 from desktop_agent.core.mcp.sdk.failures import in_words
-from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
-from desktop_agent.core.mcp.sdk.http_transport import reaching
+from desktop_agent.core.mcp.sdk.http.http_link import Access, HttpLink
+from desktop_agent.core.mcp.sdk.http.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import unused_in
 from desktop_agent.core.mcp.sdk.server_client import ServerClient

@@ -25,7 +25,7 @@ from desktop_agent.core.mcp.offers import (
 from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, SamplingRequest
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.failures import in_words
-from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.http.http_link import HttpLink
 from desktop_agent.core.mcp.sdk.listing import (
     completed,
     prompt_text,

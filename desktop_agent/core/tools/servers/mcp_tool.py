@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ServerError, ToolError
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.tokens import tool_tokens
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
 from desktop_agent.core.mcp.trust.definitions import introduced, is_same_definition

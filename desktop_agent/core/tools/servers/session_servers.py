@@ -9,10 +9,10 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connecting.pool import Lease, ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.pool import Lease, ServerPool
 from desktop_agent.core.mcp.reading import Definitions
 from desktop_agent.core.mcp.trust.definitions import definition_digest
 from desktop_agent.core.mcp.trust.records import TrustedTools

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.package_runners import runner_of
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.trust.definitions import MOST_INTRODUCED_CHARS
 from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev

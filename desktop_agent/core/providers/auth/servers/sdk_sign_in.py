@@ -13,7 +13,7 @@ from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.servers.client_secret import read_client_secret
 from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 
-_SDK = "desktop_agent.core.mcp.sdk.sign_in"
+_SDK = "desktop_agent.core.mcp.sdk.http.sign_in"
 _SignIn = Callable[[SignInRequest, AskInBrowser], Awaitable[GrantedAccess]]
 
 

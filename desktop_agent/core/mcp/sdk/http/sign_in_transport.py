@@ -8,7 +8,7 @@ import httpx2
 from desktop_agent.core.base.errors import ProviderError, ServerError
 from desktop_agent.core.base.web_address import address_of, is_loopback, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.mcp.sdk import http_faults as faults
+from desktop_agent.core.mcp.sdk.http import http_faults as faults
 from desktop_agent.core.system.network.client import server_transport
 from desktop_agent.core.system.network.proxies import proxy_for
 

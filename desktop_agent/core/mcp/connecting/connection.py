@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.breaker import MOST_FAILURES, CircuitBreaker
 from desktop_agent.core.mcp.client import (
     AskUser,
     Client,
@@ -24,10 +23,11 @@ from desktop_agent.core.mcp.client import (
     Surroundings,
     nobody_to_ask,
 )
+from desktop_agent.core.mcp.connecting.circuit_breaker import MOST_FAILURES, CircuitBreaker
+from desktop_agent.core.mcp.connecting.listing_rest import list_all_but_tools, list_resources_of
+from desktop_agent.core.mcp.connecting.relisting import Relisting
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.listing_rest import list_all_but_tools, list_resources_of
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Part, Progress
-from desktop_agent.core.mcp.relisting import Relisting
 from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 

@@ -11,8 +11,8 @@ from mcp.client.streamable_http import streamable_http_client
 from desktop_agent.core.base.errors import ProviderError, ServerError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.mcp.sdk import http_faults as faults
-from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
+from desktop_agent.core.mcp.sdk.http import http_faults as faults
+from desktop_agent.core.mcp.sdk.http.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.client import server_client, server_transport
 from desktop_agent.core.system.network.proxies import Proxy, proxy_for

@@ -19,8 +19,8 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.mcp.client import BearerTokens, SignInNeededError
-from desktop_agent.core.mcp.sdk import http_faults as faults
-from desktop_agent.core.mcp.sdk.challenges import challenge_in
+from desktop_agent.core.mcp.sdk.http import http_faults as faults
+from desktop_agent.core.mcp.sdk.http.challenges import challenge_in
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.proxies import Proxy
 

@@ -14,10 +14,10 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull
 from pydantic import ValidationError
 
 from desktop_agent.core.base.errors import AgentError, ServerError
-from desktop_agent.core.mcp.sdk.challenges import ChallengedTransport
-from desktop_agent.core.mcp.sdk.http_faults import unreachable
-from desktop_agent.core.mcp.sdk.oauth_clients import no_sign_in, oauth_client
-from desktop_agent.core.mcp.sdk.sign_in_transport import SignInTransport
+from desktop_agent.core.mcp.sdk.http.challenges import ChallengedTransport
+from desktop_agent.core.mcp.sdk.http.http_faults import unreachable
+from desktop_agent.core.mcp.sdk.http.oauth_clients import no_sign_in, oauth_client
+from desktop_agent.core.mcp.sdk.http.sign_in_transport import SignInTransport
 from desktop_agent.core.mcp.sign_in import AskInBrowser, ClientProof, GrantedAccess, ServerRegistration, SignInRequest
 from desktop_agent.core.system.network.client import server_client
 
