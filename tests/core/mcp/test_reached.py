@@ -122,10 +122,13 @@ async def test_a_connection_that_drops_under_a_call_fails_it_and_the_next_one_co
         (Fault(500, b"<h1>Oops</h1>"), "It failed by itself (HTTP 500)."),
         (Fault(403), "It does not allow this (HTTP 403)."),
         (Fault(200, b"x" * 17_000_000, "application/json"), "a message of more than 16 MiB"),
+        (Fault(200, b'{"jsonrpc":"2.0","id":1,"result":[1]}', "application/json"), "what cannot be read"),
+        (Fault(200, b"data: Oops\n\n", "text/event-stream"), "what cannot be read"),
+        (Fault(200, b"<h1>Welcome</h1>", "text/html"), "such as a web page"),
     ],
 )
 async def test_a_call_that_is_refused_says_so_and_the_connection_stays(
-    reached: McpHttpServer, connect: Connect, fault: Fault, problem: str
+    reached: McpHttpServer, connect: Connect, caplog: pytest.LogCaptureFixture, fault: Fault, problem: str
 ) -> None:
     connection = connect(at(reached.url))
     await connection.tools()
@@ -134,7 +137,7 @@ async def test_a_call_that_is_refused_says_so_and_the_connection_stays(
     error = await failure_of(connection)
 
     assert problem in error.title
-    assert "Oops" not in f"{error} {error.detail}"
+    assert "Oops" not in f"{error} {error.detail} {caplog.text}"
     assert text_of(await connection.call("echo", {"text": "still"})) == "still"
 
 

@@ -14,12 +14,16 @@ from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.mcp.client import ConnectionLostError
 from desktop_agent.core.mcp.sdk.http import http_faults
 from desktop_agent.core.mcp.sdk.http.http_link import HttpLink
-from desktop_agent.core.mcp.sdk.messages import UNREADABLE
+from desktop_agent.core.mcp.sdk.messages import NOT_READABLE, UNREADABLE
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 
 _LONGEST_KIND = 40
 _LONGEST_SAYING = 2_000
 """How much is shown of what a server says of a failure, in characters."""
+
+_SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE message")
+_SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
+"""How the SDK begins to say so of what came by HTTP."""
 
 _KNOWN = (
     ServerError,
@@ -77,8 +81,11 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
         return ConnectionLostError("The connection with the server was lost.")
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
-    if error.code == UNREADABLE:
-        return ServerError(error.message)
+    if error.code == UNREADABLE or error.message.startswith(_SDK_CANNOT_READ):
+        return ServerError(NOT_READABLE)
+    if error.message.startswith(_SDK_WANTS_ANOTHER_TYPE):
+        title = "It answers with something else than the protocol, such as a web page."
+        return ServerError(title, hint="Check the address.")
     said = link.hidden(error.message) if link else error.message
     return ServerError(f"The server refused: {_shortened(said)}")
 

@@ -12,6 +12,8 @@ import mcp_types
 UNREADABLE: Final = -32097
 """The code of the error that stands for an answer that cannot be read."""
 
+NOT_READABLE: Final = "It answered with what cannot be read."
+
 _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300
 """How many characters at the ends of a line are looked through for what it answers."""
@@ -49,7 +51,7 @@ def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
         number = fields.get("id") if is_answer else None
     if not isinstance(number, int):
         return None
-    error = mcp_types.ErrorData(code=UNREADABLE, message="It answered with what cannot be read.")
+    error = mcp_types.ErrorData(code=UNREADABLE, message=NOT_READABLE)
     return mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
 
 

@@ -1,6 +1,7 @@
 """Reaching a server by streamable HTTP: the SDK's transport over a client of ours."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
@@ -32,6 +33,7 @@ async def reaching(
 
     Raises `ServerError` for an address that is not to be used.
     """
+    logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # that it failed is said by us
     shown = address_of(address.url)
     if shown is None:
         raise faults.no_address()
@@ -46,6 +48,11 @@ async def reaching(
     link = HttpLink(inner, shown, proxy, {**address.headers, **secrets}, access)
     async with server_client(link, timeout=_TIMES) as client:
         yield link, streamable_http_client(address.url, http_client=client, max_sse_event_size=MOST_BYTES)
+
+
+def _quotes_nothing(record: logging.LogRecord) -> bool:
+    """Whether a line of the SDK's log has no traceback, which would quote what a server answered."""
+    return record.exc_info is None
 
 
 def _require_unread(shown: str, address: Address, proxy: Proxy | None) -> None:
