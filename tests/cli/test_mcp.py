@@ -193,6 +193,25 @@ def test_bad_usage_is_said_and_writes_nothing(
     assert not (isolated_home / "desktop-agent" / "config" / "config.toml").exists()
 
 
+def test_a_list_says_which_file_cannot_be_read_and_what_waits_for_trust(
+    isolated_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = isolated_home / "desktop-agent" / "config" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[broken")
+    project = tmp_path / ".desktop-agent" / "config.toml"
+    project.parent.mkdir()
+    project.write_text('[[mcp.definitions]]\nname = "theirs"\ncommand = "cat"\n')
+
+    assert main(["mcp", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert str(settings) in shown.partition("Not used, because of what is wrong with it:")[2]
+    assert shown.rstrip().endswith("(`desktop-agent config trust`): theirs.")
+    assert main(["mcp", "test", "theirs"]) == 2
+    assert str(settings) in capsys.readouterr().err
+
+
 def test_the_doctor_names_the_servers_and_what_is_missing(
     isolated_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,12 +48,12 @@ class ServerControl(QObject):
         self._signing_in = ServerSigningIn(self._sign_ins, try_, self.refresh)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
-            add=self._on_add,
-            import_file=self._on_import,
+            add=lambda definition, client_secret: try_(self._add(definition, client_secret)),
+            import_file=lambda path: try_(self._import(path)),
             sign_in=self._on_sign_in,
             cancel_sign_in=self._signing_in.cancel,
-            restart=self._on_restart,
-            remove=self._on_remove,
+            restart=lambda name: try_(self._restart(name)),
+            remove=lambda name: try_(self._remove(name)),
             switch=self._on_switch,
             switch_tool=self._on_switch_tool,
         )
@@ -67,7 +67,7 @@ class ServerControl(QObject):
         """Have the servers shown from now on, whenever one changes, and what came of what the user asked for said."""
         self.end()
         self._show, self._say = show, say
-        self._unsubscribe = self._bench.shared_tools.servers.subscribe(self._on_status)
+        self._unsubscribe = self._bench.shared_tools.servers.subscribe(lambda _status: self.refresh())
         self.refresh()
 
     def end(self) -> None:
@@ -114,18 +114,12 @@ class ServerControl(QObject):
             self._connections[definition.name] = current
         return self._connections[definition.name]
 
-    def _on_status(self, _status: ServerStatus) -> None:
-        self.refresh()
-
     # --- what the user wants ------------------------------------------------------------------------------------
 
     def _on_sign_in(self, name: str) -> None:
         definition = self._definitions.named(name)
         if definition is not None:
             self._signing_in.begin(definition, lambda: self._restart(name), self._fail)
-
-    def _on_restart(self, name: str) -> None:
-        self._try(self._restart(name))
 
     async def _restart(self, name: str) -> None:
         definition = self._definitions.named(name)
@@ -144,15 +138,9 @@ class ServerControl(QObject):
             await shared.give_back()
             self.refresh()
 
-    def _on_add(self, definition: ServerDefinition, client_secret: str) -> None:
-        self._try(self._add(definition, client_secret))
-
     async def _add(self, definition: ServerDefinition, client_secret: str) -> None:
         if await self._write(lambda: define_server(self._path, definition, self._keyring, client_secret)):
             await self._restart(definition.name)
-
-    def _on_import(self, path: Path) -> None:
-        self._try(self._import(path))
 
     async def _import(self, path: Path) -> None:
         try:
@@ -167,9 +155,6 @@ class ServerControl(QObject):
                 left = "; ".join(f"{name}: {why}" for name, why in found.problems)
                 text = f"{text} {self.tr('Left out: {0}.').format(left)}"
             self._say(text)
-
-    def _on_remove(self, name: str) -> None:
-        self._try(self._remove(name))
 
     async def _remove(self, name: str) -> None:
         self._signing_in.cancel(name)

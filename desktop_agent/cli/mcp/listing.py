@@ -10,7 +10,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
@@ -26,7 +26,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     workspace = (args.workspace or current_folder()).resolve()
     match args.action:
         case "list":
-            _list(definitions_in(paths, workspace), workspace, console)
+            _list(settings_in(paths, workspace), console)
         case "catalogue":
             _catalogue(console)
         case "logs":
@@ -36,26 +36,29 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def definitions_in(paths: AppPaths, workspace: Path) -> Definitions:
-    """Return the servers that are defined for a folder: the user's, and those of a project that is trusted. Blocks."""
+def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
+    """Return the settings of a folder, read. Blocks."""
     live = LiveSettings.load(paths.settings_file(), os.environ)
     settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
     settings.look()
-    return read_definitions(settings.loaded.tables)
+    return settings
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
     """Return the server of that name. Raises `UsageError` when there is none. Blocks."""
-    definition = definitions_in(paths, workspace).named(name)
+    settings = settings_in(paths, workspace)
+    definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:
         hint = "`desktop-agent mcp list` lists those that are."
-        raise UsageError(f"No server named {name!r} is defined.", hint=hint)
+        detail = "\n".join(_unread_files(settings))
+        raise UsageError(f"No server named {name!r} is defined.", hint=hint, detail=detail)
     return definition
 
 
-def _list(found: Definitions, workspace: Path, console: Console) -> None:
+def _list(settings: WorkspaceSettings, console: Console) -> None:
+    found = read_definitions(settings.loaded.tables)
     rows = [
-        (server.name, _state(server, workspace), server.defined_by, _short(server), server.where)
+        (server.name, _state(server, settings.root), server.defined_by, _short(server), server.where)
         for server in found.servers
     ]
     documents: list[JsonObject] = [
@@ -70,13 +73,36 @@ def _list(found: Definitions, workspace: Path, console: Console) -> None:
         }
         for server, (_, state, defined_by, _, where) in zip(found.servers, rows, strict=True)
     ]
-    problems = [str(problem) for problem in found.problems]
+    problems = [*_unread_files(settings), *map(str, found.problems)]
+    waiting = _waiting_for_trust(settings)
     text = table(rows) if rows else NOTHING
-    console.result({"servers": documents, "problems": problems}, "\n".join([text, *_below(problems)]))
+    document: JsonObject = {"servers": documents, "problems": problems, "waiting_for_trust": waiting}
+    console.result(document, "\n".join([text, *_below(problems, waiting)]))
 
 
-def _below(problems: Sequence[str]) -> list[str]:
-    return ["", "Not used, because of what is wrong with it:", *problems] if problems else []
+def _below(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    if problems:
+        lines += ["", "Not used, because of what is wrong with it:", *problems]
+    if waiting:
+        lines += [
+            "",
+            f"Not used before you trust the project's settings (`desktop-agent config trust`): {', '.join(waiting)}.",
+        ]
+    return lines
+
+
+def _unread_files(settings: WorkspaceSettings) -> list[str]:
+    """What is wrong with a whole file, so that none of the servers in it are there."""
+    return [str(problem) for problem in settings.loaded.problems if problem.is_about_the_file]
+
+
+def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
+    """The servers of a project's file to which the user has said neither yes nor no as it is now."""
+    proposal = settings.proposal
+    if proposal is None or settings.answer is not None:
+        return []
+    return [server.name for server in read_definitions(proposal.tables).servers]
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:

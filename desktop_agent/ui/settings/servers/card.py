@@ -1,10 +1,11 @@
 """One MCP server: how it is, what it offers and said, and what can be done with it."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
+from PySide6.QtWidgets import QFrame, QSizePolicy
 
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.servers.call_list import CallList
+from desktop_agent.ui.settings.servers.log_view import LogView
 from desktop_agent.ui.settings.servers.sign_in_wait import SignInWait
 from desktop_agent.ui.settings.servers.tool_list import ToolList
 from desktop_agent.ui.settings.servers.view import ServerActions, ServerView
@@ -15,8 +16,6 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-_LOG_HEIGHT = 132
 
 
 class ServerCard(QFrame):
@@ -45,7 +44,7 @@ class ServerCard(QFrame):
         self._calls = CallList(theme)
         self._wait: SignInWait | None = None
         """Made with the first sign-in."""
-        self._log: QPlainTextEdit | None = None
+        self._log: LogView | None = None
         """Made when it is first unfolded."""
         self._build_buttons()
         self._lay_out()
@@ -76,7 +75,8 @@ class ServerCard(QFrame):
         if self._tools.is_unfolded and not server.tools:
             self._tools.unfold(is_unfolded=False)
         self._calls.show_calls(server.status.last_calls)
-        self._show_log_text()
+        if self._log is not None:
+            self._log.show_log(server.log)
         self._show_sign_in()
         self._update_buttons()
 
@@ -138,15 +138,6 @@ class ServerCard(QFrame):
     def _is_log_unfolded(self) -> bool:
         return self._log is not None and not self._log.isHidden()
 
-    def _make_log(self) -> QPlainTextEdit:
-        log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
-        log.setObjectName("serverLog")
-        log.setAccessibleName(self.tr("What {0} said last").format(self._server.name))
-        log.setFont(self._theme.code_font())
-        log.setFixedHeight(_LOG_HEIGHT)
-        self._column.addWidget(log)
-        return log
-
     def _show_sign_in(self) -> None:
         progress = self._server.sign_in
         if progress is None:
@@ -158,11 +149,6 @@ class ServerCard(QFrame):
             self._column.insertWidget(self._column.indexOf(self._tools), self._wait)
         self._wait.show_progress(progress)
         self._wait.show()
-
-    def _show_log_text(self) -> None:
-        if self._log is not None and self._log.toPlainText() != self._server.log:
-            self._log.setPlainText(self._server.log)
-            self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
 
     def _update_buttons(self) -> None:
         server, status = self._server, self._server.status
@@ -213,10 +199,11 @@ class ServerCard(QFrame):
 
     def _on_log(self) -> None:
         if self._log is None:
-            self._log = self._make_log()
+            self._log = LogView(self._theme, self._server.name)
+            self._column.addWidget(self._log)
         else:
             self._log.setVisible(not self._is_log_unfolded)
-        self._show_log_text()
+        self._log.show_log(self._server.log)
         self._update_buttons()
 
     def _on_remove(self) -> None:
