@@ -18,18 +18,21 @@ step() { say ""; say "== $*"; }
 
 step "format"; "$bin/ruff" format --check --quiet .
 step "lint"; "$bin/ruff" check --quiet .
-step "import contracts"; "$bin/lint-imports" --no-cache
 
-# The types and the real window side by side: each keeps one processor busy for about as long.
-log=$(mktemp); trap 'rm -f "$log"' EXIT
-"$bin/basedpyright" --pythonpath "$bin/python" >"$log" 2>&1 & types=$!
+# Import contracts and types beside the tests: they keep one processor busy for two minutes, and each test waits at times.
+log=$(mktemp); trap 'rm -f "$log"; kill "$types" 2>/dev/null || true' EXIT
+check_types() { "$bin/lint-imports" --no-cache && "$bin/basedpyright" --pythonpath "$bin/python"; }
+check_types >"$log" 2>&1 & types=$!
 step "tests of the real window, on Xvfb"
 status=0
 env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
   "$bin/python" -m pytest -m realwindow "$@" || status=$?
-step "types"; wait $types || { cat "$log"; exit 1; }
-tail -n 1 "$log"
 [ $status -eq 0 ] || [ $status -eq 5 ] || exit $status # 5: nothing selected, the arguments named other tests
 
 step "tests, offscreen"
-env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 2 --dist worksteal -m "not realwindow" "$@"
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 2 --dist worksteal -m "not realwindow" "$@" || status=$?
+
+step "import contracts and types"
+wait $types || { cat "$log"; exit 1; }
+tail -n 1 "$log"
+exit $status
