@@ -35,7 +35,11 @@ class Pasting(QObject):
         self._try(self._mention(lambda: ("picture", *_encoded(picture))))
 
     def _on_text(self, text: str) -> None:
-        self._try(self._mention(lambda: ("text", text.encode("utf-8", "replace"), "txt")))
+        self.mention_text(text, "text")
+
+    def mention_text(self, text: str, kind: str) -> None:
+        """Keep a text that does not come from a clipboard, and mention it; `kind` is what its name begins with."""
+        self._try(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
         """Keep a content and mention it where the cursor is. Raises `UsageError` and `StorageError`."""

@@ -1,4 +1,4 @@
-"""Whether to quit while the agent works."""
+"""Whether to quit while the agent works, or a program runs in the terminal."""
 
 import asyncio
 
@@ -13,8 +13,11 @@ class QuitQuestion:
         self._window = window
         self._is_asking = False
 
-    async def ask(self, working: int) -> bool:
-        """Ask whether to stop that many turns. Closing the question is a no; so is asking while it is open."""
+    async def ask(self, working: int, busy: int = 0) -> bool:
+        """Ask whether to stop that many turns, and the programs of that many shells of the user's.
+
+        Closing the question is a no; so is asking while it is open.
+        """
         if self._is_asking:
             return False
         self._is_asking = True
@@ -22,8 +25,11 @@ class QuitQuestion:
         box = QMessageBox(self._window)
         box.setObjectName("quitDialog")
         box.setWindowTitle(_tr("Quit"))
-        box.setText(_tr("The agent is still working. Stop it and quit?", working))
-        box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+        if working:
+            box.setText(_tr("The agent is still working. Stop it and quit?", working))
+            box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+        else:
+            box.setText(_tr("A program is still running in the terminal. End it and quit?", busy))
         stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
 

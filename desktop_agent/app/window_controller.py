@@ -19,6 +19,7 @@ from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_view import FirstView, model_named_by
+from desktop_agent.app.terminal.control import TerminalControl
 from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -62,6 +63,7 @@ class WindowController:
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
+        self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
         files = FileOpening(panels, navigator)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
         PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_in_workspace)
@@ -85,12 +87,13 @@ class WindowController:
         self._settings.stop()
         self._usage.stop()
         self._bench.keys.give_up()
+        await self._terminal.aclose()
         await self._sessions.aclose()
 
     async def may_close(self) -> bool:
-        """Whether to close now; asks when that would stop a working agent."""
-        working = self._sessions.working
-        return not working or await self._quit_question.ask(working)
+        """Whether to close now; asks when that would stop a working agent, or a program in the terminal."""
+        working, busy = self._sessions.working, self._terminal.busy
+        return not (working or busy) or await self._quit_question.ask(working, busy)
 
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions

@@ -64,7 +64,8 @@ class WindowSessions:
             default_model=default_model,
             refresh_list=self._listed.refresh,
         )
-        Pasting(panels, bench, clock, try_)
+        self.pasting = Pasting(panels, bench, clock, try_)
+        """Keeps what is put into the message and is no text of it."""
         self.files = WorkspaceFiles(bench, self.navigator, try_)
         """The files of the open folder."""
         MentionFinding(panels, bench, self.navigator, self.files, self._listed.known, try_)

@@ -49,6 +49,8 @@ _DECLARATIONS = (
     _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
     _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
+    _Declaration("toggle_terminal", "Terminal", "Ctrl+`"),
+    _Declaration("attach_terminal", "Attach the output of the terminal", "Ctrl+Alt+A"),
     _Declaration("open_inbox", "Inbox", "Ctrl+Shift+A"),
     _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
@@ -89,6 +91,8 @@ class Actions:
     toggle_side: QAction
     toggle_review: QAction
     toggle_jobs: QAction
+    toggle_terminal: QAction
+    attach_terminal: QAction
     open_inbox: QAction
     usage: QAction
     settings: QAction

@@ -12,7 +12,8 @@ from shiboken6 import isValid
 class KeysFirst(QObject):
     """Puts the keys of some actions before what they do in a field. On GNOME and KDE Ctrl+K deletes in all fields.
 
-    It listens to the widget that has the keyboard only: every event that is listened to costs.
+    It listens to the widget that has the keyboard only: every event that is listened to costs. One that `keepsKeys`
+    says for itself which keys it takes.
     """
 
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
@@ -24,7 +25,7 @@ class KeysFirst(QObject):
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
         if old is not None and isValid(old):
             old.removeEventFilter(self)
-        if now is not None and now.window() is self._window:
+        if now is not None and now.window() is self._window and not now.property("keepsKeys"):
             now.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -157,6 +157,14 @@ class ProcessRunner:
         spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
         return await self._start(spawn, stand_ins=command.stand_ins)
 
+    async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
+        """Start a program of the user's on their `terminal`, and give what it prints to `output` in a thread.
+
+        It has the user's rights and priority, without limits. Both ends of the terminal belong to this call; for its
+        input and its size there is `Keyboard`. The caller must `end` the child. Raises `OSError`.
+        """
+        return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output))
+
     async def aclose(self) -> None:
         """End every command, and everything any of them ever started that still lives."""
         await unhurried(self._close())
@@ -290,6 +298,22 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
             reader.close()
             raise
     give_way(transport)
+    reader.start()
+    return pipes, transport
+
+
+async def _spawn_interactive(command: Command, mark: str, terminal: Terminal, output: ThreadSink) -> _Spawned:
+    """Start `command` as the leader of `terminal`."""
+    reader = OutputReader(terminal.ours, output)
+    try:
+        pipes = ChildPipes({}, reader)
+        theirs, argv = terminal.theirs, terminal.launching(command.argv)
+        transport = await _spawn(command, argv, mark, pipes, stdin=theirs, stdout=theirs, stderr=theirs)
+    except BaseException:
+        reader.close()
+        raise
+    finally:
+        os.close(terminal.theirs)
     reader.start()
     return pipes, transport
 

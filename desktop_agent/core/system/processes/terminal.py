@@ -1,4 +1,4 @@
-"""A terminal for a command: what it prints is what people see in theirs, and its input is typed.
+"""A terminal for a command, or for the user: what it prints is what people see in theirs, and its input is typed.
 
 The command's first process becomes the leader of a new session (as every command's does) and takes the terminal as its
 own, by a line of shell in front of it: opening a terminal is what makes it the controlling one, and that leaves nothing
@@ -29,17 +29,18 @@ class Terminal(Struct, frozen=True):
     path: str
 
     @classmethod
-    def open(cls) -> "Terminal":
-        """Return a new one. Raises `OSError` where there are none."""
+    def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
+        """Return a new one; in one `is_for_user` lines end as on a screen. Raises `OSError` where there are none."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
         import termios
 
         ours, theirs = os.openpty()
-        termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
-        modes = termios.tcgetattr(theirs)
-        modes[1] &= ~termios.ONLCR  # a line ends as the command wrote it
-        termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        termios.tcsetwinsize(theirs, (rows, columns))
+        if not is_for_user:
+            modes = termios.tcgetattr(theirs)
+            modes[1] &= ~termios.ONLCR  # a line ends as the command wrote it
+            termios.tcsetattr(theirs, termios.TCSANOW, modes)
         os.set_blocking(ours, False)
         return cls(ours, theirs, os.ttyname(theirs))
 

@@ -1,0 +1,1 @@
+"""The user's terminal: their shell in the open folder, started, shown and ended."""

@@ -1,0 +1,74 @@
+"""Output that waits to be taken in, and what of a flood of it need not be: rows that nobody could scroll back to."""
+
+import re
+import threading
+from typing import Final
+
+MOST_BYTES: Final = 1024 * 1024
+"""What waits at most. The program that prints more than is taken in waits then, as at every terminal."""
+
+_FLOOD_BYTES: Final = 64 * 1024
+_PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
+_SGR = re.compile(rb"\x1b\[[0-9;:]*m")
+_LONGEST_SGR = 64
+
+
+class Backlog:
+    """Filled by the thread that reads, emptied by the window's."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_closed = False
+        self._room = threading.Condition()
+
+    def put(self, output: bytes) -> bool:
+        """Add output, and return whether nothing waited before. Blocks while too much waits."""
+        with self._room:
+            self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
+            if self._is_closed:
+                return False
+            self._parts.append(output)
+            self._size += len(output)
+            return len(self._parts) == 1
+
+    def take(self) -> bytes:
+        """Return all that waits."""
+        with self._room:
+            parts, self._parts, self._size = self._parts, [], 0
+            self._room.notify_all()
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Take no more, and let nobody wait."""
+        with self._room:
+            self._is_closed = True
+            self._parts.clear()
+            self._size = 0
+            self._room.notify_all()
+
+
+def without_unseen(output: bytes, rows: int) -> bytes:
+    """Return output that leaves the same: without lines that scroll beyond the last `rows`, if they are only lines.
+
+    Only for a screen whose cursor is at its bottom and which scrolls as a whole. What the lines that go did to the
+    colours is kept.
+    """
+    if len(output) < _FLOOD_BYTES:
+        return output
+    at = len(output)
+    for _ in range(rows):
+        at = output.rfind(b"\n", 0, at)
+        if at < 0:
+            return output
+    head = output[: at + 1]
+    if not head.endswith(b"\r\n"):
+        return output
+    strange = head.translate(None, _PLAIN)
+    if not strange:
+        return output[at + 1 :]
+    sequences = _SGR.findall(head)
+    if strange.count(b"\x1b") != len(strange) or len(sequences) != len(strange):
+        return output
+    last_reset = max(head.rfind(b"\x1b[0m"), head.rfind(b"\x1b[m"), 0)
+    return b"".join(_SGR.findall(head, last_reset)) + output[at + 1 :]

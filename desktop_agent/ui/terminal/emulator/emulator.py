@@ -1,0 +1,96 @@
+"""A terminal without a window: bytes of a program in, a screen with its history out."""
+
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from desktop_agent.ui.terminal.emulator.answers import answer, answer_colour
+from desktop_agent.ui.terminal.emulator.controls import carry_out, control, escape, numbers_of
+from desktop_agent.ui.terminal.emulator.screen import HISTORY_ROWS, Screen
+from desktop_agent.ui.terminal.emulator.tokens import Token, Tokens
+from desktop_agent.ui.terminal.emulator.writing import Writer
+
+_TOKENS_A_STEP: Final = 16
+_CHARS_A_STEP: Final = 512
+_LONGEST_TITLE: Final = 120
+_MOST_ANSWERS: Final = 32
+"""In one piece of output. Who asks more often wants to fill the shell's input."""
+
+
+class Emulator:
+    """Takes what a program prints, in pieces cut anywhere."""
+
+    def __init__(
+        self, height: int, columns: int, *, answered: Callable[[bytes], None], history_rows: int = HISTORY_ROWS
+    ) -> None:
+        """`answered` is given what is to be sent back to the program."""
+        self.screen = Screen(height, columns, history_rows)
+        self.title = ""
+        """What the program calls itself: text of a stranger, to be shown as such."""
+        self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
+        """Of text and ground, for programs that ask."""
+        self._writer = Writer(self.screen)
+        self._tokens = Tokens()
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._answered = answered
+        self._answers = 0
+
+    @property
+    def is_scrolling(self) -> bool:
+        """Whether only lines matter that come now: it stands at the end of the usual screen, amid no sequence."""
+        screen = self.screen
+        is_whole = screen.top == 0 and screen.cursor.row == screen.bottom == screen.height - 1
+        is_amid = self._tokens.is_amid or self._decoder.getstate()[0] != b""
+        return is_whole and not is_amid and not screen.modes.is_alternate
+
+    def feed(self, output: bytes) -> None:
+        """Take in all of this."""
+        for _ in self.steps(output):
+            pass
+
+    def steps(self, output: bytes) -> Iterator[None]:
+        """Take this in; between two steps, each a fraction of a millisecond, other work can be done."""
+        text = self._decoder.decode(output)
+        self._answers = 0
+        done = 0
+        for at in range(0, len(text), _CHARS_A_STEP):
+            for token in self._tokens.read(text[at : at + _CHARS_A_STEP]):
+                self._take(token)
+                done += 1
+                if done % _TOKENS_A_STEP == 0:
+                    yield
+            yield
+
+    def _take(self, token: Token) -> None:
+        match token.kind:
+            case "text":
+                self._writer.write(token.text)
+            case "control":
+                control(self.screen, token.text)
+            case "escape":
+                escape(self.screen, token.between, token.final)
+            case "sequence":
+                self._take_sequence(token)
+            case "command":
+                self._take_command(token.text)
+
+    def _take_sequence(self, token: Token) -> None:
+        if token.final == "b" and not token.between:
+            self._writer.repeat(max(1, numbers_of(token.text)[0]))
+        elif token.final in "cn":
+            self._answer(answer(self.screen, token.text, token.between, token.final))
+        else:
+            carry_out(self.screen, token.text, token.between, token.final)
+
+    def _take_command(self, command: str) -> None:
+        """Take a title, or a question for a colour. All others (clipboard, links, palettes) do nothing."""
+        number, _, text = command.partition(";")
+        if number in ("0", "2"):
+            self.title = text[:_LONGEST_TITLE]
+        else:
+            self._answer(answer_colour(command, *self.colours))
+
+    def _answer(self, text: str) -> None:
+        self._answers += bool(text)
+        if text and self._answers <= _MOST_ANSWERS:
+            self._answered(text.encode())

@@ -1,0 +1,187 @@
+"""The terminal below the conversation: its screen, and above it what can be done with it."""
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+
+from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.live.keys import pasted
+from desktop_agent.ui.terminal.live.view import TerminalView
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.note import Note
+
+ATTACHED_ROWS = 200
+"""How many rows are attached when nothing is selected."""
+_HEIGHT = 240
+
+
+class TerminalPanel(QWidget):
+    """Shows the terminal of one folder, or says why there is none.
+
+    Signals:
+        typed: this (`bytes`) goes to the program.
+        attach_requested: this text shall come with the next message.
+        start_requested: the user wants a shell, after the last one has ended.
+        closed: the user does not want to see it any more.
+    """
+
+    typed = Signal(bytes)
+    attach_requested = Signal(str)
+    start_requested = Signal()
+    closed = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("terminalPanel")
+        self.setAccessibleName(self.tr("Terminal"))
+        self.setProperty("role", "surface")
+        self.view = TerminalView(theme)
+        self._emulator: Emulator | None = None
+        self._waiting_text = ""
+        self._place = ElidedLabel()
+        self._place.setProperty("role", "secondary")
+        self._state = make_label(role="secondary", object_name="terminalState")
+        self._why = Note(object_name="terminalUnavailable")
+        self._asking = QWidget()
+        self._question = Note(object_name="terminalPasteQuestion")
+        self._build_buttons()
+        self._lay_out()
+        self.view.typed.connect(self.typed)
+        self.view.pasted.connect(self._on_pasted)
+        self.setFocusProxy(self.view)
+
+    def show_terminal(self, emulator: Emulator, place: str) -> None:
+        """Show a terminal; `place` says where its shell works."""
+        self._emulator = emulator
+        self._place.setText(place)
+        self._forget_paste()
+        self._show(is_available=True)
+        self.view.show_terminal(emulator)
+
+    def show_state(self, ended: str, title: str) -> None:
+        """Say how the shell ended; nothing while it runs. `title` is what its program calls itself."""
+        self._state.setText(ended)
+        self._state.setVisible(bool(ended))
+        self._again.setVisible(bool(ended))
+        self._place.setToolTip(title)
+
+    def show_unavailable(self, why: str) -> None:
+        """Say why there is no terminal, and let the user try again."""
+        self._emulator = None
+        self._why.setText(why)
+        self._show(is_available=False)
+        self.view.show_terminal(None)
+        self._again.show()
+
+    def attach(self) -> None:
+        """Ask for what is selected, else what was printed last, to come with the next message."""
+        if text := self.view.recent_text(ATTACHED_ROWS):
+            self.attach_requested.emit(text)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), _HEIGHT)
+
+    # -- pasting --
+
+    def _on_pasted(self, text: str) -> None:
+        """Paste, but ask before lines that a program would run one by one."""
+        if self._emulator is None:
+            return
+        is_bracketed = self._emulator.screen.modes.brackets_paste
+        lines = text.rstrip("\n").count("\n") + 1
+        if not is_bracketed and lines > 1:
+            self._waiting_text = text
+            self._question.setText(self.tr("The program here takes each of the %n pasted line(s) at once.", "", lines))
+            self._asking.show()
+            self._asking_no.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
+        self.view.follow()
+        self.typed.emit(pasted(text, is_bracketed=is_bracketed))
+
+    def _paste_all_the_same(self) -> None:
+        text = self._waiting_text
+        self._forget_paste()
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.typed.emit(pasted(text, is_bracketed=False))
+
+    def _forget_paste(self) -> None:
+        self._waiting_text = ""
+        had_focus = self._asking.isAncestorOf(self.focusWidget() or self)
+        self._asking.hide()
+        if had_focus:
+            self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # -- how it is built --
+
+    def _show(self, *, is_available: bool) -> None:
+        self.view.setVisible(is_available)
+        self._why.setVisible(not is_available)
+        self._attach.setEnabled(is_available)
+        self._state.setVisible(False)
+        self._again.hide()
+
+    def _build_buttons(self) -> None:
+        self._attach = make_button(
+            self.tr("Attach output"),
+            object_name="terminalAttachButton",
+            clicked=self.attach,
+            variant="flat",
+            is_compact=True,
+        )
+        self._attach.setToolTip(self.tr("Attach what is selected, or the last lines, to the message"))
+        self._again = make_button(
+            self.tr("Start again"), object_name="terminalStartButton", clicked=self.start_requested, is_compact=True
+        )
+        self._close = make_button(
+            "✕",
+            object_name="terminalCloseButton",
+            clicked=self.closed,
+            variant="flat",
+            accessible_name=self.tr("Hide the terminal"),
+            is_compact=True,
+        )
+        self._close.setToolTip(self.tr("Hide. What runs in it goes on."))
+        self._asking_no = make_button(
+            self.tr("Do not paste"), object_name="terminalPasteNo", clicked=self._forget_paste, is_compact=True
+        )
+        self._asking_yes = make_button(
+            self.tr("Paste"), object_name="terminalPasteYes", clicked=self._paste_all_the_same, is_compact=True
+        )
+
+    def _lay_out(self) -> None:
+        heading = make_label(self.tr("Terminal"), role="heading")
+        head = hbox(
+            heading,
+            (self._place, 1),
+            STRETCH,
+            self._state,
+            self._again,
+            self._attach,
+            self._close,
+            margins=(Space.M, Space.S, Space.M, Space.XS),
+            spacing=Space.S,
+        )
+        margins = (Space.M, Space.XS, Space.M, Space.XS)
+        hbox((self._question, 1), self._asking_no, self._asking_yes, on=self._asking, margins=margins, spacing=Space.S)
+        self._asking.hide()
+        self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
+        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._why.hide()
+        vbox(hairline(), head, self._asking, (self.view, 1), (self._why, 1), on=self)
+
+
+class TerminalDock(QDockWidget):
+    """Holds the panel below the conversation, between what stands at the sides of the window."""
+
+    def __init__(self, window: QMainWindow, panel: TerminalPanel) -> None:
+        super().__init__(self.tr("Terminal"), window)
+        self.setObjectName("terminalDock")
+        self.setTitleBarWidget(QWidget(self))
+        self.setWidget(panel)
+        window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        if not window.restoreDockWidget(self):  # where it was, and how high
+            window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self)
+            window.resizeDocks([self], [_HEIGHT], Qt.Orientation.Vertical)

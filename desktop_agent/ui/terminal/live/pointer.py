@@ -1,0 +1,80 @@
+"""Selects text of a terminal with the mouse: by dragging, a word by two clicks, a line by three."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QClipboard, QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.ui.terminal.live.selection import Place, Selection, selected_text, word_at
+from desktop_agent.ui.terminal.live.sight import Sight
+
+
+class PointerSelection(QObject):
+    """Listens to the viewport. Where the desktop has a second clipboard for what is selected, it is put there.
+
+    Signals:
+        changed: something else is selected.
+        pasted: the middle button was pressed on such a desktop.
+    """
+
+    changed = Signal()
+    pasted = Signal()
+
+    def __init__(self, viewport: QWidget, sight: Sight, now_ms: Callable[[QMouseEvent], int]) -> None:
+        super().__init__(viewport)
+        self.selection: Selection | None = None
+        self._sight = sight
+        self._now_ms = now_ms
+        self._word_at_ms = 0
+        """When a word was selected: a click soon after it selects the line."""
+        viewport.installEventFilter(self)
+
+    @property
+    def text(self) -> str:
+        """What is selected."""
+        if self._sight.emulator is None or self.selection is None:
+            return ""
+        return selected_text(self._sight.emulator.screen, self.selection)
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self._select(None)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QMouseEvent) or self._sight.emulator is None:
+            return False
+        place, is_left = self._sight.place_at(event.position()), event.button() == Qt.MouseButton.LeftButton
+        match event.type():
+            case QEvent.Type.MouseButtonPress if is_left:
+                self._press(event, place)
+            case QEvent.Type.MouseButtonPress if event.button() == Qt.MouseButton.MiddleButton:
+                self.pasted.emit()
+            case QEvent.Type.MouseButtonDblClick if is_left:
+                self._word_at_ms = self._now_ms(event)
+                self._select(word_at(self._sight.emulator.screen.row(place.row), place))
+            case QEvent.Type.MouseMove if event.buttons() & Qt.MouseButton.LeftButton and self.selection is not None:
+                self._select(Selection(self.selection.anchor, place))
+            case QEvent.Type.MouseButtonRelease if is_left:
+                self._offer()
+            case _:
+                pass
+        return False
+
+    def _press(self, event: QMouseEvent, place: Place) -> None:
+        if self._now_ms(event) - self._word_at_ms < QApplication.doubleClickInterval():
+            self._select(Selection(Place(place.row, 0), Place(place.row + 1, 0)))
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
+            self._select(Selection(self.selection.anchor, place))
+        else:
+            self._select(Selection(place, place))
+
+    def _select(self, selection: Selection | None) -> None:
+        if selection != self.selection:
+            self.selection = selection
+            self.changed.emit()
+
+    def _offer(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.supportsSelection() and (text := self.text):
+            clipboard.setText(text, QClipboard.Mode.Selection)

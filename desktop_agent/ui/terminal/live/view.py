@@ -1,0 +1,198 @@
+"""The screen of a terminal as a widget: painted row by row, with its history above, a selection and a cursor."""
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import (
+    QClipboard,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+
+from desktop_agent.ui.runtime.throttle import Throttle
+from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed, wheel_keys
+from desktop_agent.ui.terminal.live.painting import RowPainter
+from desktop_agent.ui.terminal.live.pointer import PointerSelection
+from desktop_agent.ui.terminal.live.reading import ReadAloud
+from desktop_agent.ui.terminal.live.selection import last_text
+from desktop_agent.ui.terminal.live.sight import Sight
+from desktop_agent.ui.theme import Theme
+
+_WHEEL_ROWS = 3
+_STEP = 120
+"""Of a wheel, in Qt's eighths of a degree."""
+COPY_KEYS = "Ctrl+Shift+C"
+PASTE_KEYS = "Ctrl+Shift+V"
+
+
+class TerminalView(QAbstractScrollArea):
+    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing at rest.
+
+    Signals:
+        typed: the user typed this (`bytes`).
+        pasted: this text shall be pasted.
+        resized: another number of rows and columns fits.
+    """
+
+    typed = Signal(bytes)
+    pasted = Signal(str)
+    resized = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("terminalScreen")
+        self.setAccessibleName(self.tr("Terminal"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setProperty("keepsKeys", True)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self._theme = theme
+        self._sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
+        self.pointer = PointerSelection(self.viewport(), self._sight, lambda event: event.timestamp())
+        self._composed = ""
+        self._wheel = 0
+        self._read_aloud = ReadAloud(self)
+        self._refreshing = Throttle(self._refresh, self)
+        self.pointer.changed.connect(self.viewport().update)
+        self.pointer.pasted.connect(self._paste_selection)
+        theme.changed.connect(self._on_theme_changed)
+
+    def show_terminal(self, emulator: Emulator | None) -> None:
+        """Show this one, at its end."""
+        self.pointer.clear()
+        self._sight.show(emulator)
+        self._tell_colours()
+        self._refresh()
+
+    def refresh(self) -> None:
+        """Show soon what the terminal shows now."""
+        self._refreshing.trigger()
+
+    def fitting(self) -> tuple[int, int]:
+        """Return how many rows and columns there is room for."""
+        return self._sight.fitting()
+
+    def recent_text(self, rows: int) -> str:
+        """Return what is selected, else what the last rows say."""
+        emulator = self._sight.emulator
+        return self.pointer.text or ("" if emulator is None else last_text(emulator.screen, rows))
+
+    def copy(self) -> None:
+        """Copy what is selected."""
+        if text := self.pointer.text:
+            QGuiApplication.clipboard().setText(text)
+
+    def paste(self) -> None:
+        """Ask for the text of the clipboard to be pasted."""
+        if text := QGuiApplication.clipboard().text():
+            self.pasted.emit(text)
+
+    def follow(self) -> None:
+        """Show the newest rows from now on."""
+        self._sight.follows = True
+        self.refresh()
+
+    def _paste_selection(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.supportsSelection() and (text := clipboard.text(QClipboard.Mode.Selection)):
+            self.pasted.emit(text)
+
+    def _refresh(self) -> None:
+        self._sight.refresh()
+        self._read_aloud.follow(self._sight.emulator)
+
+    def _tell_colours(self) -> None:
+        if self._sight.emulator is not None:
+            self._sight.emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
+
+    def _on_theme_changed(self) -> None:
+        self._sight.painter = RowPainter(self._theme)
+        self._tell_colours()
+        self.resized.emit()
+        self._refresh()
+        self.viewport().update()
+
+    # -- Qt --
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the keys that belong to the shell from the window's shortcuts, and Tab from moving the keyboard away."""
+        if isinstance(event, QKeyEvent):
+            is_override = event.type() == QEvent.Type.ShortcutOverride
+            if is_override and (belongs_to_the_shell(event) or self._own_action(event) is not None):
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+                self.keyPressEvent(event)
+                return True
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.viewport().update()  # the cursor looks different
+        return super().event(event)
+
+    def _own_action(self, event: QKeyEvent) -> str | None:
+        keys = QKeySequence(event.keyCombination()).toString()
+        return {COPY_KEYS: "copy", "Ctrl+Ins": "copy", PASTE_KEYS: "paste", "Shift+Ins": "paste"}.get(keys) or {
+            "Shift+PgUp": "up",
+            "Shift+PgDown": "down",
+        }.get(keys)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        emulator, bar = self._sight.emulator, self.verticalScrollBar()
+        match self._own_action(event):
+            case "copy":
+                self.copy()
+            case "paste":
+                self.paste()
+            case "up":
+                bar.setValue(bar.value() - bar.pageStep())
+            case "down":
+                bar.setValue(bar.value() + bar.pageStep())
+            case _:
+                if emulator is None or not belongs_to_the_shell(event):
+                    super().keyPressEvent(event)
+                elif content := typed(event, cursor_keys=emulator.screen.modes.cursor_keys):
+                    self.pointer.clear()
+                    self.follow()
+                    self.typed.emit(content)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        self._composed = event.preeditString()
+        if text := event.commitString():
+            self.follow()
+            self.typed.emit(text.encode("utf-8", "replace"))
+        self.viewport().update()
+
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
+        if query == Qt.InputMethodQuery.ImCursorRectangle:
+            return self._sight.cursor_area()
+        return super().inputMethodQuery(query)
+
+    def wheelEvent(self, arg__1: QWheelEvent) -> None:
+        emulator = self._sight.emulator
+        if emulator is None or not emulator.screen.modes.is_alternate:
+            super().wheelEvent(arg__1)
+            return
+        self._wheel -= arg__1.angleDelta().y()  # a full-screen program scrolls by itself
+        steps = int(self._wheel / _STEP)
+        self._wheel -= steps * _STEP
+        if keys := wheel_keys(steps * _WHEEL_ROWS, cursor_keys=emulator.screen.modes.cursor_keys):
+            self.typed.emit(keys)
+
+    def paintEvent(self, arg__1: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
+        self._sight.paint(painter, arg__1.region(), self.pointer.selection)
+        self._sight.paint_cursor(painter, self._composed, is_active=self.hasFocus())
+        painter.end()
+
+    def resizeEvent(self, arg__1: QResizeEvent) -> None:
+        super().resizeEvent(arg__1)
+        self.resized.emit()
+        self.refresh()
