@@ -33,7 +33,7 @@ class EarlyWishes(QObject):
             self._listen(action.triggered, is_choice=True)
         for action in (actions.settings, actions.new_window, actions.import_session, actions.export_session):
             self._listen(action.triggered)
-        for action in (actions.command_palette, actions.go_to_file, actions.shortcuts):
+        for action in (actions.command_palette, actions.go_to_file, actions.shortcuts, actions.toggle_terminal):
             self._listen(action.triggered)
         for signal in (sessions.rename_requested, sessions.action_requested, panels.pasted_keys.found):
             self._listen(signal)

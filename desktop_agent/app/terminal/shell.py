@@ -20,7 +20,7 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.emulator.backlog import Backlog, without_unseen
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 
-_SLICE_S: Final = 0.004
+_SLICE_S: Final = 0.003
 _SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
 _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
 

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
 from desktop_agent.ui.terminal.live.view import TerminalView
@@ -14,7 +15,7 @@ from desktop_agent.ui.widgets.note import Note
 
 ATTACHED_ROWS = 200
 """How many rows are attached when nothing is selected."""
-_HEIGHT = 240
+_HEIGHT = 280
 
 
 class TerminalPanel(QWidget):
@@ -65,7 +66,8 @@ class TerminalPanel(QWidget):
         self._state.setText(ended)
         self._state.setVisible(bool(ended))
         self._again.setVisible(bool(ended))
-        self._place.setToolTip(title)
+        self._place.setToolTip(named(title))
+        self.view.show_cursor(is_shown=not ended)
 
     def show_unavailable(self, why: str) -> None:
         """Say why there is no terminal, and let the user try again."""

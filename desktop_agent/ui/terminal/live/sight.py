@@ -9,7 +9,7 @@ from desktop_agent.ui.terminal.emulator.rows import KeptRow
 from desktop_agent.ui.terminal.live.painting import RowPainter
 from desktop_agent.ui.terminal.live.selection import Place, Selection
 
-MARGIN = 12
+MARGIN, TOP = 12, 4
 LEAST_ROWS, LEAST_COLUMNS = 3, 20
 _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
@@ -21,6 +21,7 @@ class Sight:
         self.painter = painter
         self.emulator: Emulator | None = None
         self.follows = True
+        self.shows_cursor = True
         self._viewport = viewport
         self._bar = bar
         self._rows: list[KeptRow] = []
@@ -39,14 +40,14 @@ class Sight:
 
     def fitting(self) -> tuple[int, int]:
         """Return how many rows and columns there is room for."""
-        rows = int(self._viewport.height() / self.painter.row_height)
+        rows = int((self._viewport.height() - TOP) / self.painter.row_height)
         columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
         return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
 
     def place_at(self, point: QPointF) -> Place:
         """Return the place between two cells that is nearest."""
         column = round((point.x() - MARGIN) / self.painter.cell_width)
-        return Place(self._first + int(point.y() // self.painter.row_height), max(0, column))
+        return Place(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
 
     def refresh(self) -> None:
         """Have everything painted that looks different by now."""
@@ -74,7 +75,7 @@ class Sight:
 
     def cursor_area(self) -> QRect:
         """Return where the cursor is; empty while it is hidden, or out of sight."""
-        if self.emulator is None or not self.emulator.screen.modes.shows_cursor:
+        if self.emulator is None or not (self.shows_cursor and self.emulator.screen.modes.shows_cursor):
             return QRect()
         left, top = self._cursor_corner()
         if not 0 <= top < self._viewport.height():
@@ -86,7 +87,7 @@ class Sight:
         for at, row in enumerate(self._rows):
             if region.intersects(self._area_of(at)):
                 selected = selection.columns_in(self._first + at) if selection is not None else None
-                self.painter.paint_row(painter, MARGIN, at * self.painter.row_height, row, selected)
+                self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
 
     def paint_cursor(self, painter: QPainter, composed: str, *, is_active: bool) -> None:
         """Paint the cursor, or what an input method is composing there."""
@@ -103,14 +104,14 @@ class Sight:
         assert self.emulator is not None
         screen = self.emulator.screen
         row = screen.first_row + screen.cursor.row - self._first
-        return MARGIN + screen.cursor.column * self.painter.cell_width, row * self.painter.row_height
+        return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
 
     def _rows_in_sight(self) -> int:
         return int(self._viewport.height() / self.painter.row_height) + 1
 
     def _area_of(self, at: int) -> QRect:
         height = self.painter.row_height
-        return QRectF(0, at * height, self._viewport.width(), height).toAlignedRect()
+        return QRectF(0, TOP + at * height, self._viewport.width(), height).toAlignedRect()
 
     def _on_scrolled(self) -> None:
         if self.emulator is not None:

@@ -69,7 +69,8 @@ class TerminalView(QAbstractScrollArea):
         """Show this one, at its end."""
         self.pointer.clear()
         self._sight.show(emulator)
-        self._tell_colours()
+        if emulator is not None:
+            emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
         self._refresh()
 
     def refresh(self) -> None:
@@ -100,6 +101,10 @@ class TerminalView(QAbstractScrollArea):
         self._sight.follows = True
         self.refresh()
 
+    def show_cursor(self, *, is_shown: bool) -> None:
+        """Show the cursor where the program has it, or none when there is no program any more."""
+        self._sight.shows_cursor = is_shown
+
     def _paste_selection(self) -> None:
         clipboard = QGuiApplication.clipboard()
         if clipboard.supportsSelection() and (text := clipboard.text(QClipboard.Mode.Selection)):
@@ -109,13 +114,10 @@ class TerminalView(QAbstractScrollArea):
         self._sight.refresh()
         self._read_aloud.follow(self._sight.emulator)
 
-    def _tell_colours(self) -> None:
-        if self._sight.emulator is not None:
-            self._sight.emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
-
     def _on_theme_changed(self) -> None:
         self._sight.painter = RowPainter(self._theme)
-        self._tell_colours()
+        if self._sight.emulator is not None:
+            self._sight.emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
         self.resized.emit()
         self._refresh()
         self.viewport().update()

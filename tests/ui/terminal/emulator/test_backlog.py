@@ -1,0 +1,56 @@
+"""A flood of output: what is not taken in could not have been seen."""
+
+import threading
+
+import pytest
+
+from desktop_agent.ui.terminal.emulator.backlog import MOST_BYTES, Backlog, without_unseen
+from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.emulator.rows import KeptRow
+
+HEIGHT, HISTORY = 5, 20
+
+
+def everything(output: bytes) -> list[KeptRow]:
+    """Return all that can be scrolled to after this was printed at the end of a screen."""
+    emulator = Emulator(HEIGHT, 30, answered=lambda _: None, history_rows=HISTORY)
+    emulator.feed(b"\r\n" * HEIGHT)
+    assert emulator.is_scrolling
+    emulator.feed(output)
+    screen = emulator.screen
+    return [*screen.history, *(screen.row(screen.first_row + at) for at in range(HEIGHT))]
+
+
+FLOODS = {
+    "lines": (b"y\r\n" * 23_000, True),
+    "coloured lines": (b"\x1b[1mno\x1b[0m \x1b[32m+ a line\r\n" * 4_000 + b"end", True),
+    "long lines": (b"0123456789" * 9 + b"\r\n" + "äöü漢\r\n".encode() * 6_000, True),
+    "lines that overwrite themselves": (b" 10%\r 20%\r done\r\n" * 5_000, True),
+    "a screen that is cleared": (b"\x1b[H\x1b[2Jtop\r\n" * 6_000, False),
+    "no lines": (b"x" * 100_000, False),
+    "raw line feeds": (b"ab\n" * 22_000, False),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_leaves_the_same_without_the_lines_that_scroll_away(name: str) -> None:
+    output, is_shortened = FLOODS[name]
+    left = without_unseen(output, HEIGHT + HISTORY)
+    assert (len(left) < len(output) / 5) is is_shortened
+    assert everything(left) == everything(output)
+
+
+def test_who_prints_more_than_is_taken_in_waits_and_goes_on() -> None:
+    backlog = Backlog()
+    assert backlog.put(b"x" * MOST_BYTES)
+    writer = threading.Thread(target=backlog.put, args=(b"y",))
+    writer.start()
+    assert backlog.take() == b"x" * MOST_BYTES
+    writer.join()
+    assert backlog.take() == b"y"
+    backlog.put(b"x" * MOST_BYTES)
+    writer = threading.Thread(target=backlog.put, args=(b"z",))
+    writer.start()
+    backlog.close()
+    writer.join()
+    assert backlog.take() == b""

@@ -1,0 +1,64 @@
+"""What a file can do that is only looked at in the terminal: nothing but be seen."""
+
+import pytest
+
+from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.live.keys import pasted
+
+ASKED = {
+    "what it is": ("\x1b[c", "\x1b[?62;22c"),
+    "which version": ("\x1b[>c", "\x1b[>1;0;0c"),
+    "whether it is well": ("\x1b[5n", "\x1b[0n"),
+    "where the cursor is": ("ab\x1b[6n", "\x1b[1;3R"),
+    "the colour of the ground": ("\x1b]11;?\x07", "\x1b]11;rgb:1a1a/1d1d/2222\x1b\\"),
+    "a setting (DECRQSS)": ("\x1bP$q;ls\n\x1b\\", ""),
+    "a name of terminfo (XTGETTCAP)": ("\x1bP+q6c73\x1b\\", ""),
+    "its title": ("\x1b]0;rm -rf ~\n\x07\x1b[21t", ""),
+    "its icon": ("\x1b]1;ls\x07\x1b[20t", ""),
+    "the clipboard": ("\x1b]52;c;?\x07", ""),
+    "a colour of the palette": ("\x1b]4;1;?\x07", ""),
+    "the answer to ENQ": ("\x05", ""),
+    "its version by name": ("\x1b[>q", ""),
+    "a checksum of the screen": ("\x1b[1;1;1;1;1;1*y", ""),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_only_facts_are_answered_and_never_what_was_printed(name: str) -> None:
+    answers: list[bytes] = []
+    emulator = Emulator(4, 20, answered=answers.append)
+    emulator.colours = ("#E4E6EA", "#1A1D22")
+    asked, expected = ASKED[name]
+    emulator.feed(asked.encode())
+    assert b"".join(answers).decode() == expected
+
+
+def test_a_file_of_questions_does_not_fill_the_shells_input() -> None:
+    answers: list[bytes] = []
+    Emulator(4, 20, answered=answers.append).feed(b"\x1b[6n" * 5_000)
+    assert len(answers) <= 32
+
+
+def test_titles_and_marks_are_bounded_and_a_string_without_an_end_hides_no_memory() -> None:
+    emulator = Emulator(4, 20, answered=lambda _: None)
+    emulator.feed(b"\x1b]0;" + b"t" * 100_000 + b"\x07" + b"a" + "\u0301".encode() * 10_000)
+    assert (len(emulator.title), len(emulator.screen.row(0).text())) == (120, 9)
+    emulator.feed(b"\x1bP" + b"x" * 1_000_000)
+    emulator.feed(b"\x1b\\b")
+    assert emulator.screen.row(0).text().endswith("b")
+
+
+@pytest.mark.parametrize(
+    "sequence", ["\x1b[999999999b", "\x1b[999999999S", "\x1b[999999999L", "\x1b[999999999@", "\x1b[J"]
+)
+def test_no_sequence_does_more_than_the_screen_is_large(sequence: str) -> None:
+    emulator = Emulator(50, 200, answered=lambda _: None)
+    emulator.feed(b"x" + sequence.encode() * 20)
+    screen = emulator.screen
+    assert {len(row.cells) for row in screen.grid.rows} == {200}
+    assert len(screen.grid.rows) == 50
+
+
+def test_pasted_text_cannot_end_its_bracket_or_send_control_characters() -> None:
+    text = "one\r\ntwo\n\x1b[201~; rm -rf ~\r\x03\x9b201~"
+    assert pasted(text, is_bracketed=True) == b"\x1b[200~one\rtwo\r[201~; rm -rf ~\r201~\x1b[201~"
