@@ -33,7 +33,7 @@ class UserShell:
     ) -> None:
         """`changed` is called when the screen shows something else, or the shell has ended."""
         self.folder = folder
-        self.emulator = Emulator(rows, columns, answered=self._answer)
+        self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
         """How it ended; None while it runs."""
         self._spawner = spawner
@@ -41,6 +41,8 @@ class UserShell:
         self._backlog = Backlog()
         self._loop = asyncio.get_running_loop()
         self._keyboard: Keyboard | None = None
+        self._typed_early = b""
+        """What was typed while the shell was being started."""
         self._child: ChildProcess | None = None
         self._is_taking_in = False
 
@@ -55,6 +57,7 @@ class UserShell:
         except OSError:
             self._keyboard.hang_up()
             raise
+        self._keyboard.type(self._typed_early)
         self._spawner.spawn(self._see_through(self._child))
 
     @property
@@ -66,7 +69,9 @@ class UserShell:
 
     def type(self, content: bytes) -> None:
         """Send what the user typed."""
-        if self._keyboard is not None:
+        if self._child is None or self._keyboard is None:
+            self._typed_early += content
+        else:
             self._keyboard.type(content)
 
     def resize(self, rows: int, columns: int) -> None:
@@ -92,9 +97,6 @@ class UserShell:
         if self._keyboard is not None:
             self._keyboard.hang_up()
         self._changed(self)
-
-    def _answer(self, content: bytes) -> None:
-        self.type(content)
 
     # -- what it prints --
 

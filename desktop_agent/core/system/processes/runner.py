@@ -160,9 +160,9 @@ class ProcessRunner:
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
         """Start a program of the user's on their `terminal`, and give what it prints to `output` in a thread.
 
-        It has the user's rights, and no limits; it stands behind the window like all commands. Both ends of the terminal
-        belong to this call; for its input and its size there is `Keyboard`. The caller must `end` the child. Raises
-        `OSError`.
+        It has the user's rights, and no limits; it stands behind the window like all commands. Both ends of the
+        terminal belong to this call; for its input and its size there is `Keyboard`. The caller must `end` the child.
+        Raises `OSError`.
         """
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output))
 

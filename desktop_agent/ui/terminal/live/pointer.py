@@ -26,7 +26,7 @@ class PointerSelection(QObject):
         self.selection: Selection | None = None
         self._sight = sight
         self._now_ms = now_ms
-        self._word_at_ms = 0
+        self._word_at_ms: int | None = None
         """When a word was selected: a click soon after it selects the line."""
         viewport.installEventFilter(self)
 
@@ -62,7 +62,8 @@ class PointerSelection(QObject):
         return False
 
     def _press(self, event: QMouseEvent, place: Place) -> None:
-        if self._now_ms(event) - self._word_at_ms < QApplication.doubleClickInterval():
+        since_word, self._word_at_ms = self._word_at_ms, None
+        if since_word is not None and self._now_ms(event) - since_word < QApplication.doubleClickInterval():
             self._select(Selection(Place(place.row, 0), Place(place.row + 1, 0)))
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
             self._select(Selection(self.selection.anchor, place))

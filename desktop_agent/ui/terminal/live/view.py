@@ -61,6 +61,7 @@ class TerminalView(QAbstractScrollArea):
         self._wheel = 0
         self._read_aloud = ReadAloud(self)
         self._refreshing = Throttle(self._refresh, self)
+        self._refreshing.pause()
         self.pointer.changed.connect(self.viewport().update)
         self.pointer.pasted.connect(self._paste_selection)
         theme.changed.connect(self._on_theme_changed)
@@ -125,7 +126,7 @@ class TerminalView(QAbstractScrollArea):
     # -- Qt --
 
     def event(self, event: QEvent) -> bool:
-        """Keep the keys that belong to the shell from the window's shortcuts, and Tab from moving the keyboard away."""
+        """Keep the shell's keys from the window's shortcuts, and Tab from moving the keyboard; rest while hidden."""
         if isinstance(event, QKeyEvent):
             is_override = event.type() == QEvent.Type.ShortcutOverride
             if is_override and (belongs_to_the_shell(event) or self._own_action(event) is not None):
@@ -136,6 +137,11 @@ class TerminalView(QAbstractScrollArea):
                 return True
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.viewport().update()  # the cursor looks different
+        elif event.type() == QEvent.Type.Show:
+            self._refreshing.resume()
+        elif event.type() == QEvent.Type.Hide:
+            self._refreshing.pause()
+            self._read_aloud.stop()
         return super().event(event)
 
     def _own_action(self, event: QKeyEvent) -> str | None:

@@ -1,0 +1,135 @@
+"""The user's terminal in the real window, from its shortcut to its end."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.terminal.live.view import TerminalView
+from tests.app.conftest import Go
+from tests.core.stubborn import is_alive
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+pytestmark = [
+    pytest.mark.usefixtures("qapp"),
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal"),
+]
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+KEY = "sk-ant-test-000000000000"
+
+
+class TerminalUser:
+    """A user in front of the terminal."""
+
+    def __init__(self, user: Driver) -> None:
+        self._user = user
+
+    @property
+    def view(self) -> TerminalView:
+        """The screen."""
+        view = self._user.find(TerminalView, "terminalScreen")
+        assert view is not None
+        return view
+
+    async def open(self) -> None:
+        """Press the shortcut, and wait for the shell."""
+        await self._user.press(Qt.Key.Key_QuoteLeft, CTRL)
+        await self._user.see(TerminalView, "terminalScreen")
+        await self.runs("PS1='> '; stty -echo; echo ready:", "ready:")
+
+    async def runs(self, command: str, printed: str) -> str:
+        """Type a command, wait until it has printed a line that begins so, and return the rest of the line."""
+        QTest.keyClicks(self.view, command)
+        QTest.keyClick(self.view, Qt.Key.Key_Return)
+        return await self.reads(printed)
+
+    async def reads(self, printed: str) -> str:
+        """Wait for the last line that begins so."""
+
+        def found() -> list[str]:
+            lines = self.view.recent_text(200).replace("\n> ", "\n").splitlines()
+            return [line.removeprefix(printed) for line in lines if line.startswith(printed)]
+
+        await self._user.until_true(lambda: bool(found()), f"the terminal shows {printed!r}")
+        return found()[-1]
+
+
+def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    ask_for_no_titles()
+    left: list[int] = []
+
+    async def journey(user: Driver) -> None:
+        panels, terminal = user.window.panels, TerminalUser(user)
+        await terminal.open()
+        assert user.window.main_window.focusWidget() is terminal.view
+        assert await terminal.runs("echo where: $PWD key:$ANTHROPIC_API_KEY.", "where: ") == f"{project} key:."
+        left.append(int(await terminal.runs("sleep 600 & echo pid: $!", "pid: ")))
+
+        panels.composer.set_text("Write a file.")
+        await user.click("sendButton")
+        await user.until_true(lambda: user.can_allow, "the agent asks")
+        await terminal.runs("echo mine > mine.txt; echo more >> notes.txt; echo written:", "written:")
+        await user.allow_with_mouse()
+        await user.see_turn_end()
+        changes = [each.change for each in user.transcript.changes.values()]
+        assert [(change.path, change.author) for change in changes] == [("theirs.txt", "shell")]
+        assert (project / "mine.txt").read_text() == "mine\n"
+
+        await user.click("terminalAttachButton")
+        await user.until_true(lambda: "@pasted:terminal-" in panels.composer.text(), "the output is attached")
+        name = panels.composer.text().strip().removeprefix("@pasted:")
+        kept = (AppPaths.from_environment(os.environ).data / "pasted" / name).read_text()
+        assert "written:" in kept
+        assert panels.composer.edit.hasFocus()
+
+        await terminal.runs("cat", "")
+        user.window.request_quit()
+        box = await user.see(QMessageBox, "quitDialog")
+        next(button for button in box.buttons() if button.text() == "Keep working").click()
+        await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
+        QTest.keyClick(terminal.view, Qt.Key.Key_C, CTRL)
+        await terminal.runs("exec bash --norc -c 'echo last:; kill -9 $$'", "last:")
+        again = await user.see(QPushButton, "terminalStartButton")
+        assert (await user.see(QLabel, "terminalState")).text() == "Ended with code 137."
+        again.click()
+        left.append(int(await terminal.runs("sleep 600 & echo pid: $!", "pid: ")))
+        await user.press(Qt.Key.Key_QuoteLeft, CTRL)
+        assert user.find(TerminalView, "terminalScreen") is None
+        assert panels.composer.edit.hasFocus()
+
+    command = tool_use("run_terminal_cmd", command="echo theirs > theirs.txt")
+    with serve(reply(command), reply(text("Done."))) as server:
+        go([str(project), "--base-url", server.url], journey)
+    assert len(left) == 2
+    assert not any(is_alive(pid) for pid in left)
+
+
+def test_a_shell_that_cannot_be_started_is_explained(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+    def no_terminals() -> tuple[int, int]:
+        raise OSError(28, "No space left on device")
+
+    async def journey(user: Driver) -> None:
+        monkeypatch.setattr(os, "openpty", no_terminals)
+        user.window.main_window.actions_.toggle_terminal.trigger()
+        why = await user.see(QLabel, "terminalUnavailable")
+        await user.until_true(lambda: "No space left" in why.text(), "the cause is named")
+        monkeypatch.undo()
+        await user.click("terminalStartButton")
+        await user.until_true(lambda: user.find(TerminalView, "terminalScreen") is not None, "there is a terminal")
+        assert QApplication.activeModalWidget() is None
+
+    go([str(project)], journey)

@@ -1,0 +1,179 @@
+"""The screen of a terminal as a widget: keys, selection, pasting, scrolling and what is read aloud."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed
+from desktop_agent.ui.terminal.live.panel import TerminalPanel
+from desktop_agent.ui.terminal.live.reading import ReadAloud
+from desktop_agent.ui.terminal.live.sight import MARGIN, TOP
+from desktop_agent.ui.theme import Theme
+
+_Key = Qt.Key
+NONE, SHIFT, CTRL, ALT = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+    Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.AltModifier,
+)
+
+KEYS = [
+    (_Key.Key_A, NONE, "a", b"a"),
+    (_Key.Key_A, ALT, "a", b"\x1ba"),
+    (_Key.Key_C, CTRL, "\x03", b"\x03"),
+    (_Key.Key_K, CTRL, "", b"\x0b"),
+    (_Key.Key_Space, CTRL, "", b"\x00"),
+    (_Key.Key_Return, NONE, "\r", b"\r"),
+    (_Key.Key_Backspace, NONE, "\b", b"\x7f"),
+    (_Key.Key_Tab, NONE, "\t", b"\t"),
+    (_Key.Key_Backtab, SHIFT, "", b"\x1b[Z"),
+    (_Key.Key_Escape, NONE, "\x1b", b"\x1b"),
+    (_Key.Key_Up, NONE, "", b"\x1b[A"),
+    (_Key.Key_Left, CTRL, "", b"\x1b[1;5D"),
+    (_Key.Key_Home, SHIFT, "", b"\x1b[1;2H"),
+    (_Key.Key_Delete, NONE, "", b"\x1b[3~"),
+    (_Key.Key_F1, NONE, "", b"\x1bOP"),
+    (_Key.Key_F8, NONE, "", b"\x1b[19~"),
+    (_Key.Key_Udiaeresis, NONE, "ü", "ü".encode()),
+    (_Key.Key_Shift, SHIFT, "", b""),
+]
+
+
+@pytest.mark.parametrize(("key", "modifiers", "text", "expected"), KEYS)
+def test_keys_are_sent_as_a_terminal_sends_them(
+    key: Qt.Key, modifiers: Qt.KeyboardModifier, text: str, expected: bytes
+) -> None:
+    event = QKeyEvent(QEvent.Type.KeyPress, key.value, modifiers, text)
+    assert typed(event, cursor_keys=False) == expected
+    if expected:
+        assert belongs_to_the_shell(event)
+    if expected == b"\x1b[A":
+        assert typed(event, cursor_keys=True) == b"\x1bOA"
+
+
+def test_the_window_keeps_its_shortcuts_with_more_than_ctrl_and_a_letter() -> None:
+    for key, modifiers in ((_Key.Key_QuoteLeft, CTRL), (_Key.Key_Comma, CTRL), (_Key.Key_R, CTRL | SHIFT)):
+        assert not belongs_to_the_shell(QKeyEvent(QEvent.Type.KeyPress, key.value, modifiers))
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(qapp, "light")
+
+
+@pytest.fixture
+def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
+    panel = TerminalPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(800, 300)
+    panel.show_terminal(Emulator(10, 60, answered=lambda _: None, history_rows=100), "/tmp/shop")
+    panel.show_state("", "")
+    panel.show()
+    panel.view.setFocus()
+    yield panel
+    QGuiApplication.clipboard().clear()
+
+
+def feed(panel: TerminalPanel, output: bytes) -> Emulator:
+    emulator = panel.view._sight.emulator
+    assert emulator is not None
+    emulator.feed(output)
+    panel.view._refresh()  # what the throttle does a frame later
+    return emulator
+
+
+def at(panel: TerminalPanel, row: int, column: int) -> QPoint:
+    painter = panel.view._sight.painter
+    return QPointF(
+        MARGIN + column * painter.cell_width + 1, TOP + row * painter.row_height + painter.row_height / 2
+    ).toPoint()
+
+
+def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> None:
+    feed(panel, b"one two/three.py four\r\n" + b"x" * 70 + b"\r\nend")
+    view, left = panel.view, Qt.MouseButton.LeftButton
+    viewport = view.viewport()
+    QTest.mousePress(viewport, left, pos=at(panel, 0, 4))
+    QTest.mouseMove(viewport, at(panel, 2, 10))
+    QTest.mouseRelease(viewport, left, pos=at(panel, 2, 10))
+    QTest.keyClick(view, _Key.Key_C, CTRL | SHIFT)
+    assert QGuiApplication.clipboard().text() == "two/three.py four\n" + "x" * 70
+    QTest.mouseDClick(viewport, left, pos=at(panel, 0, 6))
+    assert view.recent_text(5) == "two/three.py"
+    QTest.keyClick(view, _Key.Key_A)
+    assert view.recent_text(3) == "x" * 70 + "\nend"
+    assert not viewport.grab().isNull()
+
+
+def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    QGuiApplication.clipboard().setText("ls\nrm x\n")
+    QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
+    yes = panel.findChild(QPushButton, "terminalPasteYes")
+    assert yes is not None
+    assert (sent, yes.isVisible()) == ([], True)
+    yes.click()
+    assert (sent, yes.isVisible()) == ([b"ls\rrm x\r"], False)
+    feed(panel, b"\x1b[?2004h")
+    QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
+    assert sent[1:] == [b"\x1b[200~ls\rrm x\r\x1b[201~"]
+
+
+def test_input_methods_and_the_wheel_of_full_screen_programs_type(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    event = QInputMethodEvent("", [])
+    event.setCommitString("漢字")
+    QApplication.sendEvent(panel.view, event)
+    feed(panel, b"\x1b[?1049h")
+    place = QPointF(20, 20)
+    wheel = QWheelEvent(
+        place, place, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False
+    )
+    QApplication.sendEvent(panel.view.viewport(), wheel)
+    assert sent == ["漢字".encode(), b"\x1b[A" * 3]
+
+
+def test_who_reads_further_up_stays_there_and_a_key_leads_back(panel: TerminalPanel) -> None:
+    emulator = feed(panel, b"".join(b"%d\r\n" % number for number in range(300)))
+    view = panel.view
+    bar = view.verticalScrollBar()
+    assert bar.value() == bar.maximum() == len(emulator.screen.history) == 100
+    QTest.keyClick(view, _Key.Key_PageUp, SHIFT)
+    above = bar.value()
+    assert above < 100
+    feed(panel, b"more\r\n" * 5)
+    assert bar.value() == above - 5  # the same rows, of a history that forgets
+    QTest.keyClick(view, _Key.Key_A)
+    view._refresh()
+    assert bar.value() == bar.maximum()
+
+
+def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
+    feed(panel, b"$ ls\r\nREADME.md\r\n")
+    reader = panel.view.findChild(ReadAloud)
+    assert reader is not None
+    reader.follow(panel.view._sight.emulator)
+    reader.timeout.emit()
+    field = panel.findChild(QPlainTextEdit, "terminalText")
+    assert field is not None
+    assert (field.accessibleName(), field.toPlainText()) == ("Text of the terminal", "$ ls\nREADME.md")
+    assert panel.view.accessibleName() == "Terminal"
+    named = [button.accessibleName() or button.text() for button in panel.findChildren(QPushButton)]
+    assert {"Attach output", "Hide the terminal", "Start again"} <= set(named)
+
+
+def test_tab_belongs_to_the_program(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    QTest.keyClick(panel.view, _Key.Key_Tab)
+    assert (sent, isinstance(panel.focusWidget(), QWidget)) == ([b"\t"], True)
+    assert panel.focusWidget() is panel.view
