@@ -55,12 +55,12 @@ class TerminalView(QAbstractScrollArea):
         self.setProperty("keepsKeys", True)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._theme = theme
-        self._sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
-        self.pointer = PointerSelection(self.viewport(), self._sight, lambda event: event.timestamp())
+        self.sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
+        self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
         self._composed = ""
         self._wheel = 0
         self._read_aloud = ReadAloud(self)
-        self._refreshing = Throttle(self._refresh, self)
+        self._refreshing = Throttle(self.refresh_now, self)
         self._refreshing.pause()
         self.pointer.changed.connect(self.viewport().update)
         self.pointer.pasted.connect(self._paste_selection)
@@ -69,10 +69,10 @@ class TerminalView(QAbstractScrollArea):
     def show_terminal(self, emulator: Emulator | None) -> None:
         """Show this one, at its end."""
         self.pointer.clear()
-        self._sight.show(emulator)
+        self.sight.show(emulator)
         if emulator is not None:
-            emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
-        self._refresh()
+            emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
+        self.refresh_now()
 
     def refresh(self) -> None:
         """Show soon what the terminal shows now."""
@@ -80,11 +80,11 @@ class TerminalView(QAbstractScrollArea):
 
     def fitting(self) -> tuple[int, int]:
         """Return how many rows and columns there is room for."""
-        return self._sight.fitting()
+        return self.sight.fitting()
 
     def recent_text(self, rows: int) -> str:
         """Return what is selected, else what the last rows say."""
-        emulator = self._sight.emulator
+        emulator = self.sight.emulator
         return self.pointer.text or ("" if emulator is None else last_text(emulator.screen, rows))
 
     def copy(self) -> None:
@@ -99,28 +99,29 @@ class TerminalView(QAbstractScrollArea):
 
     def follow(self) -> None:
         """Show the newest rows from now on."""
-        self._sight.follows = True
+        self.sight.follows = True
         self.refresh()
 
     def show_cursor(self, *, is_shown: bool) -> None:
         """Show the cursor where the program has it, or none when there is no program any more."""
-        self._sight.shows_cursor = is_shown
+        self.sight.shows_cursor = is_shown
 
     def _paste_selection(self) -> None:
         clipboard = QGuiApplication.clipboard()
         if clipboard.supportsSelection() and (text := clipboard.text(QClipboard.Mode.Selection)):
             self.pasted.emit(text)
 
-    def _refresh(self) -> None:
-        self._sight.refresh()
-        self._read_aloud.follow(self._sight.emulator)
+    def refresh_now(self) -> None:
+        """Show what the terminal shows now."""
+        self.sight.refresh()
+        self._read_aloud.follow(self.sight.emulator)
 
     def _on_theme_changed(self) -> None:
-        self._sight.painter = RowPainter(self._theme)
-        if self._sight.emulator is not None:
-            self._sight.emulator.colours = (self._sight.painter.text, self._sight.painter.ground)
+        self.sight.painter = RowPainter(self._theme)
+        if self.sight.emulator is not None:
+            self.sight.emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
         self.resized.emit()
-        self._refresh()
+        self.refresh_now()
         self.viewport().update()
 
     # -- Qt --
@@ -152,7 +153,7 @@ class TerminalView(QAbstractScrollArea):
         }.get(keys)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        emulator, bar = self._sight.emulator, self.verticalScrollBar()
+        emulator, bar = self.sight.emulator, self.verticalScrollBar()
         match self._own_action(event):
             case "copy":
                 self.copy()
@@ -179,11 +180,11 @@ class TerminalView(QAbstractScrollArea):
 
     def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
         if query == Qt.InputMethodQuery.ImCursorRectangle:
-            return self._sight.cursor_area()
+            return self.sight.cursor_area()
         return super().inputMethodQuery(query)
 
     def wheelEvent(self, arg__1: QWheelEvent) -> None:
-        emulator = self._sight.emulator
+        emulator = self.sight.emulator
         if emulator is None or not emulator.screen.modes.is_alternate:
             super().wheelEvent(arg__1)
             return
@@ -196,8 +197,8 @@ class TerminalView(QAbstractScrollArea):
     def paintEvent(self, arg__1: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
-        self._sight.paint(painter, arg__1.region(), self.pointer.selection)
-        self._sight.paint_cursor(painter, self._composed, is_active=self.hasFocus())
+        self.sight.paint(painter, arg__1.region(), self.pointer.selection)
+        self.sight.paint_cursor(painter, self._composed, is_active=self.hasFocus())
         painter.end()
 
     def resizeEvent(self, arg__1: QResizeEvent) -> None:

@@ -82,15 +82,15 @@ def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
 
 
 def feed(panel: TerminalPanel, output: bytes) -> Emulator:
-    emulator = panel.view._sight.emulator
+    emulator = panel.view.sight.emulator
     assert emulator is not None
     emulator.feed(output)
-    panel.view._refresh()  # what the throttle does a frame later
+    panel.view.refresh_now()  # what the throttle does a frame later
     return emulator
 
 
 def at(panel: TerminalPanel, row: int, column: int) -> QPoint:
-    painter = panel.view._sight.painter
+    painter = panel.view.sight.painter
     return QPointF(
         MARGIN + column * painter.cell_width + 1, TOP + row * painter.row_height + painter.row_height / 2
     ).toPoint()
@@ -153,7 +153,7 @@ def test_who_reads_further_up_stays_there_and_a_key_leads_back(panel: TerminalPa
     feed(panel, b"more\r\n" * 5)
     assert bar.value() == above - 5  # the same rows, of a history that forgets
     QTest.keyClick(view, _Key.Key_A)
-    view._refresh()
+    view.refresh_now()
     assert bar.value() == bar.maximum()
 
 
@@ -161,7 +161,7 @@ def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
     feed(panel, b"$ ls\r\nREADME.md\r\n")
     reader = panel.view.findChild(ReadAloud)
     assert reader is not None
-    reader.follow(panel.view._sight.emulator)
+    reader.follow(panel.view.sight.emulator)
     reader.timeout.emit()
     field = panel.findChild(QPlainTextEdit, "terminalText")
     assert field is not None
