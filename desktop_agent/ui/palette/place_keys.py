@@ -38,6 +38,9 @@ PLACE_KEYS: Final = (
     _key("file tree", "Ctrl+C", "Copy the path"),
     _key("conversation", "Ctrl+A Ctrl+C", "Select all, copy"),
     _key("conversation", "Home End", "Go to its beginning and end"),
+    _key("terminal", "Ctrl+Shift+C", "Copy what is selected"),
+    _key("terminal", "Ctrl+Shift+V", "Paste"),
+    _key("terminal", "Shift+PgUp Shift+PgDown", "Scroll"),
     _key("picture", "Ctrl+0", "Fit the window"),
     _key("picture", "Ctrl+1", "Show the picture in its own size"),
     _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
@@ -52,6 +55,7 @@ _PLACES: Final = {
     "session list": QT_TRANSLATE_NOOP("Palette", "In the list of sessions"),
     "file tree": QT_TRANSLATE_NOOP("Palette", "In the file tree"),
     "conversation": QT_TRANSLATE_NOOP("Palette", "In the conversation"),
+    "terminal": QT_TRANSLATE_NOOP("Palette", "In the terminal"),
     "picture": QT_TRANSLATE_NOOP("Palette", "In a picture"),
     "usage": QT_TRANSLATE_NOOP("Palette", "In the usage window"),
 }
