@@ -73,10 +73,10 @@ async def test_the_users_shell_is_typed_to_resized_and_ends_with_all_it_started(
     keyboard.type(b'echo "size:" $(stty size)\r')
     assert await shell.prints("\r\nsize: ") == "33 101"
     assert keyboard.foreground() == child.pid
-    keyboard.type(b"nohup setsid sleep 600 & sleep 600 & echo pids: $!; read -r line; echo line: $line\r")
+    keyboard.type(b"nohup setsid sleep 600 & sleep 600 & echo pids: $!; read -r line; echo line: ${#line}\r")
     pid = int(await shell.prints("\r\npids: "))
     keyboard.type(b"x" * 3_000 + b"\r")
-    assert len(await shell.prints("\r\nline: ")) == 3_000
+    assert await shell.prints("\nline: ") == "3000"
     keyboard.type(b"cat | cat\r")  # a job of its own has the terminal
     async with asyncio.timeout(30):
         while keyboard.foreground() == child.pid:  # noqa: ASYNC110 -- the kernel tells nobody
