@@ -28,13 +28,15 @@ class FileTree(QWidget):
     Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
 
     Signals:
-        file_activated: open this file (a `str`, an absolute path).
+        file_activated: show this file (a `str`, an absolute path).
+        application_requested: open this file (a `str`, an absolute path) with its application.
         show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
         mention_requested: let the message mention this (a `str`, relative to the workspace; a folder ends in `/`).
         repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
     file_activated = Signal(object)
+    application_requested = Signal(object)
     show_changes_requested = Signal(object)
     mention_requested = Signal(object)
     repository_changed = Signal(object)
@@ -126,6 +128,7 @@ class FileTree(QWidget):
             self,
             workspace=lambda: self._reader.workspace,
             open_file=self.file_activated.emit,
+            open_outside=self.application_requested.emit,
             show_changes=self.show_changes_requested.emit,
             mention=self.mention_requested.emit,
         )

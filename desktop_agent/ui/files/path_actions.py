@@ -22,16 +22,18 @@ class PathActions(QObject):
         *,
         workspace: Callable[[], Path | None],
         open_file: Callable[[str], None],
+        open_outside: Callable[[str], None],
         show_changes: Callable[[str], None],
         mention: Callable[[str], None],
     ) -> None:
-        """`open_file` gets an absolute path, the others one relative to the workspace."""
+        """`open_file` and `open_outside` get an absolute path, the others one relative to the workspace."""
         super().__init__(parent)
         self._rows = rows
         self._shown = shown
         self._widget = parent
         self._workspace = workspace
         self._open_file = open_file
+        self._open_outside_of = open_outside
         self._show_changes_of = show_changes
         self._mention_path = mention
         rows.dragged = self._dragged
@@ -65,6 +67,8 @@ class PathActions(QObject):
         menu = QMenu(self._widget)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("Close") if self._shown.is_open_folder(index.row()) else self.tr("Open"), self.choose)
+        if not self._shown.is_folder(index.row()):
+            menu.addAction(self.tr("Open with its application"), self._open_outside)
         if self._shown.is_touched_file(index.row()):  # the review has nothing else
             menu.addAction(self.tr("Show changes"), self._show_changes)
         menu.addAction(self.tr("Mention in the message"), self._mention)
@@ -76,6 +80,10 @@ class PathActions(QObject):
     def _absolute(self) -> Path | None:
         workspace = self._workspace()
         return workspace / self._shown.path_at(self._rows.row) if self._rows.row >= 0 and workspace else None
+
+    def _open_outside(self) -> None:
+        if (path := self._absolute()) is not None:
+            self._open_outside_of(str(path))
 
     def _show_changes(self) -> None:
         if self._rows.row >= 0:

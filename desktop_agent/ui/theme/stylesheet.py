@@ -102,6 +102,19 @@ QMenu::item:disabled { color: $faint; }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px 6px; }
 
+QTabBar { background: $bg; }
+QTabBar::tab {
+  background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
+  padding: 0 4px 0 12px; min-height: 32px; font-size: ${secondary}px;
+}
+QTabBar::tab:hover { color: $text; }
+QTabBar::tab:selected { color: $text; background: $surface; border-bottom-color: $accent; }
+QTabBar::tab:selected:focus { background: $accent_weak; }
+QToolButton[variant="tab"] {
+  background: transparent; border: none; color: $muted; min-height: 18px; padding: 0 4px; font-size: ${head}px;
+}
+QToolButton[variant="tab"]:hover { background: $sunken; color: $text; }
+
 QSplitter::handle { background: $border; }
 QSplitter::handle:horizontal { width: 1px; }
 QSplitter::handle:vertical { height: 1px; }

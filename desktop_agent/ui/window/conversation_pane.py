@@ -2,11 +2,11 @@
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.search.find_bar import FindBar
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.settings.hold_banner import HoldBanner
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.widgets.banner import Banner
+from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
@@ -20,6 +20,12 @@ class ConversationPane(QWidget):
         self.hold_banner = HoldBanner()
         self.banner = Banner()
         self.project_banner = ProjectBanner()
-        self.find_bar = FindBar(transcript.finder, transcript)
+        self.find_bar = FindBar(
+            transcript.finder,
+            transcript.finder.found,
+            transcript,
+            self.tr("Find in the conversation"),
+            name="findBar",
+        )
         bars = (self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
         vbox(*bars, (transcript, 1), on=self)

@@ -334,6 +334,7 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) 
         assert list(menu_of(desk, "src")) == ["Open", "Mention in the message", "Copy path", "Copy relative path"]
         assert list(menu_of(desk, ".gitignore")) == [
             "Open",
+            "Open with its application",
             "Mention in the message",
             "Copy path",
             "Copy relative path",
@@ -341,7 +342,10 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) 
         assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
         desk.tree.set_touched(["README.md"])
         menu = menu_of(desk, "README.md")
-        assert list(menu) == ["Open", "Show changes", "Mention in the message", "Copy path", "Copy relative path"]
+        assert list(menu) == [
+            *("Open", "Open with its application", "Show changes", "Mention in the message"),
+            *("Copy path", "Copy relative path"),
+        ]
         menu["Show changes"].trigger()
         assert desk.changes_asked_for == ["README.md"]
         menu["Mention in the message"].trigger()

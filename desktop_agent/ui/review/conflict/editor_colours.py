@@ -1,7 +1,10 @@
 """The colours of the lines of an editor that are in view, found anew when the text has come to rest."""
 
-from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextLayout
+from collections.abc import Sequence
+from typing import overload
+
+from PySide6.QtCore import QObject, QRect, QTimer
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.ui.review.diff.highlighter import Highlighter
@@ -13,6 +16,27 @@ _REST_MS = 80
 """After the last letter that was typed: until then the colours of before stay."""
 
 
+class DocumentLines(Sequence[str]):
+    """The lines of a document as they are when they are asked for: of a long one, only those in view ever are."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        self._document = document
+
+    def __len__(self) -> int:
+        return self._document.blockCount()
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, int):
+            if not 0 <= index < len(self):
+                raise IndexError(index)
+            return self._document.findBlockByNumber(index).text()
+        return [self[number] for number in range(*index.indices(len(self)))]
+
+
 class EditorColours(QObject):
     """Colours an editor without a highlighter over its whole document, which would freeze on a long one."""
 
@@ -21,6 +45,8 @@ class EditorColours(QObject):
         self._theme = theme
         self._editor = editor
         self._path = ""
+        self._is_outdated = False
+        """Whether it was stopped before the text had come to rest."""
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._paint)
         self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
@@ -37,17 +63,28 @@ class EditorColours(QObject):
     def stop(self) -> None:
         """Work no more until the editor is painted again."""
         self._highlighter.stop()
+        self._is_outdated |= self._rest.isActive()
+        self._rest.stop()
 
     def _on_contents_changed(self) -> None:
-        self._rest.start()
+        if self._editor.isVisible():
+            self._rest.start()
+        else:
+            self._is_outdated = True
 
-    def _on_update(self) -> None:
-        if not self._rest.isActive():
+    def _on_update(self, _area: QRect, scrolled: int) -> None:
+        if not self._editor.isVisible():
+            return
+        if self._is_outdated:
+            self._is_outdated = False
+            self._rest.start()
+        elif not self._rest.isActive():
             self._request()
+            if scrolled:  # lines that came into view may have known colours that were not given to them
+                self._paint()
 
     def _start_over(self) -> None:
-        lines = self._editor.document().toRawText().split("\u2029")
-        self._highlighter.set_text(self._path, (), lines)
+        self._highlighter.set_text(self._path, (), DocumentLines(self._editor.document()))
         self._request()
 
     def _request(self) -> None:

@@ -97,10 +97,11 @@ class FileEditing(QObject):
         if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return
         from desktop_agent.core.diff.text import Text, encoding_named
+        from desktop_agent.core.merge.edited_file import EditedText
 
         diff = self._diff = review.view.document.diff
         text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
-        self._editor = FileEditor(text, self._theme, review.view)
+        self._editor = FileEditor(EditedText(text), self._theme, review.view)
         self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
         self._editor.save_pressed.connect(self.save)
         self._editor.cancel_pressed.connect(self.cancel)

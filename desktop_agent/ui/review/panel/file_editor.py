@@ -1,4 +1,4 @@
-"""Editing a file's new side in place of looking at it."""
+"""A field with the text of a file: a version that is edited in its diff, or a file in the viewer."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,13 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from desktop_agent.core.diff.text import Text
 from desktop_agent.core.merge.edited_file import EditedText
 from desktop_agent.ui.theme import Theme
 
-_CHUNK_CHARS = 60_000
-"""As much text as a field takes in within a frame."""
+_CHUNK_CHARS = 24_000
+"""As much text as a field takes in, and paints, within a frame."""
+_LINES_AROUND = 200
+"""More than a screen has: with so many below it, a line can be shown where it stays."""
 
 
 class FileEditor(QPlainTextEdit):
@@ -24,11 +25,17 @@ class FileEditor(QPlainTextEdit):
     save_pressed = Signal()
     cancel_pressed = Signal()
 
-    def __init__(self, text: Text, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, text: EditedText | str, theme: Theme, parent: QWidget | None = None, *, is_marked: bool = True
+    ) -> None:
+        """A `str` is shown and cannot be edited; `is_marked` draws a bar that says that something is edited here."""
         super().__init__(parent)
         self._theme = theme
-        self._edited = EditedText(text)
+        self._is_marked = is_marked
+        self._edited = text if isinstance(text, EditedText) else None
+        self._shown = text if isinstance(text, str) else text.shown
         self._line = 0
+        self._is_placed = False
         self._chunks: Iterator[str] = iter(())
         self._is_restored = False
         self._timer = QTimer(self)
@@ -48,12 +55,12 @@ class FileEditor(QPlainTextEdit):
     @property
     def is_changed(self) -> bool:
         """Whether the user has changed something."""
-        return self.is_ready and self.document().isModified() and self.content() != self._edited.shown
+        return self.is_ready and self.document().isModified() and self.content() != self._shown
 
     def fill(self, line: int, content: str | None = None) -> None:
         """Show the text, or `content` that the user wrote before, and stand in `line` when it is there."""
         self._line = line
-        shown = self._edited.shown if content is None else content
+        shown = self._shown if content is None else content
         self._is_restored = content is not None
         self._chunks = (shown[at : at + _CHUNK_CHARS] for at in range(0, len(shown), _CHUNK_CHARS))
         self.document().setUndoRedoEnabled(False)
@@ -69,6 +76,7 @@ class FileEditor(QPlainTextEdit):
 
     def encoded(self) -> bytes:
         """Return the file's bytes as the user wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
+        assert self._edited is not None, "it is only shown"
         return self._edited.encoded(self.content())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -97,19 +105,32 @@ class FileEditor(QPlainTextEdit):
             cursor.movePosition(QTextCursor.MoveOperation.End)
             cursor.insertText(chunk)
             if len(chunk) == _CHUNK_CHARS:
+                if self.document().blockCount() > self._line + _LINES_AROUND:
+                    self._place()
                 return
         self._timer.stop()
+        self._place()
         self.is_ready = True
-        self.setReadOnly(False)
-        self.document().setUndoRedoEnabled(True)
+        if self._edited is not None:
+            self.setReadOnly(False)
+            self.document().setUndoRedoEnabled(True)
+        else:
+            keyboard = Qt.TextInteractionFlag.TextSelectableByKeyboard
+            self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | keyboard)
         self.document().setModified(self._is_restored)
-        self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))
-        self.centerCursor()
+
+    def _place(self) -> None:
+        """Stand in the line that is wanted, unless that was done: the user may be elsewhere since."""
+        if not self._is_placed:
+            self._is_placed = True
+            self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))
+            self.centerCursor()
 
     def _on_theme_changed(self) -> None:
         font = self._theme.code_font(self._theme.sizes.diff)
         self.setFont(font)
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         colours = self._theme.colours
-        look = f"background: {colours.surface}; border: none; border-left: 2px solid {colours.accent}; padding: 0;"
+        bar = f"2px solid {colours.accent}" if self._is_marked else "none"
+        look = f"background: {colours.surface}; border: none; border-left: {bar}; padding: 0;"
         self.setStyleSheet(f"QPlainTextEdit, QPlainTextEdit:focus {{ {look} }}")

@@ -9,9 +9,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.search.find_bar import FindBar
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.find_bar import FindBar
 from tests.ui.chat.stage import MODEL
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -39,7 +39,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 @pytest.fixture
 def bar(qtbot: QtBot, window: QWidget, view: TranscriptView) -> FindBar:
-    bar = FindBar(view.finder, view)
+    bar = FindBar(view.finder, view.finder.found, view, "Find in the conversation", name="findBar")
     layout = QVBoxLayout(window)
     layout.addWidget(bar)
     layout.addWidget(view)

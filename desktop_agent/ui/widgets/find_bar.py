@@ -1,31 +1,50 @@
-"""Find in the conversation: a bar above it, with the number of the match and the way to the next."""
+"""A bar above what is searched, with the number of the match and the way to the next."""
 
-from PySide6.QtCore import Qt
+from typing import Protocol
+
+from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 
 
+class Finder(Protocol):
+    """Searches what is shown."""
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether there is more that was not searched."""
+        ...
+
+    def find(self, text: str, /) -> None:
+        """Mark where `text` occurs, and go to one place; nothing is marked of an empty one."""
+        ...
+
+    def step(self, by: int, /) -> None:
+        """Go on by so many places, round the end."""
+        ...
+
+
 class FindBar(QFrame):
     """Searches with `finder` while one types. Enter goes on, Shift+Enter back, Escape closes and goes to `view`."""
 
-    def __init__(self, finder: Finder, view: QWidget) -> None:
+    def __init__(self, finder: Finder, found: SignalInstance, view: QWidget, words: str, *, name: str) -> None:
+        """`found` tells the number of the current match, from 1, and how many there are; `words` what is searched."""
         super().__init__()
-        self.setObjectName("findBar")
+        self.setObjectName(name)
         self.setProperty("role", "bar")
         self._finder = finder
         self._view = view
         self._field = QLineEdit(self)
         self._field.setObjectName("findField")
-        self._field.setAccessibleName(self.tr("Find in the conversation"))
-        self._field.setPlaceholderText(self.tr("Find in the conversation"))
+        self._field.setAccessibleName(words)
+        self._field.setPlaceholderText(words)
         self._field.textChanged.connect(finder.find)
         self._count = make_label(role="secondary", parent=self)
-        finder.found.connect(self._show_count)
+        found.connect(self._show_count)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
         layout.addWidget(self._field, 1)
@@ -48,7 +67,7 @@ class FindBar(QFrame):
         self._finder.find(self._field.text())
 
     def close_bar(self) -> None:
-        """Hide the bar and its marks, and go back to the conversation."""
+        """Hide the bar and its marks, and go back to what is searched."""
         self.hide()
         self._finder.find("")
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -1,0 +1,48 @@
+"""Files of the open folder in the viewer: what opens it, and from where."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.app.file_opening import open_with_application
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
+
+
+class FileViewing(QObject):
+    """Shows the files that the user chooses in the tree, the review or the palette, and those that a search found."""
+
+    def __init__(self, panels: WindowPanels, navigator: Navigator, theme: Theme, spawn: Spawn) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._navigator = navigator
+        self._theme = theme
+        self._spawn = spawn
+        self._viewer: ViewerWindow | None = None
+        panels.files.file_activated.connect(self.open_file)
+        panels.files.application_requested.connect(open_with_application)
+        panels.transcript.entry_actions.file_requested.connect(self.open_file)
+        panels.review.file_open_requested.connect(self.open_file)
+
+    def open_file(self, path: str, line: int = 0) -> None:
+        """Show a file, given by its path in the open folder or by a whole one; at a line from 1, if there is one."""
+        root = self._navigator.workspace
+        if root is None:
+            return
+        named = Path(path)
+        inside = named.is_absolute() and named.is_relative_to(root)
+        self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
+
+    def _window(self) -> "ViewerWindow":
+        if self._viewer is None:
+            from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow  # with the first file
+
+            self._viewer = ViewerWindow(self._theme, self._spawn, self._panels.window)
+            self._viewer.application_requested.connect(open_with_application)
+        return self._viewer

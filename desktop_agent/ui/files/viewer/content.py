@@ -1,0 +1,124 @@
+"""What there is to show of a file: its text, a picture, or the reason why neither can be shown."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
+from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
+from desktop_agent.core.merge.edited_file import EditedText
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.media.decoding import DecodedPicture, decode
+
+MAX_SHOWN_BYTES = 10_000_000
+MAX_EDITED_BYTES = 2_000_000
+"""Of a longer file, not all of its text can be taken from the field within a frame."""
+MAX_LINE_BYTES = 20_000
+"""A longer line, as generated files have them, would be laid out for so long that the window stood still."""
+
+Obstacle = Literal["", "gone", "outside", "no file", "unreadable", "too large", "binary", "long lines"]
+
+
+class FileContent(Struct, frozen=True):
+    """A file as it was read."""
+
+    path: str
+    """Where it really is, from the workspace on: another path than was asked for where a symlink is on the way."""
+    obstacle: Obstacle = ""
+    """Why nothing is shown of it."""
+    detail: str = ""
+    """What the system says of that."""
+    digest: str | None = None
+    """Of its bytes, when they were read."""
+    size_bytes: int = 0
+    type_name: str = ""
+    text: EditedText | str | None = None
+    """A `str` can be read and not edited: there is too much of it."""
+    picture: DecodedPicture | None = None
+    encoding: str = ""
+    endings: Endings = ""
+    line_count: int = 0
+
+
+def read_content(root: Path, path: str) -> FileContent:
+    """Return what there is to show of the file at `path` below `root`. Blocks; no step is one long call into C."""
+    base = root.resolve()
+    file = (base / path).resolve()
+    if not file.is_relative_to(base) or path.startswith(("//", "\\\\")):
+        return FileContent(path, "outside")
+    real = file.relative_to(base).as_posix()
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return FileContent(real, "no file")
+        if status.st_size > MAX_SHOWN_BYTES:
+            with file.open("rb") as opened:
+                kind = file_type(opened.read(HEAD_BYTES))
+            if kind.picture is None:
+                return FileContent(real, "too large", size_bytes=status.st_size, type_name=kind.name)
+        content = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return FileContent(real, "gone")
+    except OSError as error:
+        return FileContent(real, "unreadable", error.strerror or str(error))
+    return content_of(real, content)
+
+
+def content_of(path: str, content: bytes) -> FileContent:
+    """Return what there is to show of these bytes. Blocks."""
+    kind = file_type(content[:HEAD_BYTES])
+    known = FileContent(path, digest=digest_of(content), size_bytes=len(content), type_name=kind.name)
+    if kind.picture is not None and (kind.picture != "svg" or path.lower().endswith(".svg")):
+        picture = decode(content)
+        if picture.is_shown or kind.picture != "svg":
+            return replace(known, picture=picture)
+    if is_binary(content):
+        return replace(known, obstacle="binary")
+    plain = as_utf8(content)
+    if plain is None:
+        return replace(known, obstacle="binary")
+    if _has_long_line(plain):
+        return replace(known, obstacle="long lines")
+    text = read_text(content)
+    assert text is not None
+    return replace(
+        known,
+        text=EditedText(text) if len(content) <= MAX_EDITED_BYTES else _shown(text),
+        encoding=_encoding_words(text),
+        endings=endings_of(plain),
+        line_count=line_count(plain),
+    )
+
+
+def _has_long_line(content: bytes) -> bool:
+    at, end = 0, len(content)
+    while end - at > MAX_LINE_BYTES:
+        found = content.rfind(b"\n", at, at + MAX_LINE_BYTES)
+        if found < 0:
+            return True
+        at = found + 1
+    return False
+
+
+def _shown(text: Text) -> str:
+    """A long text with a line feed between its lines, made of pieces: the window has its turn between them."""
+    return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in _pieces(text.content))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    at, size = 0, 200_000
+    while at < len(text):
+        end = text.rfind("\n", at, at + size) + 1 or min(at + size, len(text))
+        yield text[at:end]
+        at = end
+
+
+def _encoding_words(text: Text) -> str:
+    name = {"utf-8": "UTF-8", "utf-16-le": "UTF-16 LE", "utf-16-be": "UTF-16 BE"}[text.encoding]
+    if not text.is_valid:
+        return f"{name}?"
+    return f"{name} BOM" if text.has_bom and text.encoding == "utf-8" else name

@@ -1,0 +1,191 @@
+"""The open files, each in a tab."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QToolButton, QWidget
+
+from desktop_agent.ui.files.file_words import displayed
+from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+MAX_TABS = 20
+"""With one more, the tab that was not looked at for the longest time is closed, unless something in it is not saved."""
+_MAX_CLOSED = 20
+
+
+class ClosedTab(NamedTuple):
+    """A file that was open, and where the user was in it."""
+
+    root: Path
+    path: str
+    line: int
+
+
+class FileTabs(QWidget):
+    """Shows one of the open files.
+
+    Signals:
+        current_changed: another file is shown, or none.
+        opened_changed: other files are open than before.
+        close_requested: close the tab of this `FilePage`, in which something is not saved.
+    """
+
+    current_changed = Signal()
+    opened_changed = Signal()
+    close_requested = Signal(object)
+
+    def __init__(self, make_page: Callable[[Path, str], FilePage]) -> None:
+        super().__init__()
+        self._make_page = make_page
+        self._closed: list[ClosedTab] = []
+        self._looked_at: list[FilePage] = []
+        """The pages, that which was looked at last at the end."""
+        self.bar = QTabBar()
+        """One tab for each file; the middle mouse button closes it."""
+        self.bar.setObjectName("viewerTabs")
+        self.bar.setAccessibleName(self.tr("Open files"))
+        self.bar.setMovable(True)
+        self.bar.setExpanding(False)
+        self.bar.setDrawBase(False)
+        self.bar.setUsesScrollButtons(True)
+        self.bar.setElideMode(Qt.TextElideMode.ElideNone)
+        self.bar.installEventFilter(self)
+        self._stack = QStackedWidget()
+        self._head = vbox()
+        vbox(self.bar, hairline(), self._head, (self._stack, 1), on=self)
+        self.bar.currentChanged.connect(self._on_current_changed)
+        self.bar.tabMoved.connect(self._on_moved)
+
+    @property
+    def pages(self) -> list[FilePage]:
+        """The open files, from left to right."""
+        widgets = (self._stack.widget(index) for index in range(self._stack.count()))
+        return [widget for widget in widgets if isinstance(widget, FilePage)]
+
+    @property
+    def current(self) -> FilePage | None:
+        """The file that is shown."""
+        pages, index = self.pages, self.bar.currentIndex()
+        return pages[index] if 0 <= index < len(pages) else None
+
+    def open(self, root: Path, path: str) -> FilePage:
+        """Show a file, in the tab that it has, or in a new one at the right of the current one."""
+        page = next((page for page in self.pages if (page.root, page.path) == (root, path)), None)
+        if page is None:
+            page = self._make_page(root, path)
+            page.changed.connect(self._name_tabs)
+            index = self.bar.currentIndex() + 1
+            with QSignalBlocker(self.bar):
+                self._stack.insertWidget(index, page)
+                self.bar.insertTab(index, page.name)
+                self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, self._close_button(page))
+            self._looked_at.append(page)
+            self._close_oldest()
+            self._name_tabs()
+            self.opened_changed.emit()
+        self.show_page(page)
+        return page
+
+    def set_head(self, head: QWidget) -> None:
+        """Show this between the tabs and the file."""
+        self._head.addWidget(head)
+
+    def show_page(self, page: FilePage) -> None:
+        """Show this one of the open files."""
+        index = self.pages.index(page)
+        if index == self.bar.currentIndex():
+            self._on_current_changed(index)
+        self.bar.setCurrentIndex(index)
+
+    def close_page(self, page: FilePage) -> None:
+        """Close a tab, or ask for that where something is not saved."""
+        if page.is_dirty:
+            self.close_requested.emit(page)
+        else:
+            self.drop(page)
+
+    def drop(self, page: FilePage) -> None:
+        """Close a tab, whatever is in it."""
+        index = self.pages.index(page)
+        line = page.text.line if page.text is not None else 0
+        self._closed = [*self._closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
+        self._looked_at.remove(page)
+        last = self._looked_at[-1] if self._looked_at else None
+        with QSignalBlocker(self.bar):
+            self._stack.removeWidget(page)
+            self.bar.removeTab(index)
+            if last is not None:
+                self.bar.setCurrentIndex(self.pages.index(last))
+        page.deleteLater()
+        self._name_tabs()
+        self.opened_changed.emit()
+        self._on_current_changed(self.bar.currentIndex())
+
+    def take_closed(self) -> ClosedTab | None:
+        """Return the file that was closed last, to be opened again."""
+        return self._closed.pop() if self._closed else None
+
+    # -- tabs --
+
+    def _close_oldest(self) -> None:
+        clean = [page for page in self._looked_at[:-1] if not page.is_dirty]
+        if len(self._looked_at) > MAX_TABS and clean:
+            self.drop(clean[0])
+
+    def _close_button(self, page: FilePage) -> QToolButton:
+        button = QToolButton(self.bar)
+        button.setText("✕")
+        button.setProperty("variant", "tab")
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setAccessibleName(self.tr("Close {0}").format(page.name))
+        button.setToolTip(self.tr("Close (Ctrl+W)"))
+        button.clicked.connect(self._on_close_clicked)
+        return button
+
+    def _on_close_clicked(self) -> None:
+        button = self.sender()
+        for index, page in enumerate(self.pages):
+            if self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide) is button:
+                self.close_page(page)
+                return
+
+    def _name_tabs(self) -> None:
+        """Name each by its file, by its folder as well where two have the same name, and mark what is not saved."""
+        pages = self.pages
+        names = [page.name for page in pages]
+        for index, page in enumerate(pages):
+            folder = displayed(page.path.rpartition("/")[0] or page.root.name)
+            name = f"{page.name} — {folder}" if names.count(page.name) > 1 else page.name
+            text = f"● {name}" if page.is_dirty else name
+            self.bar.setTabText(index, text.replace("&", "&&"))
+            self.bar.setTabToolTip(index, plain_tooltip(str(page.file)))
+            self.bar.setAccessibleTabName(index, self.tr("{0}, not saved").format(name) if page.is_dirty else name)
+
+    def _on_current_changed(self, index: int) -> None:
+        pages = self.pages
+        if 0 <= index < len(pages):
+            page = pages[index]
+            self._stack.setCurrentWidget(page)
+            self._looked_at.remove(page)
+            self._looked_at.append(page)
+        self.current_changed.emit()
+
+    def _on_moved(self, source: int, target: int) -> None:
+        page = self.pages[source]
+        self._stack.removeWidget(page)
+        self._stack.insertWidget(target, page)
+        self._stack.setCurrentWidget(self.pages[self.bar.currentIndex()])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_release = event.type() == QEvent.Type.MouseButtonRelease
+        if watched is self.bar and is_release and isinstance(event, QMouseEvent):
+            index = self.bar.tabAt(event.position().toPoint())
+            if event.button() == Qt.MouseButton.MiddleButton and index >= 0:
+                self.close_page(self.pages[index])
+                return True
+        return super().eventFilter(watched, event)

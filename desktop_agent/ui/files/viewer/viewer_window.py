@@ -1,0 +1,169 @@
+"""The viewer's window: files in tabs, read beside the window's thread, and read again when they change."""
+
+import asyncio
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from desktop_agent.ui.files.file_words import displayed
+from desktop_agent.ui.files.viewer.content import read_content
+from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.file_tabs import FileTabs
+from desktop_agent.ui.files.viewer.open_files import OpenFiles
+from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
+
+
+class ViewerWindow(QWidget):
+    """Shows files of workspaces, in a window beside the conversation. It is hidden, not gone, when it is closed.
+
+    Signals:
+        application_requested: open this file (an absolute path) with its application.
+    """
+
+    application_requested = Signal(object)
+
+    def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setObjectName("viewerWindow")
+        self.setProperty("role", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._theme = theme
+        self._spawn = spawn
+        self.tabs = FileTabs(self._make_page)
+        """The open files."""
+        self._watch = OpenFiles(self)
+        self._watch.changed.connect(self.refresh)
+        self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._path.setObjectName("viewerPath")
+        self._path.setProperty("role", "secondary")
+        self._find = self._button(self.tr("Find"), self._on_find, "Ctrl+F")
+        self._line = self._button(self.tr("Go to line"), self._on_line, "Ctrl+G")
+        self._outside = self._button(self.tr("Open with its application"), self._on_outside, "")
+        margins = (Space.M, Space.XS, Space.S, Space.XS)
+        head = hbox(self._path, STRETCH, self._find, self._line, self._outside, margins=margins, spacing=Space.XS)
+        vbox((self.tabs, 1), on=self)
+        self._head = QWidget()
+        self._head.setLayout(head)
+        self.tabs.set_head(self._head)
+        self.tabs.current_changed.connect(self._on_current_changed)
+        self.tabs.opened_changed.connect(self._on_opened_changed)
+        for keys, slot in (
+            ("Ctrl+W", self._on_close_tab),
+            ("Ctrl+Shift+T", self._on_reopen),
+            ("Ctrl+Tab", self._on_next),
+            ("Ctrl+Shift+Tab", self._on_previous),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        resize_within_screen(self, _SIZE, _MINIMUM)
+
+    def open_file(self, root: Path, path: str, line: int = 0) -> None:
+        """Show the file at `path` below `root`, at a line from 1; 0 is where the user was in it."""
+        page = self.tabs.open(root, path)
+        page.go_to(line)
+        self._read(page)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        page.setFocus()
+
+    def refresh(self) -> None:
+        """Read the open files again."""
+        for page in self.tabs.pages:
+            self._read(page)
+
+    # -- reading --
+
+    def _make_page(self, root: Path, path: str) -> FilePage:
+        page = FilePage(self._theme, root, path, self._spawn)
+        page.changed.connect(self._update_head)
+        return page
+
+    def _read(self, page: FilePage) -> None:
+        page.reading += 1
+        self._spawn(self._read_page(page, page.reading))
+
+    async def _read_page(self, page: FilePage, reading: int) -> None:
+        content = await asyncio.to_thread(read_content, page.root, page.path)
+        if isValid(page) and reading == page.reading:
+            page.show_content(content)
+
+    # -- what the user does --
+
+    def _button(self, text: str, clicked: Slot, keys: str) -> QWidget:
+        button = make_button(text, clicked=clicked, variant="flat", is_compact=True)
+        if keys:
+            QShortcut(QKeySequence(keys), self).activated.connect(button.click)
+            button.setToolTip(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText))
+        return button
+
+    def _on_find(self) -> None:
+        if (page := self.tabs.current) is not None and page.text is not None:
+            page.text.open_find()
+
+    def _on_line(self) -> None:
+        if (page := self.tabs.current) is not None and page.text is not None:
+            page.text.open_line()
+
+    def _on_outside(self) -> None:
+        if (page := self.tabs.current) is not None:
+            self.application_requested.emit(str(page.file))
+
+    def _on_close_tab(self) -> None:
+        if (page := self.tabs.current) is not None:
+            self.tabs.close_page(page)
+        if not self.tabs.pages:
+            self.close()
+
+    def _on_reopen(self) -> None:
+        if (closed := self.tabs.take_closed()) is not None:
+            self.open_file(closed.root, closed.path, closed.line)
+
+    def _on_next(self) -> None:
+        self._go_on(1)
+
+    def _on_previous(self) -> None:
+        self._go_on(-1)
+
+    def _go_on(self, by: int) -> None:
+        if pages := self.tabs.pages:
+            self.tabs.show_page(pages[(self.tabs.bar.currentIndex() + by) % len(pages)])
+
+    # -- what is shown --
+
+    def _on_current_changed(self) -> None:
+        self._update_head()
+        if (page := self.tabs.current) is not None:
+            page.setFocus()
+
+    def _on_opened_changed(self) -> None:
+        pages = self.tabs.pages
+        self._watch.watch((str(page.file) for page in pages), (str(page.file.parent) for page in pages))
+        if not pages:
+            self.close()
+
+    def _update_head(self) -> None:
+        page = self.tabs.current
+        self._head.setVisible(page is not None)
+        if page is None:
+            return
+        self._path.setText(displayed(page.path))
+        self._path.setToolTip(plain_tooltip(str(page.file)))
+        self._find.setEnabled(page.text is not None)
+        self._line.setEnabled(page.text is not None)
+        self.setWindowTitle(self.tr("{0} — {1}").format(page.name, displayed(page.root.name)))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.refresh()  # not all file systems tell of changes

@@ -1,0 +1,102 @@
+"""A viewer on a real folder, with a real loop to read its files."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.text_page import TextPage
+from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.theme import Theme
+
+PATIENCE_S = 20
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+class Reader:
+    """A user in front of the viewer. `drive` runs a scenario on the loop that reads for it."""
+
+    def __init__(self, app: QApplication, theme: Theme, owner: QWidget) -> None:
+        self._app = app
+        self._errors: list[BaseException] = []
+        self.spawner = TaskSpawner(self._errors.append)
+        self.owner = owner
+        self.viewer = ViewerWindow(theme, self.spawner.spawn, owner)
+
+    @property
+    def page(self) -> FilePage:
+        """The file that is shown."""
+        page = self.viewer.tabs.current
+        assert page is not None
+        return page
+
+    @property
+    def text(self) -> TextPage:
+        """The text that is shown."""
+        assert self.page.text is not None
+        return self.page.text
+
+    @property
+    def tabs(self) -> list[str]:
+        """What stands on the tabs."""
+        bar = self.viewer.tabs.bar
+        return [bar.tabText(index) for index in range(bar.count())]
+
+    def says(self, name: str) -> str:
+        """What the visible label of this name says."""
+        labels = self.viewer.findChildren(QLabel, name)
+        return next((label.text() for label in labels if label.isVisible()), "")
+
+    def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = CTRL) -> None:
+        """Press a key where the focus is."""
+        QTest.keyClick(self.viewer.focusWidget() or self.viewer, key, modifiers)
+
+    async def open(self, root: Path, path: str, line: int = 0) -> FilePage:
+        """Open a file and wait until it is shown."""
+        self.viewer.open_file(root, path, line)
+        await self.until(lambda: self.page.content is not None and not len(self.spawner))
+        await self.until(lambda: self.page.text is None or self.page.text.editor.is_ready)
+        return self.page
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is the case."""
+        while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
+            await asyncio.sleep(0.002)
+
+    def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Run `scenario`, and raise what went wrong in the background."""
+
+        async def main() -> int:
+            self.spawner.start()
+            async with asyncio.timeout(PATIENCE_S):
+                await scenario()
+            self.viewer.hide()
+            await self.spawner.aclose()
+            return 0
+
+        run(self._app, main)
+        if self._errors:
+            raise self._errors[0]
+
+
+@pytest.fixture
+def reader(qapp: QApplication, qtbot: QtBot, theme: Theme) -> Reader:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    return Reader(qapp, theme, owner)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "pagination"
+    for name in ("src/pages.py", "tests/pages.py", "README.md"):
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text("".join(f"line {number} of {name}\n" for number in range(1, 301)), encoding="utf-8")
+    return path
