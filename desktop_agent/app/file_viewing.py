@@ -1,5 +1,6 @@
 """Files of the open folder in the viewer: what opens it, and from where."""
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,23 +9,30 @@ from PySide6.QtCore import QObject
 from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
+    from desktop_agent.core.mentions.offers import FolderPaths
     from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 
 
 class FileViewing(QObject):
     """Shows the files that the user chooses in the tree, the review or the palette, and those that a search found."""
 
-    def __init__(self, panels: WindowPanels, navigator: Navigator, theme: Theme, spawn: Spawn) -> None:
+    def __init__(
+        self, panels: WindowPanels, navigator: Navigator, files: WorkspaceFiles, theme: Theme, spawn: Spawn
+    ) -> None:
         super().__init__(panels.window)
+        self._files = files
         self._panels = panels
         self._navigator = navigator
         self._theme = theme
         self._spawn = spawn
         self._viewer: ViewerWindow | None = None
+        navigator.shown.connect(self._on_shown)
+        files.listed.connect(self._on_listed)
         panels.files.file_activated.connect(self.open_file)
         panels.files.application_requested.connect(open_with_application)
         panels.transcript.entry_actions.file_requested.connect(self.open_file)
@@ -38,6 +46,28 @@ class FileViewing(QObject):
         named = Path(path)
         inside = named.is_absolute() and named.is_relative_to(root)
         self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
+
+    # -- what paths in the conversation lead to --
+
+    def _on_shown(self) -> None:
+        if self._files.known is None and (root := self._navigator.workspace) is not None:
+            self._panels.transcript.row_layout.files.set_files(str(root), frozenset(), {})
+            self._spawn(self._list())
+
+    async def _list(self) -> None:
+        await self._files.latest()
+
+    def _on_listed(self, paths: "FolderPaths", _is_changed: bool) -> None:
+        self._spawn(self._link(paths))
+
+    async def _link(self, paths: "FolderPaths") -> None:
+        from desktop_agent.ui.chat.text.known_files import names_alone
+
+        root, layout = self._navigator.workspace, self._panels.transcript.row_layout
+        names = await asyncio.to_thread(names_alone, paths.files)
+        is_current = root == self._navigator.workspace and self._files.known is paths
+        if is_current and layout.files.set_files(str(root), paths.files, names):
+            layout.relink()
 
     def _window(self) -> "ViewerWindow":
         if self._viewer is None:

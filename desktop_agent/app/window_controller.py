@@ -64,7 +64,7 @@ class WindowController:
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
         self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
-        files = FileViewing(panels, navigator, theme, spawner.spawn)
+        files = FileViewing(panels, navigator, self._sessions.files, theme, spawner.spawn)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
         PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)

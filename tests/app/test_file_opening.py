@@ -7,6 +7,9 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel
 
+from desktop_agent.core.protocol.events import TextDelta, TurnStarted
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -49,5 +52,30 @@ def test_what_a_search_found_or_the_review_lists_is_shown_in_the_viewer(go: Go, 
         user.window.panels.transcript.entry_actions.file_requested.emit("//host/share/notes.txt", 0)
         said = await user.until(lambda: user.find(QLabel, "viewerMessage"), "the viewer says why not")
         await user.until_true(lambda: "does not lie in" in said.text(), "it says why not")
+
+    go([str(project)], journey)
+
+
+def test_a_path_in_an_answer_leads_to_its_line_and_one_that_is_no_file_is_only_text(go: Go, project: Path) -> None:
+    (project / "src").mkdir()
+    (project / "src/pages.py").write_text("one\ntwo\n")
+
+    async def journey(user: Driver) -> None:
+        bridge, layout = user.window.panels.wiring.bridge, user.window.panels.transcript.row_layout
+        assert bridge is not None
+        bridge.deliver(TurnStarted(turn=1, model=bridge.transcript.session.model or ModelRef(provider="p", model="m")))
+        bridge.deliver(TextDelta(turn=1, text="See `src/pages.py:2`, and gone.py."))
+        links: list[tuple[LinkedEntry, str]] = []
+
+        def has_link() -> bool:
+            shown = [row.widget for row in layout.rows if isinstance(row.widget, LinkedEntry)]
+            links[:] = [(widget, span.href) for widget in shown for _, span in widget.column.links()]
+            return bool(links)
+
+        await user.until_true(has_link, "the path is a link")
+        [(widget, href)] = links
+        widget.follow(href)
+        text = await user.see(FileEditor, "viewerText")
+        await user.until_true(lambda: text.textCursor().blockNumber() == 1, "the viewer is at the line")
 
     go([str(project)], journey)

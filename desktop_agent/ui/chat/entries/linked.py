@@ -8,6 +8,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, is_web_address
 from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.file_links import file_of
 
 
 class LinkedEntry(EntryWidget):
@@ -22,7 +23,9 @@ class LinkedEntry(EntryWidget):
         """Which of the links has the ring."""
 
     def follow(self, href: str) -> None:
-        if is_web_address(href):
+        if (place := file_of(href)) is not None:
+            self.entry_actions.file_requested.emit(*place)
+        elif is_web_address(href):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:

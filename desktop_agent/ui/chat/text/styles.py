@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import InlineSpan
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
+from desktop_agent.ui.chat.text.known_files import KnownFiles
 from desktop_agent.ui.chat.text.marks import Tint
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.terminal.look import PrintedStyle
@@ -66,8 +67,10 @@ _SPACES: dict[Density, _Spaces] = {
 class TextStyles:
     """Fonts, formats and measures for one state of the theme. Made anew when the theme changes."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, files: KnownFiles | None = None) -> None:
         self.theme = theme
+        self.files = files or KnownFiles()
+        """What paths in a text can lead to."""
         self.colours = theme.colours
         self.body = theme.text_font(theme.sizes.chat)
         self.strong = theme.strong_font(theme.sizes.chat)

@@ -10,6 +10,7 @@ from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.markdown.marks import BOLD
 from desktop_agent.ui.chat.markdown.parse import References
+from desktop_agent.ui.chat.text.file_links import with_file_links
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.terminal.formats import format_ranges
@@ -32,7 +33,7 @@ class _Cell:
     def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: References) -> None:
         self.content = content
         self.is_header = is_header
-        rich = rich_text(content, references)
+        rich = with_file_links(rich_text(content, references), styles.files)
         self._rich = _in_bold(rich) if is_header else rich
         self._styles = styles
         self._line = self._lay_out(_UNBOUNDED)

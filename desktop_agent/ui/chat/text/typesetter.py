@@ -1,6 +1,6 @@
 """Sets the blocks of a column: how each looks and how high it is, wherever it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 
 from PySide6.QtGui import QTextCharFormat
@@ -12,6 +12,8 @@ from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichTe
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnText
 from desktop_agent.ui.chat.text.direction import is_right_to_left
+from desktop_agent.ui.chat.text.file_links import FileLink, file_links, with_file_links
+from desktop_agent.ui.chat.text.marks import LINK, TextMark
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
 from desktop_agent.ui.chat.text.table import Passage, TablePassage
@@ -96,10 +98,15 @@ class Typesetter:
                 marks = self._text.marks_of(index)
                 links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
                 rich = RichText(block.content.replace("\n", LINE_BREAK), links)
+                formats: list[tuple[int, int, QTextCharFormat]] = []
+                if not self._is_framed:
+                    found = _links_beside(marks, file_links(block.content, self._styles.files))
+                    rich = rich._replace(spans=(*links, *found))
+                    formats = [(span.start, span.length, self._styles.mark(LINK)) for span in found]
                 marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
-                formats = [*self._colour_formats(index), *marked]
+                formats = [*self._colour_formats(index), *formats, *marked]
             case _:
-                rich = rich_text(block.content, self._text.references)
+                rich = with_file_links(rich_text(block.content, self._text.references), self._styles.files)
                 is_mirrored = is_right_to_left(rich.text)
                 formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
         return TextPassage(
@@ -160,3 +167,12 @@ class Typesetter:
 def _estimate_lines(text: str, letters: float) -> int:
     """Return about how many lines `text` takes with so many letters in each."""
     return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
+
+
+def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
+    """Return what was found in what has no look of its own: not in code, nor in what leads somewhere already."""
+    return [
+        InlineSpan(place.start, place.length, 0, place.href)
+        for place in found
+        if not any(mark.start < place.start + place.length and place.start < mark.start + mark.length for mark in marks)
+    ]

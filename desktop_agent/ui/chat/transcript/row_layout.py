@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 from desktop_agent.ui.chat.code_colours import CodeColours
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.slices import Slice
+from desktop_agent.ui.chat.text.known_files import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
 from desktop_agent.ui.chat.transcript.row import EntryRow
@@ -41,7 +42,9 @@ class RowLayout(QObject):
         super().__init__(area)
         self.rows = EntryRows()
         self.reading = ReadingPlace(self.rows)
-        self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme), make, self)
+        self.files = KnownFiles()
+        """What paths in the conversation can lead to."""
+        self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme, self.files), make, self)
         self.top_edge = 0
         """Where in the whole column the view begins."""
         self._area = area
@@ -128,8 +131,14 @@ class RowLayout(QObject):
     def _on_row_resized(self, row: EntryRow, keeps_end: bool) -> None:
         self.row_resized(row, keeps_end=keeps_end)
 
+    def relink(self) -> None:
+        """Lay out what is in view anew, because other files are known: paths may be links that were none."""
+        self.widgets.restyle(TextStyles(self._theme, self.files))
+        self.lay_out()
+        self._area.viewport().update()
+
     def _on_theme_changed(self) -> None:
-        self.widgets.restyle(TextStyles(self._theme))
+        self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()
         self._area.viewport().update()

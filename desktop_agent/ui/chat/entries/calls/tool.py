@@ -23,6 +23,7 @@ from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.theme import Radius
 
@@ -165,7 +166,7 @@ class ToolWidget(LinkedEntry):
     # -- what the user does --
 
     def follow(self, href: str) -> None:
-        if is_web_address(href):
+        if is_web_address(href) or file_of(href) is not None:
             super().follow(href)
         else:
             self._body.inside.follow(href)
