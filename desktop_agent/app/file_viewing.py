@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.file_opening import open_with_application
+from desktop_agent.app.file_saving import FileSaving
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.app.workspace_files import WorkspaceFiles
@@ -47,6 +48,13 @@ class FileViewing(QObject):
         inside = named.is_absolute() and named.is_relative_to(root)
         self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
 
+    def may_close(self) -> bool:
+        """Whether nothing is unsaved; asks what becomes of it otherwise."""
+        if self._viewer is None or not self._viewer.has_unsaved:
+            return True
+        self._viewer.ask_for_unsaved()
+        return False
+
     # -- what paths in the conversation lead to --
 
     def _on_shown(self) -> None:
@@ -73,6 +81,8 @@ class FileViewing(QObject):
         if self._viewer is None:
             from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow  # with the first file
 
-            self._viewer = ViewerWindow(self._theme, self._spawn, self._panels.window)
+            self._viewer = ViewerWindow(
+                self._theme, FileSaving(self._panels, self._navigator), self._spawn, self._panels.window
+            )
             self._viewer.application_requested.connect(open_with_application)
         return self._viewer

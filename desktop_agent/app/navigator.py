@@ -19,6 +19,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
@@ -182,8 +183,11 @@ class Navigator(QObject):
         try:
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
-            self._panels.wiring.give_back([prompt.text for prompt in draft.hand_over()])
+            asked = draft.hand_over()
+            self._panels.wiring.give_back([op.text for op in asked if not isinstance(op, ops.WriteFile)])
             self._panels.conversation.banner.show_error(error)
+            if any(isinstance(op, ops.WriteFile) for op in asked):
+                draft.bridge.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
         self.session_opened.emit(bridge)
         if self._panels.wiring.bridge is draft.bridge:
@@ -194,8 +198,8 @@ class Navigator(QObject):
             self._drafts.note_sent(key, ())  # the session keeps them now
         if draft.sandbox != bridge.transcript.session.sandbox:
             bridge.submit(ops.SetMode(sandbox=draft.sandbox))
-        for prompt in draft.hand_over():
-            bridge.submit(prompt)
+        for op in draft.hand_over():
+            bridge.submit(op)
 
     # -- a prompt that is edited and sent again --
 

@@ -64,7 +64,7 @@ class WindowController:
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
         self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
-        files = FileViewing(panels, navigator, self._sessions.files, theme, spawner.spawn)
+        self._files = files = FileViewing(panels, navigator, self._sessions.files, theme, spawner.spawn)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
         PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)
@@ -91,7 +91,9 @@ class WindowController:
         await self._sessions.aclose()
 
     async def may_close(self) -> bool:
-        """Whether to close now; asks when that would stop a working agent, or a program in the terminal."""
+        """Whether to close now; asks when files are not saved, or the agent or a program in the terminal would stop."""
+        if not self._files.may_close():
+            return False
         working, busy = self._sessions.working, self._terminal.busy
         return not (working or busy) or await self._quit_question.ask(working, busy)
 

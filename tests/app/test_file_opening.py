@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from desktop_agent.core.protocol.events import TextDelta, TurnStarted
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
+from desktop_agent.core.protocol.ops import UndoChanges
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from tests.app.conftest import Go
@@ -77,5 +79,33 @@ def test_a_path_in_an_answer_leads_to_its_line_and_one_that_is_no_file_is_only_t
         widget.follow(href)
         text = await user.see(FileEditor, "viewerText")
         await user.until_true(lambda: text.textCursor().blockNumber() == 1, "the viewer is at the line")
+
+    go([str(project)], journey)
+
+
+def test_what_is_saved_in_the_viewer_is_a_change_of_the_user_that_can_be_undone(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.files.file_activated.emit(str(project / "notes.txt"))
+        text = await user.see(FileEditor, "viewerText")
+        await user.until_true(lambda: text.is_ready, "the text is there")
+        QTest.keyClicks(text, "not ")
+        user.window.request_quit()
+        await user.click("viewerGoOnButton")
+        assert user.window.main_window.isVisible(), "it was asked before quitting"
+        await user.click("viewerSaveButton")
+        await user.until_true(lambda: not text.document().isModified(), "it is saved")
+        assert (project / "notes.txt").read_text() == "not mine\n"
+        [record] = user.transcript.changes.values()
+        assert (record.change.author, record.change.path) == ("person", "notes.txt")
+        bridge = user.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=(record.change.id,))))
+        await user.until_true(lambda: (project / "notes.txt").read_text() == "mine\n", "it is undone")
+
+        def is_read_again() -> bool:
+            shown = user.find(FileEditor, "viewerText")
+            return shown is not None and shown.toPlainText() == "mine\n"
+
+        await user.until_true(is_read_again, "the viewer shows it")
 
     go([str(project)], journey)

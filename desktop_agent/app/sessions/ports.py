@@ -18,6 +18,8 @@ from desktop_agent.ui.window.bridge import SessionBridge, SessionPort
 
 _WRITTEN = (ops.SubmitPrompt, ops.Steer, ops.RunCommand)
 """What the user wrote, and gets back where it was not taken."""
+FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile
+"""What a conversation begins with."""
 
 
 class DraftPort:
@@ -43,7 +45,7 @@ class DraftPort:
         self.sandbox: SandboxMode = sandbox
         self._begin = begin
         self._keep = keep
-        self._prompts: list[ops.SubmitPrompt | ops.RunCommand] = []
+        self._asked: list[FirstOp] = []
         self.bridge = SessionBridge(Transcript(), self, parent)
         self.bridge.deliver(
             ev.SessionOpened(
@@ -56,21 +58,21 @@ class DraftPort:
             )
         )
 
-    def hand_over(self) -> list[ops.SubmitPrompt | ops.RunCommand]:
-        """Return the prompts so far, in order. The draft no longer has them, and the next one is a first one again."""
-        prompts, self._prompts = self._prompts, []
+    def hand_over(self) -> list[FirstOp]:
+        """Return what was asked so far, in order. The draft no longer has it, and the next op is a first one again."""
+        asked, self._asked = self._asked, []
         self._keep(())
-        return prompts
+        return asked
 
     def submit(self, op: ops.Op) -> None:
-        """Take prompts and modes; there is nothing to stop, answer or undo in a conversation without a turn."""
+        """Take prompts, the user's own writes and modes; there is nothing to stop, answer or undo without a turn."""
         match op:
             case ops.Steer(text=text, include=include):  # no turn runs yet
                 self.submit(ops.SubmitPrompt(text=text, include=include))
-            case ops.SubmitPrompt() | ops.RunCommand():
-                self._prompts.append(op)
-                self._keep([prompt.text for prompt in self._prompts])
-                if len(self._prompts) == 1:
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile():
+                self._asked.append(op)
+                self._keep([asked.text for asked in self._asked if isinstance(asked, _WRITTEN)])
+                if len(self._asked) == 1:
                     self._begin(self)
             case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
                 self.model, self.approval = model or self.model, approval or self.approval

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.viewer.content import FileContent
 from desktop_agent.ui.files.viewer.picture_page import PicturePage
+from desktop_agent.ui.files.viewer.save_bar import SaveBar
 from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
 from desktop_agent.ui.review.source import Spawn
@@ -21,9 +22,11 @@ class FilePage(QWidget):
 
     Signals:
         changed: its title, or what can be done with it, is different now.
+        save_pressed: Ctrl+S in its text.
     """
 
     changed = Signal()
+    save_pressed = Signal()
 
     def __init__(self, theme: Theme, root: Path, path: str, spawn: Spawn) -> None:
         super().__init__()
@@ -39,6 +42,12 @@ class FilePage(QWidget):
         """Where to stand when it is shown."""
         self.reading = 0
         """Counts how often it was asked to be read: the last answer counts."""
+        self.found: FileContent | None = None
+        """What is on disk, where that is not what the user edits."""
+        self.saving_digest: str | None = None
+        """Of what is being written."""
+        self.bar = SaveBar()
+        """What is said and asked above the file."""
         self._theme = theme
         self._spawn = spawn
         self._message = make_label(role="secondary", object_name="viewerMessage", wraps=True, is_plain=True)
@@ -48,7 +57,7 @@ class FilePage(QWidget):
         self._note = note
         self._pages = QStackedLayout()
         self._pages.addWidget(note)
-        vbox((self._pages, 1), on=self)
+        vbox(self.bar, (self._pages, 1), on=self)
 
     @property
     def file(self) -> Path:
@@ -96,6 +105,7 @@ class FilePage(QWidget):
         if content.text is not None:
             self.text = TextPage(self._theme, content, self._spawn, line)
             self.text.dirty_changed.connect(self.changed)
+            self.text.save_pressed.connect(self.save_pressed)
             return self.text
         if content.picture is not None and content.picture.is_shown:
             return PicturePage(self._theme, content.picture)

@@ -31,6 +31,11 @@ class OpenFiles(QObject):
         self._wanted = {*files, *folders}
         self._update()
 
+    def pause(self) -> None:
+        """Tell nothing until `watch` is called again."""
+        self.watch((), ())
+        self._settle.stop()
+
     def _update(self) -> None:
         watched = {*self._watcher.files(), *self._watcher.directories()}
         if outdated := watched - self._wanted:

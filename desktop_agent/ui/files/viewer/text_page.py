@@ -35,7 +35,7 @@ class TextPage(QWidget):
         assert content.text is not None
         self._content = content
         self._shown = content.text.shown if isinstance(content.text, EditedText) else content.text
-        self.editor = FileEditor(self._shown, theme, is_marked=False)
+        self.editor = FileEditor(content.text, theme, is_marked=False)
         """The field with the text."""
         self.editor.setObjectName("viewerText")
         self.editor.setAccessibleName(self.tr("Text of {0}").format(content.path))
@@ -65,6 +65,14 @@ class TextPage(QWidget):
     def is_dirty(self) -> bool:
         """Whether something is not saved."""
         return self.editor.is_ready and self.editor.document().isModified()
+
+    def encode(self, written: str) -> bytes:
+        """Return the file's bytes with this text in it; what was not touched is as it was. Meant for a thread.
+
+        Raises `UnicodeEncodeError` for a character that the file's encoding does not have.
+        """
+        assert isinstance(self._content.text, EditedText)
+        return self._content.text.encoded(written)
 
     @property
     def line(self) -> int:

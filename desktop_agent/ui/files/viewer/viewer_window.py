@@ -4,15 +4,17 @@ import asyncio
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.viewer.content import read_content
 from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.file_store import FileStore
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs
 from desktop_agent.ui.files.viewer.open_files import OpenFiles
+from desktop_agent.ui.files.viewer.saving import PageSaving
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, make_button
@@ -33,7 +35,7 @@ class ViewerWindow(QWidget):
 
     application_requested = Signal(object)
 
-    def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("viewerWindow")
         self.setProperty("role", "surface")
@@ -42,6 +44,7 @@ class ViewerWindow(QWidget):
         self._spawn = spawn
         self.tabs = FileTabs(self._make_page)
         """The open files."""
+        self._saving = PageSaving(theme, self.tabs, store, spawn)
         self._watch = OpenFiles(self)
         self._watch.changed.connect(self.refresh)
         self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle)
@@ -51,7 +54,12 @@ class ViewerWindow(QWidget):
         self._line = self._button(self.tr("Go to line"), self._on_line, "Ctrl+G")
         self._outside = self._button(self.tr("Open with its application"), self._on_outside, "")
         margins = (Space.M, Space.XS, Space.S, Space.XS)
-        head = hbox(self._path, STRETCH, self._find, self._line, self._outside, margins=margins, spacing=Space.XS)
+        self._save = make_button(self.tr("Save"), object_name="viewerSaveButton", variant="primary", is_compact=True)
+        self._save.clicked.connect(self._saving.save_current)
+        self._save.setToolTip(QKeySequence("Ctrl+S").toString(QKeySequence.SequenceFormat.NativeText))
+        head = hbox(
+            self._path, STRETCH, self._save, self._find, self._line, self._outside, margins=margins, spacing=Space.XS
+        )
         vbox((self.tabs, 1), on=self)
         self._head = QWidget()
         self._head.setLayout(head)
@@ -59,6 +67,7 @@ class ViewerWindow(QWidget):
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
         for keys, slot in (
+            ("Ctrl+S", self._saving.save_current),
             ("Ctrl+W", self._on_close_tab),
             ("Ctrl+Shift+T", self._on_reopen),
             ("Ctrl+Tab", self._on_next),
@@ -77,6 +86,19 @@ class ViewerWindow(QWidget):
         self.activateWindow()
         page.setFocus()
 
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether something in the open files is not saved."""
+        return any(page.is_dirty for page in self.tabs.pages)
+
+    def ask_for_unsaved(self) -> None:
+        """Show the first file in which something is not saved, and ask what becomes of it."""
+        if page := next((page for page in self.tabs.pages if page.is_dirty), None):
+            self.show()
+            self.raise_()
+            self.activateWindow()
+            self._saving.ask_before_closing(page)
+
     def refresh(self) -> None:
         """Read the open files again."""
         for page in self.tabs.pages:
@@ -87,6 +109,7 @@ class ViewerWindow(QWidget):
     def _make_page(self, root: Path, path: str) -> FilePage:
         page = FilePage(self._theme, root, path, self._spawn)
         page.changed.connect(self._update_head)
+        self._saving.attach(page)
         return page
 
     def _read(self, page: FilePage) -> None:
@@ -96,7 +119,7 @@ class ViewerWindow(QWidget):
     async def _read_page(self, page: FilePage, reading: int) -> None:
         content = await asyncio.to_thread(read_content, page.root, page.path)
         if isValid(page) and reading == page.reading:
-            page.show_content(content)
+            self._saving.take(page, content)
 
     # -- what the user does --
 
@@ -148,20 +171,40 @@ class ViewerWindow(QWidget):
 
     def _on_opened_changed(self) -> None:
         pages = self.tabs.pages
-        self._watch.watch((str(page.file) for page in pages), (str(page.file.parent) for page in pages))
+        self._update_watch()
         if not pages:
             self.close()
+
+    def _update_watch(self) -> None:
+        pages = self.tabs.pages
+        self._watch.watch((str(page.file) for page in pages), (str(page.file.parent) for page in pages))
 
     def _update_head(self) -> None:
         page = self.tabs.current
         self._head.setVisible(page is not None)
         if page is None:
             return
+        self._save.setVisible(page.is_dirty)
         self._path.setText(displayed(page.path))
         self._path.setToolTip(plain_tooltip(str(page.file)))
         self._find.setEnabled(page.text is not None)
         self._line.setEnabled(page.text is not None)
         self.setWindowTitle(self.tr("{0} — {1}").format(page.name, displayed(page.root.name)))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self.has_unsaved:
+            event.ignore()
+            self.ask_for_unsaved()
+        else:
+            super().closeEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._update_watch()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._watch.pause()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -7,17 +7,39 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
+from tests.ui.review.stage import make_diff
 
 PATIENCE_S = 20
 CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+class Disk:
+    """A `FileStore` that writes at once, or says why not."""
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self.writes: list[tuple[str, str | None]] = []
+
+    async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
+        file = root / path
+        assert (digest_of(file.read_bytes()) if file.exists() else None) == expected
+        if not self.refusal:
+            self.writes.append((path, expected))
+            file.write_bytes(content)
+        return self.refusal
+
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
+        return make_diff(before, after, path=path)
 
 
 class Reader:
@@ -28,7 +50,8 @@ class Reader:
         self._errors: list[BaseException] = []
         self.spawner = TaskSpawner(self._errors.append)
         self.owner = owner
-        self.viewer = ViewerWindow(theme, self.spawner.spawn, owner)
+        self.disk = Disk()
+        self.viewer = ViewerWindow(theme, self.disk, self.spawner.spawn, owner)
 
     @property
     def page(self) -> FilePage:
@@ -57,6 +80,11 @@ class Reader:
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = CTRL) -> None:
         """Press a key where the focus is."""
         QTest.keyClick(self.viewer.focusWidget() or self.viewer, key, modifiers)
+
+    def click(self, name: str) -> None:
+        """Click a visible button."""
+        [button] = [one for one in self.viewer.findChildren(QPushButton, name) if one.isVisible()]
+        button.click()
 
     async def open(self, root: Path, path: str, line: int = 0) -> FilePage:
         """Open a file and wait until it is shown."""

@@ -1,0 +1,80 @@
+"""Writing files as the user edited them in the viewer: as changes of the user in the conversation that is shown."""
+
+import asyncio
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileChange, FileDiff
+from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.window.bridge import SessionBridge
+
+_PATIENCE_S = 60.0
+_NOT_WRITTEN = ("not_written", "storage", "busy")
+
+
+class FileSaving(QObject):
+    """A `FileStore`: asks the session, and waits for what it says. A conversation begins with the first write."""
+
+    def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._navigator = navigator
+        self._one_at_a_time = asyncio.Lock()
+        self._path = ""
+        self._outcome: asyncio.Future[str] | None = None
+
+    async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
+        """See `FileStore.save`."""
+        async with self._one_at_a_time:
+            bridge = self._panels.wiring.bridge
+            if bridge is None or root != self._navigator.workspace:
+                return self.tr("Another folder is open now. Open {0} to save this file.").format(root)
+            if reason := bridge.read_only or turn_obstacle(is_running=bridge.transcript.turns.is_running):
+                return reason
+            return await self._ask(bridge, WriteFile(path=path, expected=expected, content=content))
+
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
+        """See `FileStore.compare`."""
+        kind = "created" if before is None else "modified"
+        change = FileChange(id="viewer", path=path, kind=kind, author="person", before=None, after=None)
+        return await self._panels.diffs.compare(change, before, after)
+
+    async def _ask(self, bridge: SessionBridge, op: WriteFile) -> str:
+        self._path = op.path
+        outcome = self._outcome = asyncio.get_running_loop().create_future()
+        bridge.happened.connect(self._on_happened)
+        begun: list[SessionBridge] = []
+
+        def follow(opened: SessionBridge) -> None:  # a conversation that begins with this
+            opened.happened.connect(self._on_happened)
+            begun.append(opened)
+
+        self._navigator.session_opened.connect(follow)
+        try:
+            bridge.submit(op)
+            return await asyncio.wait_for(outcome, _PATIENCE_S)
+        except TimeoutError:
+            return self.tr("The conversation did not answer, so it is not known whether the file was written.")
+        finally:
+            self._outcome = None
+            self._navigator.session_opened.disconnect(follow)
+            for each in (bridge, *begun):
+                each.happened.disconnect(self._on_happened)
+
+    def _on_happened(self, event: ev.Event) -> None:
+        if self._outcome is None or self._outcome.done():
+            return
+        match event:
+            case ev.ChangesRecorded(changes=changes) if any(
+                change.author == "person" and change.path == self._path for change in changes
+            ):
+                self._outcome.set_result("")
+            case ev.Notice(code=code, title=title, hint=hint) if code in _NOT_WRITTEN:
+                self._outcome.set_result(f"{title} {hint}".strip())
+            case _:
+                pass

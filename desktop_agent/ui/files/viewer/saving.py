@@ -1,0 +1,142 @@
+"""Saving what the user wrote into files, and what is asked when a file was changed on disk meanwhile."""
+
+import asyncio
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject
+from shiboken6 import isValid
+
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.files.viewer.content import FileContent, read_content
+from desktop_agent.ui.files.viewer.difference import DifferenceDialog
+from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.file_store import FileStore
+from desktop_agent.ui.files.viewer.file_tabs import FileTabs
+from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.theme import Theme
+
+
+class PageSaving(QObject):
+    """Saves the files in `tabs` by `store`. Nothing that was changed elsewhere is overwritten unasked."""
+
+    def __init__(self, theme: Theme, tabs: FileTabs, store: FileStore, spawn: Spawn) -> None:
+        super().__init__(tabs)
+        self._theme = theme
+        self._tabs = tabs
+        self._store = store
+        self._spawn = spawn
+        tabs.close_requested.connect(self.ask_before_closing)
+
+    def attach(self, page: FilePage) -> None:
+        """Do what is asked for in this page."""
+        page.bar.compare_requested.connect(self._compare)
+        page.bar.overwrite_requested.connect(self._overwrite)
+        page.bar.reload_requested.connect(self._reload)
+        page.bar.save_requested.connect(self._save_and_close)
+        page.bar.discard_requested.connect(self._discard)
+        page.save_pressed.connect(self.save_current)
+
+    def take(self, page: FilePage, content: FileContent) -> None:
+        """Show what was read of a file; where that would drop what the user wrote, ask."""
+        if not page.is_dirty or page.content is None:
+            page.found = None
+            page.show_content(content)
+            return
+        is_as_read = content.digest in (page.content.digest, page.saving_digest) and not content.obstacle
+        if is_as_read:
+            page.found = None
+            if page.bar.stage in ("stale", "gone"):
+                page.bar.close_bar()
+        elif page.bar.stage != "closing":
+            page.found = content
+            page.bar.ask("gone" if content.obstacle == "gone" else "stale")
+
+    def save_current(self) -> None:
+        """Save the file that is shown."""
+        page = self._tabs.current
+        if page is not None and page.is_dirty and page.saving_digest is None:
+            self._spawn(self._save(page))
+
+    def ask_before_closing(self, page: FilePage) -> None:
+        """Ask what becomes of what is not saved in a page."""
+        self._tabs.show_page(page)
+        page.bar.ask("closing")
+
+    def _save_and_close(self) -> None:
+        if (page := self._tabs.current) is not None:
+            self._spawn(self._save(page, closes=True))
+
+    def _discard(self) -> None:
+        if (page := self._tabs.current) is not None:
+            self._tabs.drop(page)
+
+    def _reload(self) -> None:
+        if (page := self._tabs.current) is not None and page.found is not None:
+            page.bar.close_bar()
+            page.show_content(page.found)
+            page.found = None
+
+    def _overwrite(self) -> None:
+        page = self._tabs.current
+        if page is not None and page.found is not None and page.content is not None:
+            page.content = replace(page.content, digest=page.found.digest)  # what the user knows to be there
+            page.found = None
+            page.bar.close_bar()
+            self._spawn(self._save(page))
+
+    def _compare(self) -> None:
+        if (page := self._tabs.current) is not None:
+            self._spawn(self._show_difference(page))
+
+    async def _save(self, page: FilePage, *, closes: bool = False) -> None:
+        text, known = page.text, page.content
+        if text is None or known is None:
+            return
+        written, revision = text.editor.content(), text.editor.document().revision()
+        try:
+            content = await asyncio.to_thread(text.encode, written)
+        except UnicodeEncodeError:
+            page.bar.ask("failed", self.tr("A character does not fit the encoding of this file."))
+            return
+        page.saving_digest = await asyncio.to_thread(digest_of, content)
+        on_disk = await asyncio.to_thread(read_content, page.root, page.path)
+        reason = ""
+        if (is_current := on_disk.digest == known.digest) and on_disk.digest != page.saving_digest:
+            reason = await self._store.save(page.root, known.path, known.digest, content)
+        if not isValid(page) or page.text is not text:
+            return
+        saved, page.saving_digest = page.saving_digest, None
+        if not is_current:
+            page.bar.close_bar()
+            self.take(page, on_disk)
+        elif reason:
+            page.bar.ask("failed", reason)
+        else:
+            self._note_saved(page, saved, is_whole=text.editor.document().revision() == revision)
+            if closes:
+                self._tabs.close_page(page)
+
+    def _note_saved(self, page: FilePage, digest: str | None, *, is_whole: bool) -> None:
+        assert page.content is not None
+        assert page.text is not None
+        page.content = replace(page.content, digest=digest)
+        page.bar.close_bar()
+        if is_whole:
+            page.text.editor.document().setModified(False)
+
+    async def _show_difference(self, page: FilePage) -> None:
+        text = page.text
+        if text is None:
+            return
+        mine = await asyncio.to_thread(text.encode, text.editor.content())
+        theirs = await asyncio.to_thread(_bytes_of, page)
+        diff = await self._store.compare(page.path, theirs, mine)
+        if isValid(page):
+            DifferenceDialog(self._theme, diff, page.window()).open()
+
+
+def _bytes_of(page: FilePage) -> bytes | None:
+    try:
+        return page.file.read_bytes()
+    except OSError:
+        return None
