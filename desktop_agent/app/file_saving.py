@@ -2,19 +2,28 @@
 
 import asyncio
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import FileChange, FileDiff
-from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
+from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.window.bridge import SessionBridge
 
 _PATIENCE_S = 60.0
 _NOT_WRITTEN = ("not_written", "storage", "busy")
+
+
+class Written(NamedTuple):
+    """What came of a write: why it was not done, or the changes that it is on record as."""
+
+    problem: str
+    changes: tuple[ChangeId, ...] = ()
 
 
 class FileSaving(QObject):
@@ -26,17 +35,26 @@ class FileSaving(QObject):
         self._navigator = navigator
         self._one_at_a_time = asyncio.Lock()
         self._path = ""
-        self._outcome: asyncio.Future[str] | None = None
+        self._outcome: asyncio.Future[Written] | None = None
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
         """See `FileStore.save`."""
+        return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
+
+    async def write(self, root: Path, op: WriteFile | MoveFile) -> Written:
+        """Do what `op` asks for in the folder `root`, and return what came of it."""
         async with self._one_at_a_time:
             bridge = self._panels.wiring.bridge
             if bridge is None or root != self._navigator.workspace:
-                return self.tr("Another folder is open now. Open {0} to save this file.").format(root)
+                return Written(self.tr("Another folder is open now. Open {0} first.").format(root))
             if reason := bridge.read_only or turn_obstacle(is_running=bridge.transcript.turns.is_running):
-                return reason
-            return await self._ask(bridge, WriteFile(path=path, expected=expected, content=content))
+                return Written(reason)
+            return await self._ask(bridge, op)
+
+    def undo(self, changes: tuple[ChangeId, ...]) -> None:
+        """Take back what was written by these changes."""
+        if (bridge := self._panels.wiring.bridge) is not None:
+            bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes)))
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
         """See `FileStore.compare`."""
@@ -44,7 +62,7 @@ class FileSaving(QObject):
         change = FileChange(id="viewer", path=path, kind=kind, author="person", before=None, after=None)
         return await self._panels.diffs.compare(change, before, after)
 
-    async def _ask(self, bridge: SessionBridge, op: WriteFile) -> str:
+    async def _ask(self, bridge: SessionBridge, op: WriteFile | MoveFile) -> Written:
         self._path = op.path
         outcome = self._outcome = asyncio.get_running_loop().create_future()
         bridge.happened.connect(self._on_happened)
@@ -59,7 +77,7 @@ class FileSaving(QObject):
             bridge.submit(op)
             return await asyncio.wait_for(outcome, _PATIENCE_S)
         except TimeoutError:
-            return self.tr("The conversation did not answer, so it is not known whether the file was written.")
+            return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
         finally:
             self._outcome = None
             self._navigator.session_opened.disconnect(follow)
@@ -73,8 +91,8 @@ class FileSaving(QObject):
             case ev.ChangesRecorded(changes=changes) if any(
                 change.author == "person" and change.path == self._path for change in changes
             ):
-                self._outcome.set_result("")
+                self._outcome.set_result(Written("", tuple(change.id for change in changes)))
             case ev.Notice(code=code, title=title, hint=hint) if code in _NOT_WRITTEN:
-                self._outcome.set_result(f"{title} {hint}".strip())
+                self._outcome.set_result(Written(f"{title} {hint}".strip()))
             case _:
                 pass

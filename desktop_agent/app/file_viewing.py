@@ -23,10 +23,17 @@ class FileViewing(QObject):
     """Shows the files that the user chooses in the tree, the review or the palette, and those that a search found."""
 
     def __init__(
-        self, panels: WindowPanels, navigator: Navigator, files: WorkspaceFiles, theme: Theme, spawn: Spawn
+        self,
+        panels: WindowPanels,
+        navigator: Navigator,
+        files: WorkspaceFiles,
+        saving: FileSaving,
+        theme: Theme,
+        spawn: Spawn,
     ) -> None:
         super().__init__(panels.window)
         self._files = files
+        self._saving = saving
         self._panels = panels
         self._navigator = navigator
         self._theme = theme
@@ -81,8 +88,6 @@ class FileViewing(QObject):
         if self._viewer is None:
             from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow  # with the first file
 
-            self._viewer = ViewerWindow(
-                self._theme, FileSaving(self._panels, self._navigator), self._spawn, self._panels.window
-            )
+            self._viewer = ViewerWindow(self._theme, self._saving, self._spawn, self._panels.window)
             self._viewer.application_requested.connect(open_with_application)
         return self._viewer

@@ -184,9 +184,9 @@ class Navigator(QObject):
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
             asked = draft.hand_over()
-            self._panels.wiring.give_back([op.text for op in asked if not isinstance(op, ops.WriteFile)])
+            self._panels.wiring.give_back([op.text for op in asked if not isinstance(op, ops.WriteFile | ops.MoveFile)])
             self._panels.conversation.banner.show_error(error)
-            if any(isinstance(op, ops.WriteFile) for op in asked):
+            if any(isinstance(op, ops.WriteFile | ops.MoveFile) for op in asked):
                 draft.bridge.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
         self.session_opened.emit(bridge)

@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QLineEdit
 
 from desktop_agent.core.protocol.events import TextDelta, TurnStarted
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.protocol.ops import UndoChanges
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
+from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -107,5 +108,33 @@ def test_what_is_saved_in_the_viewer_is_a_change_of_the_user_that_can_be_undone(
             return shown is not None and shown.toPlainText() == "mine\n"
 
         await user.until_true(is_read_again, "the viewer shows it")
+
+    go([str(project)], journey)
+
+
+def test_a_file_is_renamed_and_deleted_from_the_tree_and_each_is_taken_back_at_once(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        rows = await user.see(FileRows, "fileTree")
+        names = ("notes.txt", "src/notes.md")
+        await user.until_true(lambda: rows.model().rowCount() == 1, "the folder is read")
+        rows.select_row(0)
+        QTest.keyClick(rows, Qt.Key.Key_F2)
+        field = await user.see(QLineEdit, "renameFileField")
+        assert field.selectedText() == "notes"
+        field.setText(names[1])
+        await user.click("renameFileButton")
+        await user.until_true((project / names[1]).exists, "it is renamed")
+        assert not (project / names[0]).exists()
+        await user.click("filesUndoButton")
+        await user.until_true((project / names[0]).exists, "it has its name again")
+        assert not (project / "src").exists()
+        await user.until_true(lambda: rows.model().index(0, 0).data() == names[0], "the tree shows it")
+        rows.select_row(0)
+        QTest.keyClick(rows, Qt.Key.Key_Delete)
+        await user.until_true(lambda: not (project / names[0]).exists(), "it is deleted")
+        await user.click("filesUndoButton")
+        await user.until_true((project / names[0]).exists, "it is back")
+        assert (project / names[0]).read_text() == "mine\n"
+        assert {record.change.author for record in user.transcript.changes.values()} == {"person", "undo"}
 
     go([str(project)], journey)

@@ -18,7 +18,7 @@ from desktop_agent.ui.window.bridge import SessionBridge, SessionPort
 
 _WRITTEN = (ops.SubmitPrompt, ops.Steer, ops.RunCommand)
 """What the user wrote, and gets back where it was not taken."""
-FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile
+FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile
 """What a conversation begins with."""
 
 
@@ -69,7 +69,7 @@ class DraftPort:
         match op:
             case ops.Steer(text=text, include=include):  # no turn runs yet
                 self.submit(ops.SubmitPrompt(text=text, include=include))
-            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile():
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile():
                 self._asked.append(op)
                 self._keep([asked.text for asked in self._asked if isinstance(asked, _WRITTEN)])
                 if len(self._asked) == 1:

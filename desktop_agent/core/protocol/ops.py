@@ -153,6 +153,18 @@ class WriteFile(Struct, frozen=True, kw_only=True):
     type: Literal["write_file"] = "write_file"
 
 
+class MoveFile(Struct, frozen=True, kw_only=True):
+    """Give a file another path in the folder, as the user wants it. Refused while a turn is running.
+
+    Nothing is done unless the file still has the digest `expected`, and nothing is at `to`.
+    """
+
+    path: str
+    to: str
+    expected: Digest
+    type: Literal["move_file"] = "move_file"
+
+
 class MarkReviewed(Struct, frozen=True, kw_only=True):
     """Keep hunks of a file, or make them undecided again."""
 
@@ -315,6 +327,7 @@ Op = (
     | RedoChanges
     | RedoSteps
     | WriteFile
+    | MoveFile
     | MarkReviewed
     | AddComment
     | RemoveComment

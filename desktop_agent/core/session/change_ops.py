@@ -15,11 +15,12 @@ from desktop_agent.core.session.failure_notices import notice_of
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.undo.execute import Undoing
 from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.renaming import Renaming
 
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
 
-ChangeOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps | ops.WriteFile | ops.RewindTo
+ChangeOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps | ops.WriteFile | ops.MoveFile | ops.RewindTo
 
 
 class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
@@ -27,6 +28,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
 
     state: SessionState
     undoing: Undoing
+    renaming: Renaming
     log: EventLog
     is_busy: Callable[[], bool]
     get_ready: Callable[[], Awaitable[None]]
@@ -43,6 +45,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
                 await self.redo(op)
             case ops.WriteFile():
                 await self.write_file(op)
+            case ops.MoveFile():
+                await self.move_file(op)
             case ops.RewindTo():
                 await self.rewind(op)
             case _:
@@ -74,10 +78,17 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
 
     async def write_file(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it; a notice says why not."""
-        if not await self._begin("not_written", f"{op.path} was not written"):
+        await self._perform(f"{op.path} was not written", lambda: self.undoing.write(op))
+
+    async def move_file(self, op: ops.MoveFile) -> None:
+        """Give a file another path; a notice says why not."""
+        await self._perform(f"{op.path} was not renamed", lambda: self.renaming.rename(op))
+
+    async def _perform(self, consequence: str, act: Callable[[], Awaitable[None]]) -> None:
+        if not await self._begin("not_written", consequence):
             return
         try:
-            await self.undoing.write(op)
+            await act()
         except StorageError:
             raise
         except AgentError as error:

@@ -32,6 +32,7 @@ from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import Performed, SessionHands
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import Undoing
+from desktop_agent.core.undo.renaming import Renaming
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class Session:
         self._changes = ChangeOps(
             state=parts.state,
             undoing=Undoing(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
+            renaming=Renaming(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
             log=parts.recorder,
             is_busy=lambda: self._turns.is_running,
             get_ready=self._turns.get_ready,

@@ -5,9 +5,7 @@ that no turn is running.
 """
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
 from msgspec import structs
 from msgspec.structs import replace
@@ -36,6 +34,7 @@ from desktop_agent.core.undo.all_names import at_all_names, names_alike, written
 from desktop_agent.core.undo.draft import DraftedWrite, Drafter, UndoDraft
 from desktop_agent.core.undo.plan import Direction, FilePlan, plan_revert
 from desktop_agent.core.undo.redo import draft_steps
+from desktop_agent.core.undo.renaming import is_a_name
 from desktop_agent.core.undo.whereabouts import in_force
 
 
@@ -161,7 +160,7 @@ class Undoing:
 
     def _transition(self, op: ops.WriteFile) -> FileTransition | None:
         self._ledger.require_root()
-        if not _is_a_name(op.path) or not self._ledger.files.is_inside(op.path):
+        if not is_a_name(op.path) or not self._ledger.files.is_inside(op.path):
             raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
         try:
             before = self._ledger.files.current(op.path)
@@ -214,16 +213,6 @@ class Undoing:
             await self._log.record(reverted(op.purpose, selection, done, (outcome,)))
         if problem:
             raise AgentError(f"{op.path} was not written.", hint=problem)
-
-
-def _is_a_name(path: str) -> bool:
-    """Whether changes name files so: from the workspace on, without detours, and as bytes that a disk can have."""
-    try:
-        name = os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    is_storable = b"\0" not in name and os.fsdecode(name) == path
-    return is_storable and PurePosixPath(path).as_posix() == path and ".." not in path.split("/") and path[:1] != "/"
 
 
 def _can_hold(file: FileState, content: bytes) -> bool:

@@ -1,6 +1,6 @@
 """The files of the workspace: the tree, the filter above it, and what one can do with a file."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
+from desktop_agent.ui.files.done_bar import DoneBar
 from desktop_agent.ui.files.field import FilterField
+from desktop_agent.ui.files.file_turns import FileTurn
 from desktop_agent.ui.files.file_words import why_no_marks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
@@ -32,6 +34,9 @@ class FileTree(QWidget):
         application_requested: open this file (a `str`, an absolute path) with its application.
         show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
         mention_requested: let the message mention this (a `str`, relative to the workspace; a folder ends in `/`).
+        turn_requested: show what a turn did to a file (a `FileTurn`).
+        rename_requested: let this file (a `str`, relative to the workspace) have this other path.
+        delete_requested: delete this file (a `str`, relative to the workspace).
         repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
@@ -39,6 +44,9 @@ class FileTree(QWidget):
     application_requested = Signal(object)
     show_changes_requested = Signal(object)
     mention_requested = Signal(object)
+    turn_requested = Signal(object)
+    rename_requested = Signal(object, object)
+    delete_requested = Signal(object)
     repository_changed = Signal(object)
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
@@ -46,6 +54,10 @@ class FileTree(QWidget):
         self._theme = theme
         self._is_outdated = False
         """Something may have changed while the watch was off."""
+        self.history: Callable[[str], Sequence[FileTurn]] = lambda _path: ()
+        """Gives the turns that changed a file."""
+        self.done = DoneBar()
+        """Says what was done to a file."""
         self._model = FileTreeModel(self)
         self._reader = TreeReader(self._model, spawn, self)
         self._watch = FolderWatch(self)
@@ -59,6 +71,7 @@ class FileTree(QWidget):
         """Show this folder, or none."""
         self._filter.clear()
         self._note.hide()
+        self.done.hide()
         self._reader.start(path)
         self._filter.setEnabled(path is not None)
         self._watch.watch_repository(None)
@@ -118,7 +131,7 @@ class FileTree(QWidget):
         self._note.hide()
 
         margins = (Space.S, Space.M, Space.S, Space.S)
-        vbox(top, self._filter, (self._pages, 1), self._note, on=self, margins=margins, spacing=Space.S)
+        vbox(top, self._filter, (self._pages, 1), self._note, self.done, on=self, margins=margins, spacing=Space.S)
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
@@ -131,6 +144,10 @@ class FileTree(QWidget):
             open_outside=self.application_requested.emit,
             show_changes=self.show_changes_requested.emit,
             mention=self.mention_requested.emit,
+            history=self._history_of,
+            show_turn=self.turn_requested.emit,
+            rename=self.rename_requested.emit,
+            delete=self.delete_requested.emit,
         )
         self._filter.returnPressed.connect(actions.choose)
         self._rows.opened.connect(self._shown.step_in)
@@ -143,6 +160,9 @@ class FileTree(QWidget):
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
         self._watch.due.connect(self._reader.poll_repository)
+
+    def _history_of(self, path: str) -> Sequence[FileTurn]:
+        return self.history(path)
 
     # --- the filter -----------------------------------------------------------------------------------------------
 

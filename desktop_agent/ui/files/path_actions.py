@@ -1,12 +1,14 @@
 """What the user does with one file or folder of the list: open it, see its changes, mention it, copy its path."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.ui.files.file_turns import FileTurn, turn_words
+from desktop_agent.ui.files.rename_dialog import RenameDialog
 from desktop_agent.ui.files.shown_rows import ShownRows
 from desktop_agent.ui.files.view import FileRows
 
@@ -25,6 +27,10 @@ class PathActions(QObject):
         open_outside: Callable[[str], None],
         show_changes: Callable[[str], None],
         mention: Callable[[str], None],
+        history: Callable[[str], Sequence[FileTurn]],
+        show_turn: Callable[[FileTurn], None],
+        rename: Callable[[str, str], None],
+        delete: Callable[[str], None],
     ) -> None:
         """`open_file` and `open_outside` get an absolute path, the others one relative to the workspace."""
         super().__init__(parent)
@@ -36,10 +42,16 @@ class PathActions(QObject):
         self._open_outside_of = open_outside
         self._show_changes_of = show_changes
         self._mention_path = mention
+        self._history = history
+        self._show_turn = show_turn
+        self._rename_path = rename
+        self._delete_path = delete
         rows.dragged = self._dragged
         rows.clicked.connect(self._on_clicked)
         rows.doubleClicked.connect(self._on_double_clicked)
         rows.chosen.connect(self.choose)
+        rows.renamed.connect(self._rename)
+        rows.deleted.connect(self._delete)
         rows.copied.connect(self._copy_relative)
         rows.customContextMenuRequested.connect(self._show_menu)
 
@@ -72,10 +84,46 @@ class PathActions(QObject):
         if self._shown.is_touched_file(index.row()):  # the review has nothing else
             menu.addAction(self.tr("Show changes"), self._show_changes)
         menu.addAction(self.tr("Mention in the message"), self._mention)
+        if not self._shown.is_folder(index.row()):
+            self._add_history(menu, self._shown.path_at(index.row()))
         menu.addSeparator()
         menu.addAction(self.tr("Copy path"), self._copy_absolute)
         menu.addAction(self.tr("Copy relative path"), self._copy_relative)
+        if not self._shown.is_folder(index.row()):
+            menu.addSeparator()
+            rename = menu.addAction(self.tr("Rename…"), self._rename)
+            rename.setShortcut(QKeySequence("F2"))
+            delete = menu.addAction(self.tr("Delete"), self._delete)
+            delete.setShortcut(QKeySequence("Del"))
         menu.popup(self._rows.viewport().mapToGlobal(at))
+
+    def _add_history(self, menu: QMenu, path: str) -> None:
+        """List the turns that changed a file; choosing one shows what it did."""
+        turns = self._history(path)
+        if not turns:
+            return
+        listed = menu.addMenu(self.tr("History in this conversation"))
+        for turn in turns:
+            listed.addAction(turn_words(turn)).setData(turn)
+        listed.triggered.connect(self._on_turn_chosen)
+
+    def _on_turn_chosen(self, action: QAction) -> None:
+        if isinstance(turn := action.data(), FileTurn):
+            self._show_turn(turn)
+
+    def _rename(self) -> None:
+        if (path := self._file()) is not None:
+            dialog = RenameDialog(path, self._widget.window())
+            dialog.chosen.connect(self._rename_path)
+            dialog.open()
+
+    def _delete(self) -> None:
+        if (path := self._file()) is not None:
+            self._delete_path(path)
+
+    def _file(self) -> str | None:
+        row = self._rows.row
+        return self._shown.path_at(row) if row >= 0 and not self._shown.is_folder(row) else None
 
     def _absolute(self) -> Path | None:
         workspace = self._workspace()

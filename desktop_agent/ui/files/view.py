@@ -18,6 +18,8 @@ class FileRows(QTableView):
         opened: the right arrow key.
         closed: the left arrow key.
         copied: the copy shortcut.
+        renamed: F2.
+        deleted: the delete key.
         typed: text typed while the list has the focus.
     """
 
@@ -25,6 +27,8 @@ class FileRows(QTableView):
     opened = Signal()
     closed = Signal()
     copied = Signal()
+    renamed = Signal()
+    deleted = Signal()
     typed = Signal(str)
 
     def __init__(self) -> None:
@@ -73,6 +77,10 @@ class FileRows(QTableView):
                 self.opened.emit()
             case Qt.Key.Key_Left if plain:
                 self.closed.emit()
+            case Qt.Key.Key_F2 if plain:
+                self.renamed.emit()
+            case Qt.Key.Key_Delete if plain:
+                self.deleted.emit()
             case _ if event.matches(QKeySequence.StandardKey.Copy):
                 self.copied.emit()
             case _ if event.text().isprintable() and event.text().strip() and not _is_command(event):

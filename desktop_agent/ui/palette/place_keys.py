@@ -36,6 +36,8 @@ PLACE_KEYS: Final = (
     _key("file tree", "Enter", "Open the file"),
     _key("file tree", "Right Left", "Open and close a folder"),
     _key("file tree", "Ctrl+C", "Copy the path"),
+    _key("file tree", "F2", "Rename the file"),
+    _key("file tree", "Del", "Delete the file"),
     _key("viewer", "Ctrl+S", "Save the file"),
     _key("viewer", "Ctrl+F", "Find in the file"),
     _key("viewer", "Ctrl+G", "Go to a line"),

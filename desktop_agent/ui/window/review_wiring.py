@@ -1,9 +1,10 @@
 """Connects the review, and what leads to it, with the session that is shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.ui.files.file_turns import FileTurn, turns_of
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.shown_session import ShownSession
@@ -27,6 +28,8 @@ class ReviewWiring(QObject):
         self._open_review = open_review
         panels.review.call_requested.connect(panels.transcript.navigation.show_call)
         panels.transcript.entry_actions.changes_requested.connect(self._show_changes)
+        panels.files.history = self._history_of
+        panels.files.turn_requested.connect(self._show_turn)
         panels.files.show_changes_requested.connect(self._show_changes_of)
         actions.connect(actions.next_undecided, self._next_undecided)
         actions.connect(actions.previous_undecided, self._previous_undecided)
@@ -42,9 +45,19 @@ class ReviewWiring(QObject):
 
     def _show_changes_of(self, path: str) -> None:
         records = self._shown.transcript.changes.values()
-        calls = [record.call_id for record in records if record.change.path == path]
+        calls = [record.call_id for record in records if record.change.path == path and record.change.is_by_agent]
         if calls:
-            self._show_changes(calls[-1])
+            self._open_review()
+            if content := self._panels.review.content:
+                content.show_call(calls[-1], path)
+
+    def _history_of(self, path: str) -> Sequence[FileTurn]:
+        return turns_of(path, self._shown.transcript.changes.values())
+
+    def _show_turn(self, turn: FileTurn) -> None:
+        self._open_review()
+        if content := self._panels.review.content:
+            content.show_call(turn.call_id, turn.path, turn.turn)
 
     def _next_undecided(self) -> None:
         self._go_to_undecided(backwards=False)

@@ -422,6 +422,55 @@ async def test_going_back_takes_files_and_conversation_together_or_apart(ground:
         assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
 
 
+async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(ground: Ground) -> None:
+    ground.write("a.txt", "one\r\ntwo")
+    (ground.workspace / "a.txt").chmod(0o755)
+    digest = digest_of(b"one\r\ntwo")
+    async with ground.session([]) as s:
+        s.submit(ops.MoveFile(path="a.txt", to="new/b.txt", expected=digest))
+        renamed = await s.rx.expect(ev.ChangesRecorded)
+        assert [(change.author, change.kind, change.path) for change in renamed.changes] == [
+            *(("person", "renamed", "new/b.txt"), ("person", "deleted", "a.txt"))
+        ]
+        assert not (ground.workspace / "a.txt").exists()
+        assert (ground.workspace / "new/b.txt").stat().st_mode & 0o777 == 0o755
+        s.submit(ops.WriteFile(path="new/b.txt", expected=digest, content=None))
+        deleted = await s.rx.expect(ev.ChangesRecorded)
+        assert not (ground.workspace / "new/b.txt").exists()
+        await undo(s, ChangeSelection(change_ids=tuple(change.id for change in deleted.changes)))
+        assert ground.read("new/b.txt") == "one\r\ntwo"
+        await undo(s, ChangeSelection(change_ids=tuple(change.id for change in renamed.changes)))
+        assert ground.read("a.txt") == "one\r\ntwo"
+        assert (ground.workspace / "a.txt").stat().st_mode & 0o777 == 0o755
+        assert not (ground.workspace / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "content", "said"),
+    [
+        ("a.txt", "b.txt", b"one\n", "There already is a b.txt."),
+        ("a.txt", "c.txt", b"other", "a.txt was changed in the meantime."),
+        ("gone.txt", "c.txt", b"", "gone.txt was changed in the meantime."),
+        ("a.txt", "../c.txt", b"one\n", "../c.txt does not lie in the folder of this conversation."),
+        ("a.txt", "out/c.txt", b"one\n", "out/c.txt does not lie in the folder of this conversation."),
+        ("d", "e", b"", "d is a folder; only files can be renamed here."),
+    ],
+)
+async def test_a_renaming_that_would_lose_something_is_refused_and_changes_nothing(
+    ground: Ground, path: str, to: str, content: bytes, said: str
+) -> None:
+    ground.write("a.txt", "one\n")
+    ground.write("b.txt", "two\n")
+    (ground.workspace / "d").mkdir()
+    (ground.workspace / "out").symlink_to(ground.workspace.parent)
+    async with ground.session([]) as s:
+        s.submit(ops.MoveFile(path=path, to=to, expected=digest_of(content)))
+        notice = await s.rx.expect(ev.Notice)
+        assert (notice.code, notice.title) == ("not_written", said)
+        assert s.session.transcript.changes == {}
+    assert (ground.read("a.txt"), ground.read("b.txt")) == ("one\n", "two\n")
+
+
 @pytest.mark.parametrize(
     "path", ["nul\0", "no-byte-\ud800", "two-bytes-of-one-letter-\udcc3\udca9", "d/../a.txt", "d/", "."]
 )

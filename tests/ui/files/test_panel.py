@@ -333,18 +333,15 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) 
         await desk.open_workspace(repository)
         assert list(menu_of(desk, "src")) == ["Open", "Mention in the message", "Copy path", "Copy relative path"]
         assert list(menu_of(desk, ".gitignore")) == [
-            "Open",
-            "Open with its application",
-            "Mention in the message",
-            "Copy path",
-            "Copy relative path",
+            *("Open", "Open with its application", "Mention in the message"),
+            *("Copy path", "Copy relative path", "Rename…", "Delete"),
         ]
         assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
         desk.tree.set_touched(["README.md"])
         menu = menu_of(desk, "README.md")
         assert list(menu) == [
             *("Open", "Open with its application", "Show changes", "Mention in the message"),
-            *("Copy path", "Copy relative path"),
+            *("Copy path", "Copy relative path", "Rename…", "Delete"),
         ]
         menu["Show changes"].trigger()
         assert desk.changes_asked_for == ["README.md"]

@@ -109,9 +109,18 @@ class Reviewed:
         record = self.record_behind(file)
         return (record.turn, record.tool) if record is not None and record.tool else None
 
-    def record_of_call(self, call_id: str) -> ChangeRecord | None:
-        """The first thing that this call changed."""
-        return next((record for record in self.transcript.changes.values() if record.call_id == call_id), None)
+    def record_of_call(self, call_id: str, path: str = "", turn: int | None = None) -> ChangeRecord | None:
+        """The first thing that this call changed, of the file at `path` and in this turn if they are given."""
+        return next(
+            (
+                record
+                for record in self.transcript.changes.values()
+                if record.call_id == call_id
+                and path in ("", record.change.path, record.change.moved_to)
+                and turn in (None, record.turn)
+            ),
+            None,
+        )
 
     def covers(self, record: ChangeRecord) -> bool:
         """Whether the baseline lists the file of this change, with the change among what is shown of it."""

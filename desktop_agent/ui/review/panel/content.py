@@ -108,9 +108,12 @@ class ReviewContent(QWidget):
         self._shown_state = None
         self._redraw.trigger()
 
-    def show_call(self, call_id: str) -> bool:
-        """Show what this call changed; whether it changed anything."""
-        record = self._reviewed.record_of_call(call_id)
+    def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
+        """Show what this call changed, of the file at `path` if one is given; whether it changed anything.
+
+        What the user changed has no call: then `turn` says when.
+        """
+        record = self._reviewed.record_of_call(call_id, path, turn)
         if record is None:
             return False
         if not self._reviewed.covers(record):

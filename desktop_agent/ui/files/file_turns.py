@@ -1,0 +1,67 @@
+"""Which turns of a session changed a file, as the menu of the tree lists them. Pure."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.transcript import ChangeRecord
+
+MOST_LISTED = 20
+
+
+class FileTurn(NamedTuple):
+    """What one turn did to a file, and where to look for it."""
+
+    turn: int
+    call_id: str
+    """The first call that changed it in that turn; empty for the user's own change."""
+    path: str
+    """What it was called then."""
+    added: int
+    removed: int
+    is_mine: bool
+    """Whether only the user changed it."""
+    is_undone: bool
+    """Whether nothing of that is in force."""
+
+
+def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
+    """Return the turns that changed the file which is at `path` now, the last one first; under all its names."""
+    found: dict[int, FileTurn] = {}
+    names = {path}
+    for record in reversed(list(records)):
+        change = record.change
+        if change.path not in names or change.author == "undo":
+            continue
+        if change.moved_from:
+            names.add(change.moved_from)
+        later = found.get(record.turn)
+        mine, is_undone = change.author == "person", record.is_undone
+        found[record.turn] = FileTurn(
+            record.turn,
+            record.call_id,
+            change.moved_to or change.path,
+            (change.added or 0) + (later.added if later else 0),
+            (change.removed or 0) + (later.removed if later else 0),
+            mine and (later is None or later.is_mine),
+            is_undone and (later is None or later.is_undone),
+        )
+    return list(found.values())[:MOST_LISTED]
+
+
+def turn_words(turn: FileTurn) -> str:
+    """Return one line of the list: `Turn 3 · +12 −4 · undone`."""
+    before = _tr("Before the first message")
+    parts = [_tr("Turn {0}").format(turn.turn) if turn.turn else before]
+    if turn.is_mine:
+        parts.append(_tr("you"))
+    if turn.added or turn.removed:
+        parts.append(f"+{turn.added} −{turn.removed}")
+    if turn.is_undone:
+        parts.append(_tr("undone"))
+    return " · ".join(parts)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FileTurns", text)
