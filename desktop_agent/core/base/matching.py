@@ -34,9 +34,9 @@ def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
     count = _Count()
     best = heapq.nsmallest(limit, count.of(_ranked_by_words(paths, words)))
     if best:
-        return Matches([Match(path, _spans_of_words(path, words)) for *_, path in best], count.total)
+        return Matches([Match(path, spans_of_words(path, words)) for *_, path in best], count.total)
     found = heapq.nsmallest(limit, count.of(_ranked_by_letters(paths, "".join(words))))
-    return Matches([Match(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
+    return Matches([Match(path, spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
 
 
 class _Count:
@@ -60,7 +60,7 @@ def _ranked_by_words(paths: Iterable[str], words: Sequence[str]) -> Iterator[tup
 
 def _ranked_by_letters(paths: Iterable[str], letters: str) -> Iterator[tuple[int, int, str]]:
     for path in paths:
-        spans = _spans_of_letters(path, letters)
+        spans = spans_of_letters(path, letters)
         if spans:
             yield spans[-1][1] - spans[0][0] + len(spans), len(path), path
 
@@ -81,14 +81,15 @@ def _rank_of_words(lower: str, words: Sequence[str]) -> int | None:
     return worst
 
 
-def _spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
+def spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
+    """Return where the words are, each at its last place."""
     lower = path.lower()
     if len(lower) != len(path):
         return ()  # some letters have a longer lower-case form: positions would be wrong
     return joined((at, at + len(word)) for word in words if (at := lower.rfind(word)) >= 0)
 
 
-def _spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
+def spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
     """Return where the letters are, from the last to the first, so that the last part is preferred."""
     lower = path.lower()
     if len(lower) != len(path):

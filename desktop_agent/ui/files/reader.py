@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
-from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
+
+if TYPE_CHECKING:
+    from desktop_agent.core.search.files.narrowing import NarrowingSearch
 
 
 class _Job(NamedTuple):
@@ -52,7 +54,7 @@ class TreeReader(QObject):
         self._repository_timer = QElapsedTimer()
         """Runs from when git was last asked, and from when it last answered."""
         self._took_ms = 0
-        self._files: Sequence[str] | None = None
+        self._files: NarrowingSearch | None = None
         self._query = ""
         model.wanted.connect(self.read_folder)
 
@@ -169,10 +171,11 @@ class TreeReader(QObject):
 
         if self._files is None:
             files = await _all_files(job.workspace)
+            search = await asyncio.to_thread(_search, files, self._model.marks)
             if not self._is_current(job):
                 return
-            self._files = files
-        matches = await asyncio.to_thread(_match, self._files, self._query, self._model.marks)
+            self._files = search
+        matches = await asyncio.to_thread(self._files.find, self._query, limit=MAX_MATCHES)
         if self._is_current(job):
             self.matches_found.emit(matches)
 
@@ -211,8 +214,7 @@ async def _all_files(workspace: Path) -> Sequence[str]:
     return listed[0]
 
 
-def _match(files: Sequence[str], query: str, marks: FileMarks) -> Matches:
-    from desktop_agent.core.base.matching import find_matches
+def _search(files: Sequence[str], marks: FileMarks) -> "NarrowingSearch":
+    from desktop_agent.core.search.files.narrowing import NarrowingSearch
 
-    existing = [path for path in files if not marks.is_deleted(path)]
-    return find_matches(existing, query, limit=MAX_MATCHES)
+    return NarrowingSearch([path for path in files if not marks.is_deleted(path)])
