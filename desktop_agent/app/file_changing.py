@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.file_saving import FileSaving
+from desktop_agent.app.file_writing import FileWriting
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
@@ -18,7 +18,7 @@ from desktop_agent.ui.files.file_words import displayed
 class FileChanging(QObject):
     """Does what the menu of the tree asks for, and says below the tree what came of it."""
 
-    def __init__(self, panels: WindowPanels, navigator: Navigator, saving: FileSaving, try_: Try) -> None:
+    def __init__(self, panels: WindowPanels, navigator: Navigator, saving: FileWriting, try_: Try) -> None:
         super().__init__(panels.window)
         self._files = panels.files
         self._navigator = navigator

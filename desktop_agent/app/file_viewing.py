@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.file_opening import open_with_application
-from desktop_agent.app.file_saving import FileSaving
+from desktop_agent.app.file_writing import FileWriting
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.app.workspace_files import WorkspaceFiles
@@ -27,7 +27,7 @@ class FileViewing(QObject):
         panels: WindowPanels,
         navigator: Navigator,
         files: WorkspaceFiles,
-        saving: FileSaving,
+        saving: FileWriting,
         theme: Theme,
         spawn: Spawn,
     ) -> None:
@@ -82,7 +82,7 @@ class FileViewing(QObject):
         names = await asyncio.to_thread(names_alone, paths.files)
         is_current = root == self._navigator.workspace and self._files.known is paths
         if is_current and layout.files.set_files(str(root), paths.files, names):
-            layout.relink()
+            layout.restyle()
 
     def _window(self) -> "ViewerWindow":
         if self._viewer is None:

@@ -8,8 +8,8 @@ from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.code_applying import CodeApplying
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_changing import FileChanging
-from desktop_agent.app.file_saving import FileSaving
 from desktop_agent.app.file_viewing import FileViewing
+from desktop_agent.app.file_writing import FileWriting
 from desktop_agent.app.palette import PaletteOpening
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.sessions.ports import OpeningPort
@@ -66,7 +66,7 @@ class WindowController:
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
         self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
-        saving = FileSaving(panels, navigator)
+        saving = FileWriting(panels, navigator)
         FileChanging(panels, navigator, saving, try_)
         self._files = files = FileViewing(panels, navigator, self._sessions.files, saving, theme, spawner.spawn)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)

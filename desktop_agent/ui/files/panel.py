@@ -1,6 +1,6 @@
 """The files of the workspace: the tree, the filter above it, and what one can do with a file."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -11,7 +11,6 @@ from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
 from desktop_agent.ui.files.done_bar import DoneBar
 from desktop_agent.ui.files.field import FilterField
-from desktop_agent.ui.files.file_turns import FileTurn
 from desktop_agent.ui.files.file_words import why_no_marks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
@@ -54,8 +53,6 @@ class FileTree(QWidget):
         self._theme = theme
         self._is_outdated = False
         """Something may have changed while the watch was off."""
-        self.history: Callable[[str], Sequence[FileTurn]] = lambda _path: ()
-        """Gives the turns that changed a file."""
         self.done = DoneBar()
         """Says what was done to a file."""
         self._model = FileTreeModel(self)
@@ -135,7 +132,7 @@ class FileTree(QWidget):
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
-        actions = PathActions(
+        self.actions_ = PathActions(
             self._rows,
             self._shown,
             self,
@@ -144,12 +141,11 @@ class FileTree(QWidget):
             open_outside=self.application_requested.emit,
             show_changes=self.show_changes_requested.emit,
             mention=self.mention_requested.emit,
-            history=self._history_of,
             show_turn=self.turn_requested.emit,
             rename=self.rename_requested.emit,
             delete=self.delete_requested.emit,
         )
-        self._filter.returnPressed.connect(actions.choose)
+        self._filter.returnPressed.connect(self.actions_.choose)
         self._rows.opened.connect(self._shown.step_in)
         self._rows.closed.connect(self._shown.step_out)
         self._rows.typed.connect(self._on_typed)
@@ -160,9 +156,6 @@ class FileTree(QWidget):
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
         self._watch.due.connect(self._reader.poll_repository)
-
-    def _history_of(self, path: str) -> Sequence[FileTurn]:
-        return self.history(path)
 
     # --- the filter -----------------------------------------------------------------------------------------------
 

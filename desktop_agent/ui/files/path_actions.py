@@ -27,7 +27,6 @@ class PathActions(QObject):
         open_outside: Callable[[str], None],
         show_changes: Callable[[str], None],
         mention: Callable[[str], None],
-        history: Callable[[str], Sequence[FileTurn]],
         show_turn: Callable[[FileTurn], None],
         rename: Callable[[str, str], None],
         delete: Callable[[str], None],
@@ -42,7 +41,8 @@ class PathActions(QObject):
         self._open_outside_of = open_outside
         self._show_changes_of = show_changes
         self._mention_path = mention
-        self._history = history
+        self.history: Callable[[str], Sequence[FileTurn]] = _no_turns
+        """Gives the turns that changed a file."""
         self._show_turn = show_turn
         self._rename_path = rename
         self._delete_path = delete
@@ -99,7 +99,7 @@ class PathActions(QObject):
 
     def _add_history(self, menu: QMenu, path: str) -> None:
         """List the turns that changed a file; choosing one shows what it did."""
-        turns = self._history(path)
+        turns = self.history(path)
         if not turns:
             return
         listed = menu.addMenu(self.tr("History in this conversation"))
@@ -158,3 +158,7 @@ class PathActions(QObject):
     def _copy_relative(self) -> None:
         if self._rows.row >= 0:
             QGuiApplication.clipboard().setText(self._shown.path_at(self._rows.row))
+
+
+def _no_turns(_path: str) -> Sequence[FileTurn]:
+    return ()

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
+from desktop_agent.core.search.files.narrowing import NarrowingSearch
 from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
-
-if TYPE_CHECKING:
-    from desktop_agent.core.search.files.narrowing import NarrowingSearch
 
 
 class _Job(NamedTuple):
@@ -214,7 +212,5 @@ async def _all_files(workspace: Path) -> Sequence[str]:
     return listed[0]
 
 
-def _search(files: Sequence[str], marks: FileMarks) -> "NarrowingSearch":
-    from desktop_agent.core.search.files.narrowing import NarrowingSearch
-
+def _search(files: Sequence[str], marks: FileMarks) -> NarrowingSearch:
     return NarrowingSearch([path for path in files if not marks.is_deleted(path)])

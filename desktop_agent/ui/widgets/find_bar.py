@@ -11,7 +11,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 
 
-class Finder(Protocol):
+class FindTarget(Protocol):
     """Searches what is shown."""
 
     @property
@@ -31,7 +31,7 @@ class Finder(Protocol):
 class FindBar(QFrame):
     """Searches with `finder` while one types. Enter goes on, Shift+Enter back, Escape closes and goes to `view`."""
 
-    def __init__(self, finder: Finder, found: SignalInstance, view: QWidget, words: str, *, name: str) -> None:
+    def __init__(self, finder: FindTarget, found: SignalInstance, view: QWidget, words: str, *, name: str) -> None:
         """`found` tells the number of the current match, from 1, and how many there are; `words` what is searched."""
         super().__init__()
         self.setObjectName(name)

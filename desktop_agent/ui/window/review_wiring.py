@@ -28,7 +28,7 @@ class ReviewWiring(QObject):
         self._open_review = open_review
         panels.review.call_requested.connect(panels.transcript.navigation.show_call)
         panels.transcript.entry_actions.changes_requested.connect(self._show_changes)
-        panels.files.history = self._history_of
+        panels.files.actions_.history = self._history_of
         panels.files.turn_requested.connect(self._show_turn)
         panels.files.show_changes_requested.connect(self._show_changes_of)
         actions.connect(actions.next_undecided, self._next_undecided)

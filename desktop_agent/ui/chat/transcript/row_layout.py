@@ -56,7 +56,7 @@ class RowLayout(QObject):
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
         self.widgets.resized.connect(self._on_row_resized)
-        theme.changed.connect(self._on_theme_changed)
+        theme.changed.connect(self.restyle)
 
     # -- going somewhere --
 
@@ -131,13 +131,8 @@ class RowLayout(QObject):
     def _on_row_resized(self, row: EntryRow, keeps_end: bool) -> None:
         self.row_resized(row, keeps_end=keeps_end)
 
-    def relink(self) -> None:
-        """Lay out what is in view anew, because other files are known: paths may be links that were none."""
-        self.widgets.restyle(TextStyles(self._theme, self.files))
-        self.lay_out()
-        self._area.viewport().update()
-
-    def _on_theme_changed(self) -> None:
+    def restyle(self) -> None:
+        """Lay out anew what is in view: the theme is another one, or other files are known, to which paths lead."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()

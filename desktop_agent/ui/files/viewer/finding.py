@@ -10,14 +10,14 @@ _PIECE_CHARS = 100_000
 """What is searched in one call: the interpreter is not shared while one lasts."""
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where it occurs: positions in a document, which count UTF-16 units."""
 
     start: int
     end: int
 
 
-def find_places(text: str, wanted: str) -> tuple[Place, ...]:
+def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
     """Return where `wanted`, which has one line, occurs in `text`, in any case; the first `MAX_PLACES` of them."""
     if not wanted:
         return ()
@@ -36,7 +36,7 @@ def find_places(text: str, wanted: str) -> tuple[Place, ...]:
         if len(found) >= MAX_PLACES:
             break
     return tuple(
-        Place(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in found[:MAX_PLACES]
+        TextPlace(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in found[:MAX_PLACES]
     )
 
 

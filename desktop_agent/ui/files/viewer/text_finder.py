@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 from shiboken6 import isValid
 
-from desktop_agent.ui.files.viewer.finding import Place, find_places
+from desktop_agent.ui.files.viewer.finding import TextPlace, find_places
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
 
@@ -36,7 +36,7 @@ class TextFinder(QObject):
         self._text = text
         self._spawn = spawn
         self._wanted = ""
-        self._places: tuple[Place, ...] = ()
+        self._places: tuple[TextPlace, ...] = ()
         self._current = -1
         self._asked = 0
         self._is_edited = False
@@ -104,7 +104,7 @@ class TextFinder(QObject):
             self._editor.centerCursor()
         self._show(self._places, number)
 
-    def _show(self, places: tuple[Place, ...], current: int) -> None:
+    def _show(self, places: tuple[TextPlace, ...], current: int) -> None:
         self._places, self._current = places, current
         self._marking.start()
         self.found.emit(current + 1, len(places))

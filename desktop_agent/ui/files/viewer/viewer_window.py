@@ -15,13 +15,11 @@ from desktop_agent.ui.files.viewer.file_store import FileStore
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs
 from desktop_agent.ui.files.viewer.open_files import OpenFiles
 from desktop_agent.ui.files.viewer.saving import PageSaving
+from desktop_agent.ui.files.viewer.viewer_head import ViewerHead
 from desktop_agent.ui.review.source import Spawn
-from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Slot, make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
-from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 
@@ -47,23 +45,10 @@ class ViewerWindow(QWidget):
         self._saving = PageSaving(theme, self.tabs, store, spawn)
         self._watch = OpenFiles(self)
         self._watch.changed.connect(self.refresh)
-        self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._path.setObjectName("viewerPath")
-        self._path.setProperty("role", "secondary")
-        self._find = self._button(self.tr("Find"), self._on_find, "Ctrl+F")
-        self._line = self._button(self.tr("Go to line"), self._on_line, "Ctrl+G")
-        self._outside = self._button(self.tr("Open with its application"), self._on_outside, "")
-        margins = (Space.M, Space.XS, Space.S, Space.XS)
-        self._save = make_button(self.tr("Save"), object_name="viewerSaveButton", variant="primary", is_compact=True)
-        self._save.clicked.connect(self._saving.save_current)
-        self._save.setToolTip(QKeySequence("Ctrl+S").toString(QKeySequence.SequenceFormat.NativeText))
-        head = hbox(
-            self._path, STRETCH, self._save, self._find, self._line, self._outside, margins=margins, spacing=Space.XS
-        )
-        vbox((self.tabs, 1), on=self)
-        self._head = QWidget()
-        self._head.setLayout(head)
+        self._head = ViewerHead(self.tabs, self._saving.save_current)
+        self._head.application_requested.connect(self.application_requested)
         self.tabs.set_head(self._head)
+        vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
         for keys, slot in (
@@ -108,7 +93,7 @@ class ViewerWindow(QWidget):
 
     def _make_page(self, root: Path, path: str) -> FilePage:
         page = FilePage(self._theme, root, path, self._spawn)
-        page.changed.connect(self._update_head)
+        page.changed.connect(self._head.refresh)
         self._saving.attach(page)
         return page
 
@@ -122,25 +107,6 @@ class ViewerWindow(QWidget):
             self._saving.take(page, content)
 
     # -- what the user does --
-
-    def _button(self, text: str, clicked: Slot, keys: str) -> QWidget:
-        button = make_button(text, clicked=clicked, variant="flat", is_compact=True)
-        if keys:
-            QShortcut(QKeySequence(keys), self).activated.connect(button.click)
-            button.setToolTip(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText))
-        return button
-
-    def _on_find(self) -> None:
-        if (page := self.tabs.current) is not None and page.text is not None:
-            page.text.open_find()
-
-    def _on_line(self) -> None:
-        if (page := self.tabs.current) is not None and page.text is not None:
-            page.text.open_line()
-
-    def _on_outside(self) -> None:
-        if (page := self.tabs.current) is not None:
-            self.application_requested.emit(str(page.file))
 
     def _on_close_tab(self) -> None:
         if (page := self.tabs.current) is not None:
@@ -165,8 +131,9 @@ class ViewerWindow(QWidget):
     # -- what is shown --
 
     def _on_current_changed(self) -> None:
-        self._update_head()
+        self._head.refresh()
         if (page := self.tabs.current) is not None:
+            self.setWindowTitle(self.tr("{0} — {1}").format(page.name, displayed(page.root.name)))
             page.setFocus()
 
     def _on_opened_changed(self) -> None:
@@ -178,18 +145,6 @@ class ViewerWindow(QWidget):
     def _update_watch(self) -> None:
         pages = self.tabs.pages
         self._watch.watch((str(page.file) for page in pages), (str(page.file.parent) for page in pages))
-
-    def _update_head(self) -> None:
-        page = self.tabs.current
-        self._head.setVisible(page is not None)
-        if page is None:
-            return
-        self._save.setVisible(page.is_dirty)
-        self._path.setText(displayed(page.path))
-        self._path.setToolTip(plain_tooltip(str(page.file)))
-        self._find.setEnabled(page.text is not None)
-        self._line.setEnabled(page.text is not None)
-        self.setWindowTitle(self.tr("{0} — {1}").format(page.name, displayed(page.root.name)))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.has_unsaved:

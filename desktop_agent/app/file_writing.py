@@ -26,7 +26,7 @@ class Written(NamedTuple):
     changes: tuple[ChangeId, ...] = ()
 
 
-class FileSaving(QObject):
+class FileWriting(QObject):
     """A `FileStore`: asks the session, and waits for what it says. A conversation begins with the first write."""
 
     def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
