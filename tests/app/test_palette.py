@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
 
+from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -24,18 +24,9 @@ async def rows_for(user: Driver, text: str, first: str) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-def test_everything_is_found_and_carried_out_by_keyboard_only(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: Path) -> None:
     (project / "more").mkdir()
     (project / "more" / "plan of work.txt").write_text("two\n")
-    opened: list[str] = []
-
-    def open_url(url: QUrl) -> bool:
-        opened.append(url.fileName())
-        return True
-
-    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
 
     async def journey(user: Driver) -> None:
         window, composer = user.window.main_window, user.window.panels.composer
@@ -49,7 +40,9 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(
         await user.press(Qt.Key.Key_P, CTRL)
         await rows_for(user, "plwork", "plan of work.txt")
         await user.press(Qt.Key.Key_Return)
-        assert opened == ["plan of work.txt"]
+        viewer = await user.see(ViewerWindow, "viewerWindow")
+        await user.until_true(lambda: viewer.windowTitle().startswith("plan of work.txt"), "the file is shown")
+        viewer.close()
 
         await user.press(Qt.Key.Key_K, CTRL)
         rows = await rows_for(user, "", "plan of work.txt")
