@@ -136,7 +136,7 @@ def test_other_keys_turn_it_to_something_else_and_it_still_leads_back(desk: Desk
     desk.palette.open_palette("all", "?")
     QTest.keyClicks(desk.field, "rename")
     assert desk.field.text() == "?rename", "the sign is not overwritten"
-    assert desk.rows.model().index(0, 0).data() == "Rename the session"
+    assert desk.rows.model().index(0, 0).data() == "Rename the file"
     desk.press(Qt.Key.Key_Return)
     assert desk.chosen.count() == 0, "a key of one place is only read"
     desk.press(Qt.Key.Key_Escape)
