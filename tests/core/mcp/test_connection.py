@@ -114,6 +114,19 @@ async def test_a_server_that_does_not_list_what_changed_offers_nothing(connect: 
     assert connection.status.state == "idle"
 
 
+async def test_a_server_that_never_lists_what_changed_is_ended_once_no_call_runs(
+    connect: Connect, pool: ServerPool
+) -> None:
+    connection = connect(server("coy"))
+    await connection.tools()
+    connection.definition = replace(connection.definition, startup_timeout_ms=50)
+    await connection.call("more", {})
+
+    await until(pool, connection, "failed")
+
+    assert "did not list them within 0.05 s" in connection.status.problem
+
+
 async def test_a_server_whose_tools_change_all_the_time_is_asked_for_them_with_pauses(connect: Connect) -> None:
     connection = connect(server("restless"))
     before = len(await connection.tools())
@@ -275,6 +288,23 @@ async def test_stopping_while_it_starts_ends_the_start(connect: Connect) -> None
     with pytest.raises(ServerError, match="stopped before it was ready"):
         await start
     assert connection.status.state == "idle"
+
+
+async def test_a_restart_that_is_cancelled_still_ends_the_server_and_the_next_call_gets_a_new_one(
+    connect: Connect,
+) -> None:
+    connection = connect(server())
+    await connection.tools()
+    before = connection.status.pid
+    restart = asyncio.create_task(connection.restart())
+    await asyncio.sleep(0)
+    restart.cancel()
+
+    reply, _ = await asyncio.gather(connection.call("echo", {"text": "new"}), asyncio.wait({restart}))
+
+    assert restart.cancelled()
+    assert text_of(reply) == "new"
+    assert connection.status.pid != before
 
 
 async def test_sessions_of_a_folder_share_a_server_and_those_of_another_have_their_own(

@@ -184,17 +184,18 @@ class Connection:
         is_starting = self._ready is not None and not self._ready.done()
         if is_starting or self.is_relisting:  # then it waits for the server, which may never answer
             owner.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait({owner})
+        await asyncio.wait({owner})
 
     async def aclose(self) -> None:
         """End it for good."""
-        await self.stop()
-        await self.log.aclose()
+        try:
+            await self.stop()
+        finally:
+            await self.log.aclose()
 
     async def _client(self) -> Client:
         self._last_used = self._clock.monotonic()
-        while self._owner is not None and self._is_leaving:
+        while self._owner is not None and (self._is_stopping or self._is_leaving):
             await asyncio.wait({self._owner})
         if self._owner is None:
             self._breaker.require_may_try(self.status)
@@ -258,7 +259,13 @@ class Connection:
             while not self._is_stopping:
                 due_s = self._relisting.due_in_s
                 if due_s == 0:
-                    self._change(tools=await self._relisting.run(client.tools))
+                    limit_s = self.definition.startup_timeout_s
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(limit_s):
+                            self._change(tools=await self._relisting.run(client.tools))
+                            continue
+                    if self._running_calls == 0:  # else it may be busy with them
+                        return f"It changed its tools and did not list them within {limit_s:g} s."
                     continue
                 left_s = self.definition.ttl_seconds - (self._clock.monotonic() - self._last_used)
                 if self._running_calls == 0 and left_s <= 0:
