@@ -26,6 +26,8 @@ def test_a_server_is_added_tested_switched_and_removed(
     monkeypatch.chdir(tmp_path)
     assert main(ADD) == 0
     assert main(["mcp", "disable", "mine/hang"]) == 0
+    assert main(["mcp", "disable", "mine/"]) == 2, "a tool was meant, not the whole server"
+    assert main(["mcp", "disable", "mine/\udcff"]) == 2, "which is how a byte that is no text comes in"
     capsys.readouterr()
     assert main(["mcp", "list", "--json"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)["servers"]

@@ -130,7 +130,9 @@ def _read(values: dict[str, object]) -> ServerDefinition:
 
 
 def _switch(path: Path, named: str, *, is_enabled: bool, console: Console) -> None:
-    name, _, tool = named.partition("/")
+    name, slash, tool = named.partition("/")
+    if slash and not tool:
+        raise UsageError("No tool is named behind the '/'.", hint=f"Leave the '/' out to switch all of {name!r}.")
     word = "used" if is_enabled else "not used"
     if tool:
         switch_tool(path, name, tool, is_enabled=is_enabled)

@@ -44,8 +44,8 @@ def begin_settings_file(path: Path) -> None:
 def save_setting(path: Path, key: str, value: object) -> None:
     """Set the dotted `key` in the file, which is created if need be. Blocks; `value` has been checked before.
 
-    Raises `UsageError` when the file is not valid TOML (then it is left alone), and `StorageError` when it cannot be
-    read or written.
+    Raises `UsageError` when the file is not valid TOML or the value is no text that a file can hold (then it is left
+    alone), and `StorageError` when it cannot be read or written.
     """
     document, mark = _read(path)
     *sections, name = key.split(".")
@@ -132,3 +132,6 @@ def _write(path: Path, document: TOMLDocument, mark: bytes) -> None:
         write_atomically(path, mark + tomlkit.dumps(document).encode(), mode=mode)
     except OSError as error:
         raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error
+    except UnicodeEncodeError as error:
+        wrong = repr(error.object[error.start : error.end])
+        raise UsageError(f"The settings file is UTF-8, which has nothing for {wrong}, so nothing was saved.") from error

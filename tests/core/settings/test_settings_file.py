@@ -180,3 +180,10 @@ def test_a_section_in_several_places_of_the_file_is_a_section(file: Path, text: 
     found = tomllib.loads(file.read_text())
     assert found.get("ui") == before.get("ui")
     assert "max_lines" not in found.get("tools", {}).get("limits", {})
+
+
+def test_a_value_that_no_file_can_hold_is_refused_and_changes_nothing(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    with pytest.raises(UsageError, match="nothing was saved"):
+        save_setting(file, "model.name", "m\udcff")
+    assert file.read_text() == ANNOTATED
