@@ -184,6 +184,8 @@ def test_servers_of_another_tool_are_imported_with_a_word_on_the_others(
         ["mcp", "test", "gone"],
         ["mcp", "remove", "gone"],
         ["mcp", "logs", "gone"],
+        ["mcp", "logs", "../../data/other"],
+        ["mcp", "logs", "n" * 5000],
         ["mcp", "import", "gone.json"],
     ],
 )
@@ -209,6 +211,10 @@ def test_a_list_says_which_file_cannot_be_read_and_what_waits_for_trust(
     assert main(["mcp", "list"]) == 0
     shown = capsys.readouterr().out
     assert str(settings) in shown.partition("Not used, because of what is wrong with it:")[2]
+    settings.write_text("[mcp.definitions]\nname = 'one'\n")
+    assert main(["mcp", "list", "--json"]) == 0
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert "written as [[mcp.definitions]]" in problem
     assert shown.rstrip().endswith("(`desktop-agent config trust`): theirs.")
     assert main(["mcp", "test", "theirs"]) == 2
     assert str(settings) in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.cli.console import Console, table
@@ -10,7 +11,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.mcp.reading import LIST, read_definitions, server_name
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
@@ -18,6 +19,9 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 
 NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."
+
+
+_SECTION = LIST.partition(".")[0]
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -93,8 +97,9 @@ def _below(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
 
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
-    """What is wrong with a whole file, so that none of the servers in it are there."""
-    return [str(problem) for problem in settings.loaded.problems if problem.is_about_the_file]
+    """What is wrong with a whole file or its list of servers, so that none of the servers in it are there."""
+    problems = settings.loaded.problems
+    return [str(problem) for problem in problems if problem.is_about_the_file or problem.key in (LIST, _SECTION)]
 
 
 def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
@@ -138,8 +143,10 @@ def _catalogue(console: Console) -> None:
 
 
 def _logs(name: str, paths: AppPaths, console: Console) -> None:
-    folder = paths.logs / "mcp"
-    kept = [path for path in (folder / f"{name}.old.log", folder / f"{name}.log") if path.is_file()]
+    kept: list[Path] = []
+    with suppress(ValueError):  # what names no server names no file either
+        stem = paths.logs / "mcp" / server_name({"name": name})
+        kept = [path for path in (stem.with_name(f"{name}.old.log"), stem.with_name(f"{name}.log")) if path.is_file()]
     if not kept:
         raise UsageError(f"There is no log of a server named {name!r}.", hint="It is written once the server runs.")
     text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in kept)
