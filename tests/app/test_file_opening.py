@@ -124,10 +124,10 @@ def test_a_file_is_renamed_and_deleted_from_the_tree_and_each_is_taken_back_at_o
         field.setText(names[1])
         await user.click("renameFileButton")
         await user.until_true((project / names[1]).exists, "it is renamed")
-        assert not (project / names[0]).exists()
+        await user.until_true(lambda: not (project / names[0]).exists(), "it has no other name")
         await user.click("filesUndoButton")
         await user.until_true((project / names[0]).exists, "it has its name again")
-        assert not (project / "src").exists()
+        await user.until_true(lambda: not (project / "src").exists(), "its folder is gone")
         await user.until_true(lambda: rows.model().index(0, 0).data() == names[0], "the tree shows it")
         rows.select_row(0)
         QTest.keyClick(rows, Qt.Key.Key_Delete)
@@ -135,6 +135,12 @@ def test_a_file_is_renamed_and_deleted_from_the_tree_and_each_is_taken_back_at_o
         await user.click("filesUndoButton")
         await user.until_true((project / names[0]).exists, "it is back")
         assert (project / names[0]).read_text() == "mine\n"
+        await user.until_true(lambda: len(user.transcript.changes) == 6, "all of it is on record")
         assert {record.change.author for record in user.transcript.changes.values()} == {"person", "undo"}
+        files, review = user.window.panels.files, user.window.panels.review
+        [turn] = files.actions_.history(names[0])
+        assert turn.is_mine
+        files.turn_requested.emit(turn)
+        await user.until_true(lambda: review.isVisible() and review.content is not None, "the review is in sight")
 
     go([str(project)], journey)
