@@ -403,3 +403,15 @@ def test_a_page_of_very_many_tools_is_cut_to_one_more_than_is_allowed() -> None:
     cut_long_lists(page)
 
     assert page == {"tools": [{"name": str(number)} for number in range(MOST_TOOLS + 1)]}
+
+
+def test_an_answer_that_asks_for_very_much_at_once_is_a_failure_and_asks_nothing() -> None:
+    few: dict[str, object] = {"resultType": "input_required", "inputRequests": dict.fromkeys(map(str, range(20)))}
+    many: dict[str, object] = {"resultType": "input_required", "inputRequests": dict.fromkeys(map(str, range(21)))}
+    few_before = dict(few)
+    cut_long_lists(few)
+    cut_long_lists(many)
+
+    assert few == few_before
+    assert (many["resultType"], many["isError"]) == ("complete", True)
+    assert "asked for 21 things at once" in str(many["content"])
