@@ -211,13 +211,20 @@ def test_a_list_says_which_file_cannot_be_read_and_what_waits_for_trust(
     assert main(["mcp", "list"]) == 0
     shown = capsys.readouterr().out
     assert str(settings) in shown.partition("Not used, because of what is wrong with it:")[2]
+    assert shown.rstrip().endswith("(`desktop-agent config trust`): theirs.")
+    assert main(["mcp", "test", "theirs"]) == 2
+    assert str(settings) in capsys.readouterr().err
+
     settings.write_text("[mcp.definitions]\nname = 'one'\n")
     assert main(["mcp", "list", "--json"]) == 0
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
     assert "written as [[mcp.definitions]]" in problem
-    assert shown.rstrip().endswith("(`desktop-agent config trust`): theirs.")
+
+    settings.unlink()
+    project.rename(project.with_name("other"))
+    project.symlink_to("other")
     assert main(["mcp", "test", "theirs"]) == 2
-    assert str(settings) in capsys.readouterr().err
+    assert f"{project}: is a symbolic link, so it is not read" in capsys.readouterr().err
 
 
 def test_the_doctor_names_the_servers_and_what_is_missing(

@@ -98,7 +98,9 @@ def _below(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
     """What is wrong with a whole file or its list of servers, so that none of the servers in it are there."""
-    problems = settings.loaded.problems
+    proposal = settings.proposal
+    unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
+    problems = (*settings.loaded.problems, *unanswered)
     return [str(problem) for problem in problems if problem.is_about_the_file or problem.key in (LIST, _SECTION)]
 
 
