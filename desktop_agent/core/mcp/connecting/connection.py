@@ -271,26 +271,14 @@ class Connection:
                 if self._running_calls == 0 and left_s <= 0:
                     return ""
                 limits = (due_s, None if self._running_calls else left_s)
-                await self._first_of(ended, min((limit for limit in limits if limit is not None), default=None))
+                soonest_s = min((limit for limit in limits if limit is not None), default=None)
+                await _first_of(ended, self._wake, self._clock, soonest_s)
                 if ended.done():
                     return ended.result()
             return ""
         finally:
             ended.cancel()
             await asyncio.wait({ended})
-
-    async def _first_of(self, ended: asyncio.Task[str], seconds: float | None) -> None:
-        """Return when something happened, or after `seconds`."""
-        waits: set[asyncio.Task[None] | asyncio.Task[bool]] = {asyncio.create_task(self._wake.wait())}
-        if seconds is not None:
-            waits.add(asyncio.create_task(self._clock.sleep(seconds)))
-        try:
-            await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._wake.clear()
-            for wait in waits:
-                wait.cancel()
-            await asyncio.wait(waits)
 
     def _failed(self, error: ServerError) -> None:
         # A server that waits for the user is none that fails: it is tried again once the user has signed in.
@@ -320,3 +308,17 @@ class Connection:
     def _change(self, **fields: object) -> None:
         self.status = replace(self.status, **fields)
         self._on_change(self.status)
+
+
+async def _first_of(ended: asyncio.Task[str], wake: asyncio.Event, clock: Clock, seconds: float | None) -> None:
+    """Return when the server ended or something else happened, or after `seconds`."""
+    waits: set[asyncio.Task[None] | asyncio.Task[bool]] = {asyncio.create_task(wake.wait())}
+    if seconds is not None:
+        waits.add(asyncio.create_task(clock.sleep(seconds)))
+    try:
+        await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        wake.clear()
+        for wait in waits:
+            wait.cancel()
+        await asyncio.wait(waits)
