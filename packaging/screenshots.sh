@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 make_venv "$root/packaging/requirements-test.txt"
 install_qt_libraries
-if command -v apt-get >/dev/null; then apt_install xvfb xauth fonts-inter fonts-jetbrains-mono; fi
+if command -v apt-get >/dev/null; then apt_install xvfb xauth; fi
 
 cd "$root"
 env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1600x1000x24 -nolisten tcp" \

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.ui.theme.shipped_fonts import shipped_families
 from desktop_agent.ui.theme.stylesheet import style_sheet
 from desktop_agent.ui.theme.tokens import DARK, LIGHT, Density, Palette, TextSizes, TypeSize, colour_blind_safe
 
@@ -14,7 +15,7 @@ ThemeChoice = Literal["system", "light", "dark"]
 
 _TEXT_FAMILY = "Inter"
 _CODE_FAMILY = "JetBrains Mono"
-"""Where they are installed; else the system's own."""
+"""They come with the application; should their files be gone, the system's own are used."""
 
 
 def last_theme(store: QSettings) -> ThemeChoice:
@@ -130,7 +131,7 @@ def _font(family: str, fallback: QFontDatabase.SystemFont, size_px: float) -> QF
 @cache
 def _is_installed(family: str) -> bool:
     """Whether there is such a typeface. Qt looks through all there are, and every painted row asks for fonts."""
-    return QFontDatabase.hasFamily(family)
+    return family in shipped_families() or QFontDatabase.hasFamily(family)
 
 
 def _qt_palette(colours: Palette) -> QPalette:
