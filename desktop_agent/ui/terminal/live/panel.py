@@ -1,12 +1,13 @@
 """The terminal below the conversation: its screen, and above it what can be done with it."""
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
-from desktop_agent.ui.terminal.live.view import TerminalView
+from desktop_agent.ui.terminal.live.view import COPY_KEYS, PASTE_KEYS, TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
@@ -51,6 +52,8 @@ class TerminalPanel(QWidget):
         self._lay_out()
         self.view.typed.connect(self.typed)
         self.view.pasted.connect(self._on_pasted)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._open_menu)
         self.setFocusProxy(self.view)
 
     def show_terminal(self, emulator: Emulator, place: str) -> None:
@@ -84,6 +87,21 @@ class TerminalPanel(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), _HEIGHT)
+
+    def _open_menu(self, place: QPoint) -> None:
+        if self._emulator is None:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("terminalMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(self.tr("Copy"), QKeySequence(COPY_KEYS), self.view.copy)
+        copy.setEnabled(bool(self.view.pointer.text))
+        paste = menu.addAction(self.tr("Paste"), QKeySequence(PASTE_KEYS), self.view.paste)
+        paste.setEnabled(bool(QGuiApplication.clipboard().text()))
+        menu.addAction(self.tr("Select all"), self.view.pointer.select_all)
+        menu.addSeparator()
+        menu.addAction(self.tr("Attach output"), self.attach)
+        menu.popup(self.view.viewport().mapToGlobal(place))
 
     # -- pasting --
 

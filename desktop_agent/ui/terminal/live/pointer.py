@@ -37,6 +37,13 @@ class PointerSelection(QObject):
             return ""
         return selected_text(self._sight.emulator.screen, self.selection)
 
+    def select_all(self) -> None:
+        """Select everything that can be scrolled to."""
+        if self._sight.emulator is not None:
+            screen = self._sight.emulator.screen
+            first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
+            self._select(Selection(Place(first, 0), Place(screen.first_row + screen.height, 0)))
+
     def clear(self) -> None:
         """Select nothing."""
         self._select(None)

@@ -1,6 +1,6 @@
 """What assistive technology reads of a terminal: its text, and what is new in it."""
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
@@ -48,6 +48,7 @@ class ReadAloud(QTimer):
         field.setObjectName("terminalText")
         field.setAccessibleName(self.tr("Text of the terminal"))
         field.setReadOnly(True)
+        field.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         field.setFrameShape(QFrame.Shape.NoFrame)
         field.viewport().setAutoFillBackground(False)
         field.setGeometry(0, 0, 1, 1)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent, QWheelEvent
+from PySide6.QtGui import QAccessible, QGuiApplication, QInputMethodEvent, QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
@@ -107,6 +107,12 @@ def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> Non
     assert QGuiApplication.clipboard().text() == "two/three.py four\n" + "x" * 70
     QTest.mouseDClick(viewport, left, pos=at(panel, 0, 6))
     assert view.recent_text(5) == "two/three.py"
+    panel.view.customContextMenuRequested.emit(at(panel, 0, 0))
+    menu = panel.findChild(QMenu, "terminalMenu")
+    assert menu is not None
+    next(action for action in menu.actions() if action.text() == "Select all").trigger()
+    menu.close()
+    assert view.recent_text(1).rstrip() == "one two/three.py four\n" + "x" * 70 + "\nend"
     QTest.keyClick(view, _Key.Key_A)
     assert view.recent_text(3) == "x" * 70 + "\nend"
     assert not viewport.grab().isNull()
@@ -165,8 +171,11 @@ def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
     reader.timeout.emit()
     field = panel.findChild(QPlainTextEdit, "terminalText")
     assert field is not None
-    assert (field.accessibleName(), field.toPlainText()) == ("Text of the terminal", "$ ls\nREADME.md")
-    assert panel.view.accessibleName() == "Terminal"
+    said = QAccessible.queryAccessibleInterface(field)
+    assert said.text(QAccessible.Text.Name) == "Text of the terminal"
+    assert said.role() == QAccessible.Role.EditableText
+    assert said.textInterface().text(0, said.textInterface().characterCount()) == "$ ls\nREADME.md"
+    assert QAccessible.queryAccessibleInterface(panel.view).text(QAccessible.Text.Name) == "Terminal"
     named = [button.accessibleName() or button.text() for button in panel.findChildren(QPushButton)]
     assert {"Attach output", "Hide the terminal", "Start again"} <= set(named)
 
