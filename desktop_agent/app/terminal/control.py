@@ -6,23 +6,20 @@ changes in the folder is the user's, as from any other program of theirs.
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt
 
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.pasting import Pasting
+from desktop_agent.app.terminal.shell import UserShell
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.app.terminal.shell import UserShell
-    from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
 
 
 class TerminalControl(QObject):
@@ -73,9 +70,7 @@ class TerminalControl(QObject):
             await shell.end()
         await self._runner.aclose()
 
-    def _build(self) -> "tuple[TerminalDock, TerminalPanel]":
-        from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
-
+    def _build(self) -> tuple[TerminalDock, TerminalPanel]:
         panel = TerminalPanel(self._theme)
         dock = TerminalDock(self._panels.window, panel)
         self._parts = dock, panel
@@ -102,7 +97,7 @@ class TerminalControl(QObject):
     # -- the shell of the folder --
 
     @property
-    def _shell(self) -> "UserShell | None":
+    def _shell(self) -> UserShell | None:
         folder = self._navigator.workspace
         return self._shells.get(folder) if folder is not None else None
 
@@ -127,15 +122,13 @@ class TerminalControl(QObject):
         if sys.platform == "win32":
             self._parts[1].show_unavailable(_tr("There is no terminal on Windows yet. Use one of your own."))
             return
-        from desktop_agent.app.terminal.shell import UserShell
-
         shell = UserShell(folder, *self._parts[1].view.fitting(), self._spawner, self._on_changed)
         self._shells[folder] = shell
         self._parts[1].show_terminal(shell.emulator, str(folder))
         self._spawner.spawn(self._run(shell))
         self._parts[1].setFocus(Qt.FocusReason.OtherFocusReason)
 
-    async def _run(self, shell: "UserShell") -> None:
+    async def _run(self, shell: UserShell) -> None:
         passed = self._bench.settings_in(shell.folder).current.execution.passed_variables
         try:
             await shell.start(self._runner, child_environment(self._bench.environ, passed))
@@ -145,7 +138,7 @@ class TerminalControl(QObject):
                 why = _tr("The shell could not be started: {0}. Set SHELL to one that can, and start again.")
                 self._parts[1].show_unavailable(why.format(error.strerror or error))
 
-    def _on_changed(self, shell: "UserShell") -> None:
+    def _on_changed(self, shell: UserShell) -> None:
         if shell is not self._shell or self._parts is None:
             return
         code = shell.exit_code

@@ -17,10 +17,13 @@ from desktop_agent.core.system.processes.keyboard import Keyboard, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.terminal import Terminal
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.terminal.emulator.backlog import Backlog, without_unseen
+from desktop_agent.ui.terminal.emulator.backlog import FLOOD_BYTES, Backlog, without_unseen
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 
 _SLICE_S: Final = 0.003
+_PAUSE_S: Final = 0.008
+"""What comes so soon after what was taken in is taken in together: a turn of the loop for each line would cost more."""
+
 _SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
 _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
 
@@ -114,12 +117,13 @@ class UserShell:
         try:
             while output := self._backlog.take():
                 await self._take_in_all_of(await self._to_be_seen(output))
+                await asyncio.sleep(_PAUSE_S)
         finally:
             self._is_taking_in = False
 
     async def _to_be_seen(self, output: bytes) -> bytes:
         """Return `output` without what has scrolled away before it could be seen or scrolled back to."""
-        if not self.emulator.is_scrolling:
+        if len(output) < FLOOD_BYTES or not self.emulator.is_scrolling:
             return output
         screen = self.emulator.screen
         return await asyncio.to_thread(without_unseen, output, (screen.history.maxlen or 0) + screen.height)

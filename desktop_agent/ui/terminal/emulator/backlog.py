@@ -7,7 +7,9 @@ from typing import Final
 MOST_BYTES: Final = 1024 * 1024
 """What waits at most. The program that prints more than is taken in waits then, as at every terminal."""
 
-_FLOOD_BYTES: Final = 64 * 1024
+FLOOD_BYTES: Final = 64 * 1024
+"""Less is taken in as it is."""
+
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 _LONGEST_SGR = 64
@@ -54,7 +56,7 @@ def without_unseen(output: bytes, rows: int) -> bytes:
     Only for a screen whose cursor is at its bottom and which scrolls as a whole. What the lines that go did to the
     colours is kept.
     """
-    if len(output) < _FLOOD_BYTES:
+    if len(output) < FLOOD_BYTES:
         return output
     at = len(output)
     for _ in range(rows):

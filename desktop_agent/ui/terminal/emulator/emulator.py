@@ -2,16 +2,19 @@
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 from desktop_agent.ui.terminal.emulator.answers import answer, answer_colour
 from desktop_agent.ui.terminal.emulator.controls import carry_out, control, escape, numbers_of
+from desktop_agent.ui.terminal.emulator.plain_lines import LEAST_CHARS, LINE_END, is_ready, plain_lines, scroll_in
 from desktop_agent.ui.terminal.emulator.screen import HISTORY_ROWS, Screen
 from desktop_agent.ui.terminal.emulator.tokens import Token, Tokens
 from desktop_agent.ui.terminal.emulator.writing import Writer
 
 _TOKENS_A_STEP: Final = 16
 _CHARS_A_STEP: Final = 512
+_LINES_A_STEP: Final = 200
 _LONGEST_TITLE: Final = 120
 _MOST_ANSWERS: Final = 32
 """In one piece of output. Who asks more often wants to fill the shell's input."""
@@ -52,6 +55,30 @@ class Emulator:
         """Take this in; between two steps, each a fraction of a millisecond, other work can be done."""
         text = self._decoder.decode(output)
         self._answers = 0
+        if len(text) >= LEAST_CHARS and self.is_scrolling:
+            yield from self._flow(text)
+        else:
+            yield from self._take_all(text)
+
+    def _flow(self, text: str) -> Iterator[None]:
+        """Take plain lines in the short way, and what is between them in the long one."""
+        *lines, rest = text.split(LINE_END)
+        at = 0
+        while at < len(lines):
+            plain = plain_lines(islice(lines, at, at + _LINES_A_STEP), self.screen.columns) if self._is_ready else []
+            if plain:
+                scroll_in(self.screen, plain)
+                yield
+            else:
+                yield from self._take_all(lines[at] + LINE_END)
+            at += len(plain) or 1
+        yield from self._take_all(rest)
+
+    @property
+    def _is_ready(self) -> bool:
+        return is_ready(self.screen) and not self._tokens.is_amid
+
+    def _take_all(self, text: str) -> Iterator[None]:
         done = 0
         for at in range(0, len(text), _CHARS_A_STEP):
             for token in self._tokens.read(text[at : at + _CHARS_A_STEP]):

@@ -12,7 +12,7 @@ _MOST_MARKS = 8
 """How many marks a character may carry; more are dropped, or one cell could grow without end."""
 
 
-class Stretch(NamedTuple):
+class CellRun(NamedTuple):
     """Neighbouring cells that look the same."""
 
     start: int
@@ -21,11 +21,11 @@ class Stretch(NamedTuple):
 
 
 class KeptRow(NamedTuple):
-    """A row that changes no more, without its blank end. Cells that look as usual are in no stretch."""
+    """A row that changes no more, without its blank end. Cells that look as usual are in no run."""
 
     cells: Sequence[str] = ""
     """The characters of each cell; `""` is the second half of a wide one."""
-    stretches: tuple[Stretch, ...] = ()
+    runs: tuple[CellRun, ...] = ()
     is_continued: bool = False
     """Whether the next row goes on with the same line."""
 
@@ -116,7 +116,7 @@ class Row:
         end = len(cells)
         while end and cells[end - 1] == BLANK and looks[end - 1] == PLAIN:
             end -= 1
-        stretches: list[Stretch] = []
+        runs: list[CellRun] = []
         start = 0
         while start < end:
             look = looks[start]
@@ -124,9 +124,9 @@ class Row:
             while stop < end and looks[stop] is look:
                 stop += 1
             if look != PLAIN:
-                stretches.append(Stretch(start, stop - start, look))
+                runs.append(CellRun(start, stop - start, look))
             start = stop
-        return KeptRow(tuple(cells[:end]), tuple(stretches), self.is_continued)
+        return KeptRow(tuple(cells[:end]), tuple(runs), self.is_continued)
 
 
 @lru_cache(maxsize=4096)

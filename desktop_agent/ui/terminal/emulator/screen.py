@@ -4,6 +4,7 @@ After ECMA-48 and, where that is silent, what xterm does (its "Control Sequences
 """
 
 from collections import deque
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -126,9 +127,14 @@ class Screen:
 
     def keep(self, rows: list[Row]) -> None:
         """Put rows into the history."""
+        self.keep_all(row.kept() for row in rows)
+
+    def keep_all(self, rows: Iterable[KeptRow]) -> None:
+        """Put rows into the history that change no more."""
+        history = self.history
         for row in rows:
-            self.forgotten_rows += len(self.history) == self.history.maxlen
-            self.history.append(row.kept())
+            self.forgotten_rows += len(history) == history.maxlen
+            history.append(row)
 
     @property
     def blank_look(self) -> PrintedStyle:

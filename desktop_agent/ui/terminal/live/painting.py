@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from desktop_agent.ui.terminal.emulator.rows import KeptRow, Stretch, width
+from desktop_agent.ui.terminal.emulator.rows import CellRun, KeptRow, width
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle
 from desktop_agent.ui.theme import Theme
@@ -34,18 +34,18 @@ class RowPainter:
     ) -> None:
         """Paint the cells of a row; `selected` are those on the ground of a selection."""
         cells = len(row.cells)
-        for stretch in _all_stretches(row):
-            text, ground = self._formats.colours(stretch.look)
+        for run in _all_runs(row):
+            text, ground = self._formats.colours(run.look)
             if ground:
-                area = QRectF(left + stretch.start * self.cell_width, top, 0, self.row_height)
-                area.setWidth(stretch.length * self.cell_width)
+                area = QRectF(left + run.start * self.cell_width, top, 0, self.row_height)
+                area.setWidth(run.length * self.cell_width)
                 painter.fillRect(area, QColor(ground))
-            self._paint_text(painter, left, top, row, stretch, QColor(text))
+            self._paint_text(painter, left, top, row, run, QColor(text))
         if selected is not None:
             start, end = selected[0], max(cells + 1, selected[0] + 1) if selected[1] is None else selected[1]
             area = QRectF(left + start * self.cell_width, top, (end - start) * self.cell_width, self.row_height)
             painter.fillRect(area, QColor(self._selected_ground))
-            inside = Stretch(start, min(end, cells) - start, PLAIN)
+            inside = CellRun(start, min(end, cells) - start, PLAIN)
             self._paint_text(painter, left, top, row, inside, QColor(legible(self.text, self._selected_ground)))
 
     def paint_cursor(self, painter: QPainter, left: float, top: float, cell: str, *, is_active: bool) -> None:
@@ -73,18 +73,18 @@ class RowPainter:
         painter.drawLine(QPointF(left, bottom), QPointF(left + length, bottom))
 
     def _paint_text(
-        self, painter: QPainter, left: float, top: float, row: KeptRow, stretch: Stretch, colour: QColor
+        self, painter: QPainter, left: float, top: float, row: KeptRow, run: CellRun, colour: QColor
     ) -> None:
-        text = row.text(stretch.start, stretch.start + stretch.length)
-        if (not text or text.isspace()) and not (stretch.look.is_underlined or stretch.look.is_struck):
+        text = row.text(run.start, run.start + run.length)
+        if (not text or text.isspace()) and not (run.look.is_underlined or run.look.is_struck):
             return
         painter.setPen(colour)
-        painter.setFont(self._font_of(stretch.look))
+        painter.setFont(self._font_of(run.look))
         base = top + self._ascent
         if text.isascii():
-            painter.drawText(QPointF(left + stretch.start * self.cell_width, base), text)
+            painter.drawText(QPointF(left + run.start * self.cell_width, base), text)
             return
-        for at in range(stretch.start, stretch.start + stretch.length):  # another font may have other widths
+        for at in range(run.start, run.start + run.length):  # another font may have other widths
             if (cell := row.cells[at]) and cell != " ":
                 painter.drawText(QPointF(left + at * self.cell_width, base), cell)
 
@@ -100,15 +100,15 @@ class RowPainter:
         return font
 
 
-def _all_stretches(row: KeptRow) -> list[Stretch]:
-    """Return the stretches of a row with those between them, which look as usual."""
-    found: list[Stretch] = []
+def _all_runs(row: KeptRow) -> list[CellRun]:
+    """Return the runs of a row with those between them, which look as usual."""
+    found: list[CellRun] = []
     at = 0
-    for stretch in row.stretches:
-        if stretch.start > at:
-            found.append(Stretch(at, stretch.start - at, PLAIN))
-        found.append(stretch)
-        at = stretch.start + stretch.length
+    for run in row.runs:
+        if run.start > at:
+            found.append(CellRun(at, run.start - at, PLAIN))
+        found.append(run)
+        at = run.start + run.length
     if at < len(row.cells):
-        found.append(Stretch(at, len(row.cells) - at, PLAIN))
+        found.append(CellRun(at, len(row.cells) - at, PLAIN))
     return found

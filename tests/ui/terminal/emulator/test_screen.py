@@ -68,8 +68,8 @@ def test_colours_are_kept_with_the_ground_of_what_is_erased() -> None:
     emulator = Emulator(2, 6, answered=lambda _: None)
     emulator.feed(b"\x1b[1;31mab\x1b[0;44m\x1b[K")
     row = emulator.screen.row(0)
-    assert [(each.start, each.length) for each in row.stretches] == [(0, 2), (2, 4)]
-    assert [each.look for each in row.stretches] == [
+    assert [(each.start, each.length) for each in row.runs] == [(0, 2), (2, 4)]
+    assert [each.look for each in row.runs] == [
         PrintedStyle(foreground="ansi1", is_bold=True),
         PrintedStyle(background="ansi4"),
     ]
