@@ -80,7 +80,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> "FolderPaths
     processes = ProcessRunner(SystemClock())
     try:
         listing = await list_paths(boundary.root, ".", ListingGround(boundary, processes, child_environment(environ)))
-    except ToolError:
+    except (ToolError, OSError):  # also a folder that is removed meanwhile
         return FolderPaths()
     finally:
         await processes.aclose()

@@ -13,6 +13,7 @@ MATH_BLOCK = "math_block"
 """The type of the token of a block."""
 
 _CLOSINGS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
+_FENCES = ("```", "~~~")
 _LONGEST_IN_DOLLARS = 300
 _DOLLARS = re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n])*?(?<!\s)\$(?!\d)")
 """An amount is no formula: no blank inside the dollars, and no digit behind them."""
@@ -94,6 +95,8 @@ def read_math_block(state: _Lines, start_line: int, end_line: int, silent: bool)
         return True
     closing, line = _CLOSINGS[opening], start_line + 1
     while line < end_line and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        if _line(state, line).startswith(_FENCES):
+            break  # the reader of a stream opens a fence wherever one stands
         line += 1
         if _line(state, line - 1).rstrip().endswith(closing):
             break

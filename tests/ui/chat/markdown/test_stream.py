@@ -119,6 +119,8 @@ class TestWhateverIsStreamed:
 
 
 @given(MARKDOWN)
+@example("$$\n```py\nx = 1\n\ny = 2\n```\n")
+@example("\\[\n~~~\nx = 1\n\ny = 2\n~~~\n")
 def test_a_message_within_the_limits_reads_as_commonmark_does(text: str) -> None:
     if "\t" in text:  # tabs inside an indented fence are kept as they are
         return
