@@ -68,7 +68,7 @@ class Relisting:
             self._waiting.pop(listed, None)
 
     def give_up(self) -> None:
-        """Let nobody wait any more: the server is gone, and its next start lists its tools."""
+        """Release every waiting caller: the server is gone, and its next start lists its tools."""
         self._settle(self._changes)
 
     def _settle(self, seen: int) -> None:

@@ -1,6 +1,6 @@
 """A line that a server printed, read as a message of the protocol, also when the SDK cannot read it.
 
-An answer that cannot be read must not count as a stray line: whoever waits for it would wait for the whole time limit.
+An answer that cannot be read must not count as a stray line: its caller would wait for the whole time limit.
 """
 
 import json

@@ -40,7 +40,7 @@ class TextFinder(QObject):
         self._current = -1
         self._asked = 0
         self._is_edited = False
-        """Whether the places are looked for anew because the text changed: nobody asked to go anywhere."""
+        """Whether the places are looked for anew because the text changed: the user did not ask to go anywhere."""
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._begin)
         editor.document().contentsChange.connect(self._on_contents_changed)

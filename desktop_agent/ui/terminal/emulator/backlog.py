@@ -1,4 +1,4 @@
-"""Output that waits to be taken in, and what of a flood of it need not be: rows that nobody could scroll back to."""
+"""Output that waits to be taken in, and what of a flood of it need not be: rows that could not be scrolled back to."""
 
 import re
 import threading
@@ -42,7 +42,7 @@ class Backlog:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Take no more, and let nobody wait."""
+        """Take no more, and release the reader that waits."""
         with self._room:
             self._is_closed = True
             self._parts.clear()
