@@ -5,11 +5,12 @@ every process repeats it. Here a repository is a `.git` in the folder or above, 
 a later look notices that another one stands in its place.
 """
 
-# ruff: noqa: PTH116 -- plain strings, because this is asked several times around every command
+# ruff: noqa: PTH116, PTH120 -- plain strings, because this is asked several times around every command
 
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -40,7 +41,7 @@ def find_repository(folder: Path) -> Repository | None:
     """Return the repository `folder` is in, without running git. Reads a few directory entries."""
     try:
         resolved = os.path.realpath(folder)
-        for top in (resolved, *map(str, Path(resolved).parents)):
+        for top in _upwards(resolved):
             dot_git = f"{top}/.git"
             git_dir = _git_dir(dot_git)
             if git_dir is not None:
@@ -54,6 +55,14 @@ def find_repository(folder: Path) -> Repository | None:
     except OSError:
         return None
     return None
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """Yield the folder and all that it is in."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
 
 
 def common_folder(git_dir: Path) -> Path:
@@ -144,5 +153,7 @@ def _read_regular(path: str, limit_bytes: int) -> bytes:
         handle = os.open(path, os.O_RDONLY | _READING)
     except OSError:
         return b""
-    with os.fdopen(handle, "rb") as file:
-        return file.read(limit_bytes) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    try:
+        return os.read(handle, limit_bytes) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    finally:
+        os.close(handle)

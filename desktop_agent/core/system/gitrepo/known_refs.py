@@ -60,6 +60,10 @@ class KnownRefs:
         """
         return self._still(folder, _stamp_of(repository))
 
+    def last_if_unmoved(self, folder: Path) -> Refs | None:
+        """Return what `read` would without asking git; None where git has to be asked. Blocks."""
+        return self._still(folder, refs_stamp(folder))
+
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
         known = self._known.get(folder)
         return known[1] if stamp is not None and known is not None and known[0] == stamp else None
@@ -88,20 +92,20 @@ def _stamp_of(repository: Repository) -> RefsStamp | None:
 def _looks_at(repository: Repository) -> Iterator[tuple[str, _Look | None]]:
     now_ns, count = time.time_ns(), 0
     for git_dir in dict.fromkeys((repository.git_dir, common_folder(repository.git_dir))):
-        for path in _places(git_dir):
+        for path in _places(os.fspath(git_dir)):
             count += 1
             if count > _MOST_FILES:
                 raise _NotReliable
             yield path, _look_at(path, now_ns)
 
 
-def _places(git_dir: Path) -> Iterator[str]:
+def _places(git_dir: str) -> Iterator[str]:
     """Yield every file and folder that refs are kept in, and those that may come to be there."""
     for name in (*_FILES, *_FOLDERS):
-        yield os.fspath(git_dir / name)
+        yield f"{git_dir}/{name}"
     for name in _FOLDERS:
         left_out = _PASSED_OVER if name == "refs" else frozenset[str]()
-        yield from _below(os.fspath(git_dir / name), left_out)
+        yield from _below(f"{git_dir}/{name}", left_out)
 
 
 def _below(folder: str, left_out: frozenset[str]) -> Iterator[str]:

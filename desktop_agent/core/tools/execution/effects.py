@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
-from desktop_agent.core.tools.execution.found_changes import ChangeFinder
+from desktop_agent.core.tools.execution.found_changes import ChangeFinder, FoundChanges
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
 from desktop_agent.core.tools.execution.recording import LastImages, Recording, UserEdits
-from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
+from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.watched_jobs import WatchedJob, WatchedJobs
 
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
@@ -93,10 +93,11 @@ class Effects:
 
         What the user did since to files of this session goes on record first, as theirs. Cancelling stops the look.
         """
-        await self._safeguard.prepare(call_id, run)
+        if run.line:  # what it destroys may take long to copy
+            await self._safeguard.prepare(call_id, run)
         async with self.jobs.looking:
             await self.jobs.look_now()
-            snapshot = await self._begin()
+            snapshot = await self._begin(call_id, run)
             event = ev.ChangesPrepared(
                 turn=turn,
                 call_id=call_id,
@@ -133,9 +134,24 @@ class Effects:
         """Announce what is written without a call (an undo, the user's save), so that no command gets it. Blocks."""
         self._capture.note_written(images)
 
-    async def _begin(self) -> Snapshot:
+    async def _begin(self, call_id: CallId, run: PlannedCommand) -> Snapshot:
+        """Take a snapshot; for a call without a line prepare in the same thread, where nothing is to be written."""
+        if not run.line:
+            snapshot = await self._snapshot_if(lambda: self._safeguard.prepare_at_once(call_id, run))
+            if snapshot is not None:
+                return snapshot
+            await self._safeguard.prepare(call_id, run)
+        snapshot = await self._snapshot_if(lambda: True)
+        assert snapshot is not None
+        return snapshot
+
+    async def _snapshot_if(self, is_prepared: Callable[[], bool]) -> Snapshot | None:
         stop = threading.Event()
-        task = asyncio.create_task(asyncio.to_thread(self._capture.begin, stop), name="snapshot")
+
+        def begin() -> Snapshot | None:
+            return self._capture.begin(stop) if is_prepared() else None
+
+        task = asyncio.create_task(asyncio.to_thread(begin), name="snapshot")
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -143,8 +159,8 @@ class Effects:
             while not task.done():
                 with suppress(asyncio.CancelledError, CaptureStoppedError):
                     await asyncio.wait([task])
-            if task.exception() is None:
-                await asyncio.to_thread(self._capture.release, task.result())
+            if task.exception() is None and (snapshot := task.result()) is not None:
+                await asyncio.to_thread(self._capture.release, snapshot)
             raise
 
     async def _collect(
@@ -152,11 +168,13 @@ class Effects:
     ) -> tuple[str, ...]:
         async with self.jobs.looking:
             self.jobs.is_command_running = False
-            findings = await self._safeguard.finish(call_id)
             may_release = not job_id and not self.jobs.is_watching_any
-            found = await asyncio.to_thread(
-                self._finder.collect, turn, call_id, snapshot, findings.report, author, may_release=may_release
-            )
+
+            def find(findings: Findings) -> FoundChanges:
+                report = findings.report
+                return self._finder.collect(turn, call_id, snapshot, report, author, may_release=may_release)
+
+            findings, found = await self._look_after(call_id, find)
             changes = found.by_call.pop(call_id, ())
             uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
             if changes or uncaptured or findings.refs or found.outside:
@@ -179,6 +197,20 @@ class Effects:
                 await asyncio.to_thread(self._capture.release, snapshot)
             await self._safeguard.forget()
             return found.repositories
+
+    async def _look_after(
+        self, call_id: CallId, find: Callable[[Findings], FoundChanges]
+    ) -> tuple[Findings, FoundChanges]:
+        """Return what a command destroyed, and what `find` then finds: in one thread, where git is not to be asked."""
+
+        def at_once() -> tuple[Findings, FoundChanges] | None:
+            findings = self._safeguard.finish_at_once(call_id)
+            return None if findings is None else (findings, find(findings))
+
+        if (both := await asyncio.to_thread(at_once)) is not None:
+            return both
+        findings = await self._safeguard.finish(call_id)
+        return findings, await asyncio.to_thread(find, findings)
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         async with self.jobs.looking:

@@ -148,9 +148,7 @@ class Safeguard:
         for name, place in plan.repositories.items():
             if name not in refs and (known := await self._refs.read(place)) is not None:
                 refs[name] = known
-        held = self._held
-        if held and held.is_refs_only and held.refs == refs and not (plan.places or plan.is_destructive):
-            self._held = replace(held, call_id=call_id)  # what is on disk, if anything, holds for this command, too
+        if self._holds(call_id, plan):
             return
         try:
             self._held = await asyncio.to_thread(self._write_down, call_id, plan, refs)
@@ -158,6 +156,13 @@ class Safeguard:
             raise ToolError(
                 f"The safety copy could not be made ({error.strerror or error}), so the command was not run."
             ) from error
+
+    def prepare_at_once(self, call_id: CallId, run: PlannedCommand) -> bool:
+        """Do what `prepare` does for a call without a line, unless git has to be asked or something written. Blocks."""
+        plan = _Plan()
+        if not run.is_confined:
+            self._add_own_repository(plan)
+        return plan.refs.keys() == plan.repositories.keys() and self._holds(call_id, plan)
 
     async def finish(self, call_id: CallId) -> Findings:
         """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
@@ -176,6 +181,17 @@ class Safeguard:
         gaps = (*(before.copy.gaps if before.is_destructive else ()), *report.gaps)
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
+    def finish_at_once(self, call_id: CallId) -> Findings | None:
+        """Return what `finish` would where there is nothing to compare and nothing to ask of git; else None. Blocks."""
+        before = self._held
+        if before is None or before.copy.units or before.is_destructive:
+            return None
+        if before.call_id == call_id:
+            for name, known in before.refs.items():
+                if self._refs.last_if_unmoved(self._root / name) != known:
+                    return None
+        return Findings()
+
     async def forget(self) -> None:
         """Remove the copy, once what came of the command is on record.
 
@@ -185,6 +201,14 @@ class Safeguard:
             await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
+
+    def _holds(self, call_id: CallId, plan: _Plan) -> bool:
+        """Let what is on disk, if anything, hold for this command, too, if it may; say whether it does."""
+        held = self._held
+        if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
+            return False
+        self._held = replace(held, call_id=call_id)
+        return True
 
     def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> Precautions:
         """Write down what is copied and remembered, if there is something, and return it."""
