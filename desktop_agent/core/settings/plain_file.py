@@ -31,3 +31,13 @@ def read_plain(path: Path, largest_bytes: int) -> bytes:
     if len(content) > largest_bytes:
         raise UnreadableError(f"cannot be read: it is larger than {largest_bytes // 1024} KiB")
     return content
+
+
+def with_last_line_ended(content: bytes) -> bytes:
+    """Return the content of a text file with an end of line behind its last line, of the kind that its others have.
+
+    For what is about to be written on: it would otherwise continue that line.
+    """
+    if not content or content.endswith(b"\n"):
+        return content
+    return content + (b"\r\n" if b"\r\n" in content else b"\n")

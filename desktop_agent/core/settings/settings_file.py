@@ -1,6 +1,7 @@
 """Writing a setting back to its TOML file, with everything else in it as it was: comments, order, unknown keys."""
 
 import codecs
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -14,7 +15,7 @@ from tomlkit.items import AbstractTable, AoT
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES
-from desktop_agent.core.settings.plain_file import read_plain
+from desktop_agent.core.settings.plain_file import read_plain, with_last_line_ended
 from desktop_agent.core.system.file_writes import write_atomically
 
 _Section = AbstractTable | OutOfOrderTableProxy
@@ -50,12 +51,16 @@ def save_setting(path: Path, key: str, value: object) -> None:
     document, mark = _read(path)
     *sections, name = key.split(".")
     table: _Section | TOMLDocument = document
-    for section in sections:
-        if section not in table:
-            table[section] = tomlkit.table()
-        table = _inner(table, section, path)
-    table[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
-    _write(path, document, mark)
+    written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+    try:
+        for section in sections:
+            if section not in table:
+                table[section] = tomlkit.table()
+            table = _inner(table, section, path)
+        table[name] = written
+    except ValueError as error:  # a section in braces can hold no other
+        raise _unsuitable(key, path) from error
+    _write(path, document, mark, (key, written))
 
 
 def remove_setting(path: Path, key: str) -> None:
@@ -69,7 +74,7 @@ def remove_setting(path: Path, key: str) -> None:
         table = _inner(table, section, path)
     if name in table:
         del table[name]
-        _write(path, document, mark)
+        _write(path, document, mark, (key, None))
 
 
 def change_tables(path: Path, key: str, change: Callable[[AoT], None]) -> None:
@@ -91,16 +96,17 @@ def change_tables(path: Path, key: str, change: Callable[[AoT], None]) -> None:
         title = f"{key} is not written as [[{key}]] in the settings file."
         raise UsageError(title, hint=f"Mend {path} first.")
     change(tables)
+    expected = tables.unwrap()
     if not tables:
         del table[name]
-    _write(path, document, mark)
+    _write(path, document, mark, (key, expected))
 
 
 def _read(path: Path) -> tuple[TOMLDocument, bytes]:
     """Return what stands in the file, and the mark it begins with."""
     try:
         # As bytes: whatever ends the lines must end them afterwards.
-        content = _content_of(path)
+        content = with_last_line_ended(_content_of(path))
         mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
         return tomlkit.parse(content.removeprefix(mark).decode()), mark
     except (OSError, UnicodeDecodeError) as error:
@@ -125,13 +131,34 @@ def _inner(table: _Section | TOMLDocument, section: str, path: Path) -> _Section
     return inner
 
 
-def _write(path: Path, document: TOMLDocument, mark: bytes) -> None:
+def _write(path: Path, document: TOMLDocument, mark: bytes, changed: tuple[str, object]) -> None:
+    """Write the file, once its text was read back and has at the key of `changed` what it should; None for nothing."""
+    key, value = changed
     try:
+        content = tomlkit.dumps(document).encode()
+        if (_value_in(content, key) or None) != (value or None):
+            raise _unsuitable(key, path)
         make_private_folder(path.parent)
         mode = None if path.exists() else PRIVATE_FILE
-        write_atomically(path, mark + tomlkit.dumps(document).encode(), mode=mode)
+        write_atomically(path, mark + content, mode=mode)
     except OSError as error:
         raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error
     except UnicodeEncodeError as error:
         wrong = repr(error.object[error.start : error.end])
         raise UsageError(f"The settings file is UTF-8, which has nothing for {wrong}, so nothing was saved.") from error
+
+
+def _value_in(content: bytes, key: str) -> object:
+    """Return what a reader of the file would find at the dotted key; None for nothing, or where it is no TOML."""
+    try:
+        found: object = tomllib.loads(content.decode())
+    except tomllib.TOMLDecodeError:
+        return None
+    for name in key.split("."):
+        found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _unsuitable(key: str, path: Path) -> UsageError:
+    title = f"{key} cannot be changed in the settings file as it is written there, so nothing was saved."
+    return UsageError(title, hint=f"Write each section of {path} once, in lines below its [name], and try again.")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES, FileProblem, FileText, read_file
-from desktop_agent.core.settings.plain_file import read_plain
+from desktop_agent.core.settings.plain_file import read_plain, with_last_line_ended
 from desktop_agent.core.system.file_writes import write_atomically
 
 if TYPE_CHECKING:  # a parser that keeps comments takes a while to import, and reading needs none
@@ -88,7 +88,8 @@ class TableFile:
             with FileLock(lock, timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
                 try:
                     # From bytes: whatever ends the lines must end them afterwards.
-                    document = tomlkit.parse(read_plain(self.path, LARGEST_BYTES).decode("utf-8-sig"))
+                    content = with_last_line_ended(read_plain(self.path, LARGEST_BYTES))
+                    document = tomlkit.parse(content.decode("utf-8-sig"))
                 except FileNotFoundError:
                     document = tomlkit.document()
                 change(self._list_in(document))

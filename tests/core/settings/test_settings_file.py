@@ -4,12 +4,15 @@ import os
 import sys
 import tomllib
 from pathlib import Path
+from typing import cast
 
 import pytest
+import tomlkit
+from tomlkit.items import AoT, Table
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings.settings_file import begin_settings_file, remove_setting, save_setting
+from desktop_agent.core.settings.settings_file import begin_settings_file, change_tables, remove_setting, save_setting
 
 ANNOTATED = """\
 # My settings, since 2024.
@@ -113,6 +116,31 @@ def test_lines_end_as_they_did(file: Path) -> None:
     file.write_bytes(b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "light"\r\n')
     save_setting(file, "ui.theme", "dark")
     assert file.read_bytes() == b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "dark"\r\n'
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_table_begins_a_line_where_the_last_one_had_no_end(file: Path, end: str) -> None:
+    file.write_bytes(f"[ui]{end}[[mcp.definitions]]{end}name = 'old'{end}env = {{ A = '' }}".encode())
+    change_tables(file, "mcp.definitions", add_new)
+    written = file.read_bytes().decode()
+    assert [each["name"] for each in tomllib.loads(written)["mcp"]["definitions"]] == ["old", "new"]
+    assert f"A = '' }}{end}" in written
+
+
+@pytest.mark.parametrize(
+    "text", ["mcp = { a = 1 }\n", "[[mcp.definitions]]\nname = 'a'\n[ui]\n[[mcp.definitions]]\nname = 'b'\n"]
+)
+def test_a_table_that_cannot_be_added_to_what_is_written_is_refused_and_changes_nothing(file: Path, text: str) -> None:
+    file.write_text(text)
+    with pytest.raises(UsageError, match="nothing was saved"):
+        change_tables(file, "mcp.definitions", add_new)
+    assert file.read_text() == text
+
+
+def add_new(tables: AoT) -> None:
+    table = tomlkit.table()
+    table["name"] = "new"
+    cast("list[Table]", tables).append(table)
 
 
 def test_a_list_in_an_inner_section_is_written(file: Path) -> None:
