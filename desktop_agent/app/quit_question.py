@@ -26,10 +26,10 @@ class QuitQuestion:
         box.setObjectName("quitDialog")
         box.setWindowTitle(_tr("Quit"))
         if working:
-            box.setText(_tr("The agent is still working. Stop it and quit?", working))
+            box.setText(_tr("The agent is still working. Stop it and quit?"))
             box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
         else:
-            box.setText(_tr("A program is still running in the terminal. End it and quit?", busy))
+            box.setText(_tr("A program is still running in the terminal. End it and quit?"))
         stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
 
@@ -45,5 +45,5 @@ class QuitQuestion:
             box.deleteLater()
 
 
-def _tr(text: str, count: int = -1) -> str:
-    return QCoreApplication.translate("QuitQuestion", text, None, count)
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("QuitQuestion", text)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.short_path import short_path
 
 
@@ -22,7 +23,7 @@ def summary(request: ApprovalRequest) -> str:
         added = sum(change.added for change in changes)
         removed = sum(change.removed for change in changes)
         count = len(changes)
-        files = _tr("1 file") if count == 1 else _tr("{0} files").format(count)
+        files = plural("ApprovalRequest", count, "%n file", "%n files")
         parts += [files, f"+{added} −{removed}"]
     if request.command is not None or not request.changes:
         parts.append(_tr("in {0}").format(short_path(request.cwd)) if request.cwd else _tr("in the workspace"))

@@ -15,6 +15,7 @@ from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.picker import Picker
@@ -149,12 +150,12 @@ class RuleEditor(QWidget):
         times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
         match self._kind:
             case "edit":
-                words = self.tr("You were asked {0} times for edits like this.")
+                words = "You were asked %n times for edits like this."
             case "tool":
-                words = self.tr("You were asked {0} times for calls like this.")
+                words = "You were asked %n times for calls like this."
             case "command":
-                words = self.tr("You were asked {0} times for commands like this.")
-        self._asked.setText(words.format(times))
+                words = "You were asked %n times for commands like this."
+        self._asked.setText(plural("RuleEditor", times, words, words))
         self._asked.setVisible(times >= 2)
 
 

@@ -1,5 +1,6 @@
 """What the transcript says in words: verbs, sums, and how things ended."""
 
+from collections.abc import Callable
 from typing import cast
 
 from PySide6.QtCore import QCoreApplication
@@ -13,6 +14,7 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
 )
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.model_words import visible
 
 MINUS = "−"
@@ -77,16 +79,16 @@ def is_command(tool: str) -> bool:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return `1 file` or `2 files`."""
-    return f"{number:,} {say(one) if number == 1 else say(many)}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    """Return `1 file` or `2 files`, of `%n file` and `%n files`."""
+    return plural("Transcript", number, one, many)
 
 
 def cut_lines(lines: int, characters: int) -> str:
     """Say how far lines go on beyond what is shown of them: `1 line goes on for 6 044 characters`; nothing for none."""
     if not lines:
         return ""
-    go_on = say("1 line goes on for {0}") if lines == 1 else say("{1} lines go on for {0}")
-    return go_on.format(counted(characters, "character", "characters"), lines)
+    length = counted(characters, "%n character", "%n characters")
+    return counted(lines, "%n line goes on for {0}", "%n lines go on for {0}").format(length)
 
 
 def state(entry: ToolEntry) -> str:
@@ -117,7 +119,7 @@ def summary(entry: ToolEntry) -> str:
         return plan_progress(entry)
     parts = [say("at the provider") if metadata.get("at_provider") is True else _confinement(metadata)]
     if len(entry.changes) > 1:
-        parts.append(counted(len(entry.changes), "file", "files"))
+        parts.append(counted(len(entry.changes), "%n file", "%n files"))
     elif not entry.changes:
         parts.append(_quantity(metadata))
     if entry.duration_s is not None and not entry.changes:
@@ -140,23 +142,27 @@ def _quantity(metadata: JsonObject) -> str:
     if matches == 0:
         return say("no matches")
     if matches is not None and files is not None:
-        found = counted(matches, "match", "matches"), counted(files, "file", "files")
+        found = _COUNTS["matches"](matches), _COUNTS["files"](files)
         return say("{matches} in {files}").format(matches=found[0], files=found[1])
-    for key, one, many in _QUANTITIES:
+    for key, words in _COUNTS.items():
         number = _number(metadata.get(key))
         if number is not None:
-            return counted(number, one, many)
+            return words(number)
     return ""
 
 
-_QUANTITIES = (
-    ("total_matches", "match", "matches"),
-    ("files", "file", "files"),
-    ("lines", "line", "lines"),
-    ("entries", "entry", "entries"),
-    ("results", "result", "results"),
-    ("matches", "match", "matches"),
-)
+def _matches(count: int) -> str:
+    return counted(count, "%n match", "%n matches")
+
+
+_COUNTS: dict[str, Callable[[int], str]] = {
+    "total_matches": _matches,
+    "files": lambda count: counted(count, "%n file", "%n files"),
+    "lines": lambda count: counted(count, "%n line", "%n lines"),
+    "entries": lambda count: counted(count, "%n entry", "%n entries"),
+    "results": lambda count: counted(count, "%n result", "%n results"),
+    "matches": _matches,
+}
 """What is counted in results, the most telling first."""
 
 
@@ -248,7 +254,7 @@ def picture_problem(problem: str) -> str:
 def byte_count(size: int) -> str:
     """Return a size as people say it: `840 bytes`, `12 kB`, `3.4 MB`."""
     if size < 1000:
-        return counted(size, "byte", "bytes")
+        return counted(size, "%n byte", "%n bytes")
     return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
@@ -273,8 +279,11 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
         case _:
             pass
     if entry.is_recovered:
-        what = "all that was copied" if entry.uncaptured else "everything that it destroyed"
-        found.append((say("Recovered: {what} is back.").format(what=say(what)), "muted"))
+        copied, all_of_it = (
+            say("Recovered: all that was copied is back."),
+            say("Recovered: everything that it destroyed is back."),
+        )
+        found.append((copied if entry.uncaptured else all_of_it, "muted"))
     if entry.result is not None and (names := _kept_back(entry.result.metadata)):
         text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
         found.append((text.format(names=names), "muted"))
@@ -300,13 +309,13 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
     found: list[str] = []
     files = len(entry.changes) if isinstance(entry, ToolEntry) else sum(outcome.is_done for outcome in entry.outcomes)
     if files := files + sum("/.git/" not in file.path for file in entry.outside):
-        found.append(counted(files, "file", "files"))
-    for prefix, one, many in (("refs/heads/", "branch", "branches"), ("refs/tags/", "tag", "tags")):
-        short = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-        if short:
-            found.append(f"{say(one)} {short[0]}" if len(short) == 1 else counted(len(short), one, many))
+        found.append(_COUNTS["files"](files))
+    if branches := [name.removeprefix("refs/heads/") for name in names if name.startswith("refs/heads/")]:
+        found.append(counted(len(branches), "branch {0}", "%n branches").format(branches[0]))
+    if tags := [name.removeprefix("refs/tags/") for name in names if name.startswith("refs/tags/")]:
+        found.append(counted(len(tags), "tag {0}", "%n tags").format(tags[0]))
     if stashed := sum(name.startswith("stash:") for name in names):
-        found.append(counted(stashed, "stash entry", "stash entries"))
+        found.append(counted(stashed, "%n stash entry", "%n stash entries"))
     if not found and names:
         found.append(say("where the repository stood"))
     if any("/.git/" in file.path and not file.path.endswith("/index") for file in entry.outside):
@@ -342,7 +351,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 
 def turn_end(entry: TurnEnded) -> str:
     """Return how a turn ended, as a sentence."""
-    requests = counted(entry.requests, "model request", "model requests")
+    requests = counted(entry.requests, "%n model request", "%n model requests")
     return say(_TURN_ENDS[entry.reason]).format(time=duration_text(entry.duration_s), requests=requests)
 
 
@@ -352,10 +361,10 @@ def undo(entry: UndoEntry) -> str:
     left_alone = sum(outcome.state == "conflict" for outcome in entry.outcomes)
     failed = sum(outcome.state == "failed" for outcome in entry.outcomes)
     turns = {change.partition(".")[0] for outcome in entry.outcomes for change in outcome.change_ids}
-    files = counted(done, "file", "files")
+    files = _COUNTS["files"](done)
     parts_done = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.hunks]
     if done == len(parts_done) == 1:
-        changes = counted(len(parts_done[0].hunks), "change", "changes")
+        changes = counted(len(parts_done[0].hunks), "%n change", "%n changes")
         files = say("{changes} in {path}").format(changes=changes, path=visible(parts_done[0].path))
     pattern = say("Undid {files}") if entry.purpose == "undo" else say("Redid {files}")
     parts = [pattern.format(files=files)]
@@ -393,15 +402,17 @@ def compaction(entry: CompactionEntry) -> str:
     event = entry.event
     before, after = f"{event.tokens_before:,}", f"{event.tokens_after:,}"
     if not event.through_turn:
-        pattern = say("Shortened {count} older results for the agent: about {before} tokens became {after}")
-        return pattern.format(count=len(event.shortened), before=before, after=after)
+        one = "Shortened %n older result for the agent: about {before} tokens became {after}"
+        many = "Shortened %n older results for the agent: about {before} tokens became {after}"
+        return counted(len(event.shortened), one, many).format(before=before, after=after)
     pattern = say("Summarised for the agent up to turn {turn}: about {before} tokens became {after}")
     return pattern.format(turn=event.through_turn, before=before, after=after)
 
 
 def page(entry: PageEntry) -> str:
     """Return what stands for messages that are not loaded where they are copied."""
-    return say("[{count} earlier messages that are not loaded]").format(count=entry.entries)
+    one, many = "[%n earlier message that is not loaded]", "[%n earlier messages that are not loaded]"
+    return counted(entry.entries, one, many)
 
 
 def fork(entry: SessionForked) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
@@ -103,18 +104,18 @@ class RewindDialog(QDialog):
     def _conversation_words(self, choice: RewindChoice) -> str:
         if choice.turns == 1:
             return self.tr("The agent no longer sees this message and its answer.")
-        return self.tr("The agent no longer sees {0} turns, from this message on.").format(choice.turns)
+        seen = "The agent no longer sees %n turns, from this message on."
+        return plural("RewindDialog", choice.turns, seen, seen)
 
     def _files_words(self, choice: RewindChoice) -> str:
-        if len(choice.files) == 1:
-            return self.tr("1 file is put back as it was before.")
-        return self.tr("{0} files are put back as they were before.").format(len(choice.files))
+        one, many = "%n file is put back as it was before.", "%n files are put back as they were before."
+        return plural("RewindDialog", len(choice.files), one, many)
 
     def _listed(self, files: Sequence[str]) -> str:
         rest = len(files) - _MAX_LISTED_FILES
         lines = list(files[:_MAX_LISTED_FILES])
         if rest > 0:
-            lines.append(self.tr("and 1 more") if rest == 1 else self.tr("and {0} more").format(rest))
+            lines.append(plural("RewindDialog", rest, "and %n more", "and %n more"))
         kept = self.tr("What you changed since is kept; where it clashes, you are asked.")
         return "\n".join([*lines, "", kept])
 

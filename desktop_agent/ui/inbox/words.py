@@ -5,6 +5,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.inbox.items import InboxItem
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.model_words import one_line
 
 _MOST_TITLE_CHARS = 80
@@ -27,7 +28,7 @@ def kind(item: InboxItem) -> str:
     if item.request is not None:
         return _asked(item.request)
     if item.kind == "questions":
-        return _tr("1 question waits") if item.asks == 1 else _tr("{0} questions wait").format(item.asks)
+        return plural("Inbox", item.asks, "%n question waits", "%n questions wait")
     match item.end:
         case "completed":
             return _tr("The agent has finished")

@@ -5,6 +5,7 @@ from datetime import datetime
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from desktop_agent.core.protocol.model import Job
+from desktop_agent.ui.translation.plurals import plural
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -55,4 +56,4 @@ def count(running: int) -> str:
     """Say how many run: the button that shows them."""
     if running == 0:
         return _tr("Jobs")
-    return _tr("1 job") if running == 1 else _tr("{0} jobs").format(running)
+    return plural("Jobs", running, "%n job", "%n jobs")

@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.models.model_words import price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.offers import AccountOffers, ModelOffer
+from desktop_agent.ui.translation.plurals import plural
 
 
 def _tr(text: str) -> str:
@@ -67,4 +68,4 @@ def age_words(account: AccountOffers, now: datetime) -> str:
         return _tr("{0}: list of today").format(account.label)
     if days == 1:
         return _tr("{0}: list from yesterday").format(account.label)
-    return _tr("{0}: list from {1} days ago").format(account.label, days)
+    return plural("Models", days, "{0}: list from %n day ago", "{0}: list from %n days ago").format(account.label)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QPushButton
 from desktop_agent.ui.onboarding.state import Connected, WelcomeActions
 from desktop_agent.ui.onboarding.step import Step, primary_button
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.picker import Picker
@@ -49,8 +50,11 @@ class DoneStep(Step):
         label, count = connected.account.full_label, len(connected.models)
         self.explain(
             self.tr("Connected with {0}").format(label),
-            self.tr("It has {0}. New conversations begin with the one that you choose here.").format(
-                self.tr("one model") if count == 1 else self.tr("{0} models").format(count)
+            plural(
+                "DoneStep",
+                count,
+                "It has one model. New conversations begin with the one that you choose here.",
+                "It has %n models. New conversations begin with the one that you choose here.",
             ),
         )
         self._model.clear()

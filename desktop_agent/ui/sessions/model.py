@@ -12,6 +12,7 @@ from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.groups import Arrangement, SessionGroup, grouped
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -232,7 +233,7 @@ class SessionModel(QAbstractListModel):
                 return long_moment(session.active_at, self._now(), QLocale())
 
     def _turns(self, session: SessionSummary) -> str:
-        return self.tr("1 turn") if session.turns == 1 else self.tr("{0} turns").format(session.turns)
+        return plural("SessionModel", session.turns, "%n turn", "%n turns")
 
     def _details(self, session: SessionSummary) -> str:
         facts = [

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.translation.plurals import plural
 
 _MAX_TITLE = 80
 
@@ -34,7 +35,7 @@ class DeleteQuestion(QMessageBox):
             lost = self.tr("The conversation ({0}) and the undo history of its changes are deleted permanently.")
             stays = self.tr("The files in {0} stay as they are.").format(named(sessions[0].workspace))
         else:
-            self.setText(self.tr("Delete {0} sessions?").format(len(sessions)))
+            self.setText(plural("DeleteQuestion", len(sessions), "Delete %n session?", "Delete %n sessions?"))
             lost = self.tr("The conversations ({0}) and the undo history of their changes are deleted permanently.")
             stays = self.tr("The files in their folders stay as they are.")
             self.setDetailedText("\n".join(titles))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.sessions.menu import SessionAction
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
@@ -44,7 +45,7 @@ class SelectionBar(QWidget):
 
     def show_for(self, count: int, *, all_pinned: bool, all_archived: bool) -> None:
         """Offer what can be done with `count` sessions; nothing is shown without any."""
-        self._count.setText(self.tr("1 selected") if count == 1 else self.tr("{0} selected").format(count))
+        self._count.setText(plural("SelectionBar", count, "%n selected", "%n selected"))
         self._pin.setText(self.tr("Unpin") if all_pinned else self.tr("Pin"))
         self._pin.setProperty("action", "unpin" if all_pinned else "pin")
         self._archive.setText(self.tr("Take back") if all_archived else self.tr("Archive"))

@@ -47,7 +47,7 @@ class Foot(QWidget):
             )
         else:
             before, after = shown(setting, change.before), shown(setting, change.after)
-            text = f"{words(setting.about.title)}: {before} → {after}. {_from_when(self, setting.about.effect)}".strip()
+            text = f"{words(setting.about.title)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
         say(self._note, text)
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)
@@ -75,7 +75,13 @@ class Foot(QWidget):
             self._actions.reset(change.key)
 
 
-def _from_when(widget: QWidget, effect: str) -> str:
-    if effect == "next session":
-        return widget.tr("Applies to new sessions.")
-    return widget.tr("Applies from the next run.") if effect == "next run" else ""
+def _from_when(effect: str) -> str:
+    match effect:
+        case "next session":
+            return words("Applies to new sessions.")
+        case "next run":
+            return words("Applies from the next run.")
+        case "next start":
+            return words("Applies when the window is opened the next time.")
+        case _:
+            return ""

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QButtonGroup, QDialog, QPushButton, 
 from desktop_agent.core.usage.records import csv_text, records
 from desktop_agent.core.usage.report import GROUPINGS, Grouping
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.usage.pages import UsagePages
 from desktop_agent.ui.usage.progress import UsageProgress
 from desktop_agent.ui.usage.shown import Shown
@@ -104,7 +105,9 @@ class UsageWindow(QDialog):
         period.setObjectName("usagePeriod")
         period.setAccessibleName(self.tr("Period"))
         for days in PERIODS:
-            period.addItem(self.tr("Last {0} days").format(days) if days is not None else self.tr("All days"))
+            period.addItem(
+                plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days")
+            )
         period.setCurrentIndex(_USUAL)
         period.currentIndexChanged.connect(self._on_period)
         return period
@@ -161,6 +164,5 @@ class UsageWindow(QDialog):
     def _nothing(self) -> str:
         if self.period is None:
             return self.tr("Nothing is recorded yet. Ask the agent something, and it is counted here.")
-        return self.tr("Nothing is recorded in the last {0} days. Choose a longer period to see more.").format(
-            self.period
-        )
+        words = "Nothing is recorded in the last %n days. Choose a longer period to see more."
+        return plural("UsageWindow", self.period, words, words)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ContextUse
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import DrawnButton
 
 _RING = 12
@@ -54,8 +55,11 @@ class ContextMeter(DrawnButton):
                 counted(use.server_tool_tokens)
             )
         if use.deferred_tools:
-            words += "\n" + self.tr("{0} tools of MCP servers are left to a search.").format(
-                counted(use.deferred_tools)
+            words += "\n" + plural(
+                "ContextMeter",
+                use.deferred_tools,
+                "%n tool of MCP servers is left to a search.",
+                "%n tools of MCP servers are left to a search.",
             )
         if self.is_nearly_full:
             words += "\n" + self.tr("The window is nearly full.")

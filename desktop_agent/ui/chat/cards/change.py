@@ -164,7 +164,7 @@ def _lines(row: RowState, change: FileChange) -> tuple[DiffLine, ...]:
         return ()
     notes = [DiffLine("gap", 0, excerpt.note)] if excerpt.note else []
     if excerpt.hidden and excerpt.lines:
-        more = entry_words.counted(excerpt.hidden, "more changed line", "more changed lines")
+        more = entry_words.counted(excerpt.hidden, "%n more changed line", "%n more changed lines")
         notes.append(DiffLine("gap", 0, f"⋯ {more}"))
     return (*excerpt.lines, *notes)
 

@@ -48,7 +48,7 @@ class MatchesBody(ToolBody):
         hidden = _places(self.row).hidden
         if not hidden:
             return None
-        return Bar("", self.tr("Show {count} more").format(count=entry_words.counted(hidden, "", "").strip()))
+        return Bar("", entry_words.counted(hidden, "Show %n more", "Show %n more"))
 
     def on_bar_clicked(self) -> None:
         self.row.opened ^= {_ALL}

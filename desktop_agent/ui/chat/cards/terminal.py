@@ -53,8 +53,8 @@ class TerminalBody(ToolBody):
         cut = entry_words.cut_lines(*_tail(self.row).cut)
         if not hidden and not is_cut and not is_stored and not cut:
             return None
-        lines = entry_words.counted(hidden, "line", "lines")
-        text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
+        lines = entry_words.counted(hidden, "… %n line before", "… %n lines before")
+        text = self.tr("… earlier output") if is_cut else lines
         before = text if hidden or is_cut else ""
         return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
 

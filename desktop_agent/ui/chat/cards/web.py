@@ -62,7 +62,7 @@ class WebResultsBody(ToolBody):
         hidden = len(_pages(self.row)) - SHOWN
         if hidden <= 0:
             return None
-        more = self.tr("Show {pages} more").format(pages=entry_words.counted(hidden, "result", "results"))
+        more = entry_words.counted(hidden, "Show %n result more", "Show %n results more")
         return Bar("", self.tr("Show fewer") if _ALL in self.row.opened else more)
 
     def on_bar_clicked(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QCoreApplication, QRect
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.cost_label import CostLabel
@@ -21,14 +21,16 @@ class ControlRow:
         self.cost = CostLabel(composer)
         self.meter = ContextMeter(theme, composer)
         self.stop = make_button(
-            composer.tr("Stop"),
+            QCoreApplication.translate("Composer", "Stop"),
             object_name="stopButton",
             variant="destructive",
-            accessible_name=composer.tr("Stop this turn"),
+            accessible_name=QCoreApplication.translate("Composer", "Stop this turn"),
             parent=composer,
         )
         self.stop.hide()
-        self.send = make_button(composer.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
+        self.send = make_button(
+            QCoreApplication.translate("Composer", "Send"), object_name="sendButton", variant="primary", parent=composer
+        )
         self.send.setEnabled(False)
 
     def add(self, control: QWidget) -> None:

@@ -75,5 +75,5 @@ def _file_list(request: ApprovalRequest) -> str:
     ]
     if len(changes) > _SHOWN_FILES:
         more = len(changes) - _SHOWN_FILES
-        lines.append(entry_words.say("and {files} more").format(files=entry_words.counted(more, "file", "files")))
+        lines.append(entry_words.counted(more, "and %n file more", "and %n files more"))
     return LINE_BREAK.join(lines)

@@ -1,6 +1,6 @@
 """The text of a file, with numbers, colours, and ways to find something in it."""
 
-from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,7 @@ from desktop_agent.ui.review.media.media_words import size_words
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
@@ -130,7 +131,7 @@ class TextPage(QWidget):
     def _facts(self) -> str:
         content = self._content
         count = content.line_count
-        lines = self.tr("1 line") if count == 1 else self.tr("{0} lines").format(QLocale().toString(count))
+        lines = plural("TextPage", count, "%n line", "%n lines")
         facts = [content.encoding, content.endings, lines, size_words(content.size_bytes)]
         if not self.is_editable:
             facts.insert(0, self.tr("Too long to be edited here"))

@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -102,7 +103,9 @@ class ChangeModel(QAbstractListModel):
         decided, total = file.decided
         match file.mark:
             case "partly" if total:
-                return self.tr("{0} of {1} changes decided").format(decided, total)
+                return plural("ChangeModel", total, "{0} of %n change decided", "{0} of %n changes decided").format(
+                    decided
+                )
             case "partly":
                 return self.tr("decided in part")
             case "kept":

@@ -12,6 +12,7 @@ from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
@@ -94,9 +95,9 @@ class ChangeListing(QWidget):
         counts = [file.counts for file in files if file.mark != "undone"]
         added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
         self._added.setText(f"+{added}" if added else "")
-        self._added.setAccessibleName(self.tr("{0} lines added").format(added))
+        self._added.setAccessibleName(plural("ChangeListing", added, "%n line added", "%n lines added"))
         self._removed.setText(f"−{removed}" if removed else "")
-        self._removed.setAccessibleName(self.tr("{0} lines removed").format(removed))
+        self._removed.setAccessibleName(plural("ChangeListing", removed, "%n line removed", "%n lines removed"))
 
     def _empty_words(self) -> str:
         if self._reviewed.files:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QPus
 
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
@@ -72,8 +73,8 @@ class CommentsDialog(QDialog):
             self.reject()
             return
         count = len(comments)
-        self._heading.setText(self.tr("1 comment") if count == 1 else self.tr("{0} comments").format(count))
-        self._send.setText(self.tr("Send comment") if count == 1 else self.tr("Send {0} comments").format(count))
+        self._heading.setText(plural("CommentsDialog", count, "%n comment", "%n comments"))
+        self._send.setText(plural("CommentsDialog", count, "Send comment", "Send %n comments"))
         content = QWidget()
         rows = map(self._row, comments)
         vbox(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.ui.review.conflict.resolution import Purpose
+from desktop_agent.ui.translation.plurals import plural
 
 
 def title(purpose: Purpose, *, is_clash: bool) -> str:
@@ -16,13 +17,10 @@ def summary(path: str, *, settled: str, merged_count: int, done_count: int) -> s
     """Return what becomes of a file: as it was `settled`, if it was. `done_count` other files are done."""
     words = [f"{path}: {settled}." if settled else _tr("{0}. Nothing has been written to it.").format(path)]
     if merged_count and not settled:
-        one = _tr("1 other place in it merges without a clash.")
-        words.append(
-            one if merged_count == 1 else _tr("{0} other places in it merge without a clash.").format(merged_count)
-        )
+        one, many = "%n other place in it merges without a clash.", "%n other places in it merge without a clash."
+        words.append(plural("ClashDialog", merged_count, one, many))
     if done_count:
-        one = _tr("1 other file is done.")
-        words.append(one if done_count == 1 else _tr("{0} other files are done.").format(done_count))
+        words.append(plural("ClashDialog", done_count, "%n other file is done.", "%n other files are done."))
     return " ".join(words)
 
 
@@ -35,7 +33,7 @@ def take(purpose: Purpose, *, is_removal: bool) -> str:
 
 def state(decided: int, count: int) -> str:
     """Return how many of the clashes are decided, and what becomes of the rest."""
-    words = _tr("{0} of {1} clashes decided").format(decided, count)
+    words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(decided)
     return words if decided == count else f"{words} · {_tr('your version stays for the rest')}"
 
 

@@ -8,6 +8,7 @@ from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.visible_text import visible_line
 
 
@@ -35,7 +36,7 @@ def _head_label(rows: DiffRows, index: int) -> str:
     match rows.key(index):
         case "endings":
             count = rows.converted_lines()
-            return _tr("Line ending of 1 line") if count == 1 else _tr("Line endings of {0} lines").format(f"{count:,}")
+            return plural("DiffView", count, "Line ending of %n line", "Line endings of %n lines")
         case "mode":
             return _tr("Permissions")
         case _:
@@ -69,11 +70,12 @@ def comment_label(comment: LineComment) -> str:
 def gap_label(gap: Gap) -> str:
     """Return what is folded away."""
     if gap.converted == gap.size:
-        return _tr("{0} lines, only their ending changed").format(f"{gap.size:,}")
+        return plural("DiffView", gap.size, "%n line, only its ending changed", "%n lines, only their ending changed")
     if gap.converted:
-        text = _tr("{0} unchanged lines, {1} of them with another ending")
-        return text.format(f"{gap.size:,}", f"{gap.converted:,}")
-    return _tr("{0} unchanged lines").format(f"{gap.size:,}")
+        one = "%n unchanged line, {0} of them with another ending"
+        many = "%n unchanged lines, {0} of them with another ending"
+        return plural("DiffView", gap.size, one, many).format(f"{gap.converted:,}")
+    return plural("DiffView", gap.size, "%n unchanged line", "%n unchanged lines")
 
 
 def notes_label(notes: tuple[str, ...]) -> str:
@@ -192,7 +194,7 @@ def _author(author: Author) -> str:
 
 def _size(size_bytes: int) -> str:
     if size_bytes < 1_000:
-        return _tr("{0} bytes").format(size_bytes)
+        return plural("DiffView", size_bytes, "%n byte", "%n bytes")
     if size_bytes < 1_000_000:
         return f"{size_bytes / 1_000:.1f} kB"
     return f"{size_bytes / 1_000_000:.1f} MB"

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
@@ -90,7 +91,7 @@ class FileBar(QWidget):
 
     def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0) -> None:
         """Say how many places changed, and how many of them were kept and undone; nothing for none."""
-        parts = [self.tr("1 change") if count == 1 else self.tr("{0} changes").format(count)]
+        parts = [plural("FileBar", count, "%n change", "%n changes")]
         if kept:
             parts.append(self.tr("{0} kept").format(kept))
         if undone:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
@@ -45,20 +46,18 @@ class UndoConflictDialog(QDialog):
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":
-            return (
-                self.tr("1 file was not undone") if count == 1 else self.tr("{0} files were not undone").format(count)
-            )
-        return self.tr("1 file was not redone") if count == 1 else self.tr("{0} files were not redone").format(count)
+            return plural("UndoConflictDialog", count, "%n file was not undone", "%n files were not undone")
+        return plural("UndoConflictDialog", count, "%n file was not redone", "%n files were not redone")
 
     def _summary(self, purpose: Literal["undo", "redo"], done: int) -> str:
         nothing = self.tr("These files were not written.")
         if not done:
             return nothing
         if purpose == "undo":
-            rest = self.tr("1 other file was undone.") if done == 1 else self.tr("{0} other files were undone.")
+            rest = plural("UndoConflictDialog", done, "%n other file was undone.", "%n other files were undone.")
         else:
-            rest = self.tr("1 other file was redone.") if done == 1 else self.tr("{0} other files were redone.")
-        return f"{nothing} {rest.format(done)}"
+            rest = plural("UndoConflictDialog", done, "%n other file was redone.", "%n other files were redone.")
+        return f"{nothing} {rest}"
 
 
 def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:

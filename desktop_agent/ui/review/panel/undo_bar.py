@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
@@ -100,9 +101,7 @@ class UndoBar(QWidget):
         )
         self._show_undo(state)
         self._show_redo(state)
-        one = self.tr("Send 1 comment…")
-        many = self.tr("Send {0} comments…").format(state.comments)
-        self._comments.setText(one if state.comments == 1 else many)
+        self._comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
         self._comments.setVisible(bool(state.comments))
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
@@ -111,7 +110,8 @@ class UndoBar(QWidget):
         if count == 1:
             text = self.tr("{0} was changed but not recorded: it cannot be undone.").format(paths[0])
         else:
-            text = self.tr("{0} files were changed but not recorded: they cannot be undone.").format(count)
+            many = "%n files were changed but not recorded: they cannot be undone."
+            text = plural("UndoBar", count, many, many)
         self._warning.setText(text)
         self._warning.setToolTip(details)
         self._warning.setVisible(bool(count))
@@ -132,12 +132,12 @@ class UndoBar(QWidget):
         names = {"turn": self.tr("Undo turn"), "session": self.tr("Undo session"), "since": self.tr("Undo since")}
         text = names.get(state.scope, self._words(state.scope, self.tr("Undo all"), self.tr("Undo {0}"), state.total))
         kept = self.tr("Files that were changed since are left alone and listed.")
-        undo = self.tr("Put 1 file back. {1}") if state.standing == 1 else self.tr("Put {0} files back. {1}")
+        undo = plural("UndoBar", state.standing, "Put %n file back. {0}", "Put %n files back. {0}")
         can_undo = bool(state.standing) and not state.is_running
         reason = turn_obstacle(is_running=state.is_running) or self.tr("Nothing is left to undo")
         self._undo.setText(text)
         self._undo.setEnabled(can_undo)
-        self._undo.setToolTip(undo.format(state.standing, kept) if can_undo else reason)
+        self._undo.setToolTip(undo.format(kept) if can_undo else reason)
         self._with_word.setText(self.tr("{0} with a message to the agent…").format(text))
         self._more.setVisible(state.scope != "git")
         self._more.setEnabled(can_undo)
@@ -145,21 +145,24 @@ class UndoBar(QWidget):
 
     def _show_redo(self, state: BarState) -> None:
         count = state.redo_count
-        one_file, many_files = self.tr("in 1 file"), self.tr("in {0} files").format(count)
-        redo = self.tr("Take back the last undo, {0}. What you changed since stays, or you are asked.")
+        redo = plural(
+            "UndoBar",
+            count,
+            "Take back the last undo, in %n file. What you changed since stays, or you are asked.",
+            "Take back the last undo, in %n files. What you changed since stays, or you are asked.",
+        )
         wait = turn_obstacle(is_running=state.is_running)
         is_offered = bool(count)
         self._redo.setVisible(is_offered)
         self._redo.setEnabled(not wait)
-        self._redo.setToolTip(wait or redo.format(one_file if count == 1 else many_files))
-        one = self.tr("The last undo changed 1 file.")
-        many = self.tr("The last undo changed {0} files.").format(count)
-        self._notice.setText(one if count == 1 else many)
+        self._redo.setToolTip(wait or redo)
+        changed = plural("UndoBar", count, "The last undo changed %n file.", "The last undo changed %n files.")
+        self._notice.setText(changed)
         self._notice.setVisible(is_offered)
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
         """Return what a button says: how many files it means, when not all are listed."""
-        files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
+        files = plural("UndoBar", count, "%n file", "%n files")
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
     def _lay_out(self) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.protocol.model import HitKind, SearchQuery
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -95,4 +96,4 @@ class SearchFilters(QWidget):
             case 365:
                 return self.tr("Last year")
             case _:
-                return self.tr("Last {0} days").format(days)
+                return plural("SearchFilters", days, "Last day", "Last %n days")

@@ -12,6 +12,7 @@ from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSum
 from desktop_agent.ui.sessions.search.filters import SearchFilters
 from desktop_agent.ui.sessions.search.found_list import FoundList
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
@@ -138,10 +139,10 @@ class SearchPanel(QFrame):
     # --- words ----------------------------------------------------------------------------------------------------
 
     def _places(self, count: int) -> str:
-        return self.tr("1 place") if count == 1 else self.tr("{0} places").format(count)
+        return plural("SearchPanel", count, "%n place", "%n places")
 
     def _sessions(self, count: int) -> str:
-        return self.tr("1 session") if count == 1 else self.tr("{0} sessions").format(count)
+        return plural("SearchPanel", count, "%n session", "%n sessions")
 
     # --- searching ------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account
@@ -49,7 +49,7 @@ class SignInPanel(QWidget):
         self._way, self._account = way, account
         self.setVisible(way is not None)
         if way is not None:
-            self._sign_in.setText(self.tr("Sign in again…") if self._is_signed_in else _offer(self, way))
+            self._sign_in.setText(self.tr("Sign in again…") if self._is_signed_in else _offer(way))
             self._check.setVisible(self._is_signed_in and self._cancel.isHidden())
 
     def show_busy(self, words: str) -> None:
@@ -105,13 +105,17 @@ class SignInPanel(QWidget):
         self._result.hide()
 
 
-def _offer(widget: QWidget, way: SignInWay) -> str:
+def _offer(way: SignInWay) -> str:
     match way:
         case "chatgpt":
-            return widget.tr("Sign in with ChatGPT…")
+            return _tr("Sign in with ChatGPT…")
         case "openrouter":
-            return widget.tr("Sign in with OpenRouter…")
+            return _tr("Sign in with OpenRouter…")
         case "profile":
-            return widget.tr("Use a profile of Anthropic's tools")
+            return _tr("Use a profile of Anthropic's tools")
         case _:
             assert_never(way)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SignInPanel", text)

@@ -11,6 +11,7 @@ from desktop_agent.ui.settings.servers.view import ToolView
 from desktop_agent.ui.settings.servers.words import cut
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -46,7 +47,7 @@ class ToolRow(QWidget):
             about = cut(tool.about, _LONGEST)
             self._about.setText(about)
             self._about.setToolTip(plain_tooltip(about))
-            self._tokens.setText(self.tr("{0} tokens").format(f"{tool.tokens:,}"))
+            self._tokens.setText(plural("ToolRow", tool.tokens, "%n token", "%n tokens"))
         self.switch.setChecked(is_enabled)
         self.switch.setEnabled(can_switch)
 

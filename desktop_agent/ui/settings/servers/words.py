@@ -3,9 +3,9 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.ui.settings.servers.view import ServerView
+from desktop_agent.ui.translation.plurals import plural
 
 _LONGEST = 60
 _LONGEST_PROBLEM = 400
@@ -49,13 +49,18 @@ def facts_line(server: ServerView) -> str:
 def tools_line(server: ServerView) -> str:
     """Say how many tools it has, and what those that are in use take of each request."""
     if not server.tools:
-        return number_of(len(server.status.tools), "tool") if server.status.tools else _tr("no tools")
+        return _tools(len(server.status.tools)) if server.status.tools else _tr("no tools")
     disabled = server.definition.disabled_tools
     used = [tool for tool in server.tools if tool.name not in disabled and tool.is_usable]
-    count = number_of(len(server.tools), "tool")
+    count = _tools(len(server.tools))
     if len(used) < len(server.tools):
         count = _tr("{0} of {1}").format(len(used), count)
-    return _tr("{0}, about {1} in each request").format(count, number_of(sum(tool.tokens for tool in used), "token"))
+    one, many = "{0}, about %n token in each request", "{0}, about %n tokens in each request"
+    return plural("ServerWords", sum(tool.tokens for tool in used), one, many).format(count)
+
+
+def _tools(count: int) -> str:
+    return plural("ServerWords", count, "%n tool", "%n tools")
 
 
 def problem_line(server: ServerView) -> str:

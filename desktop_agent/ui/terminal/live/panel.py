@@ -9,6 +9,7 @@ from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
 from desktop_agent.ui.terminal.live.view import COPY_KEYS, PASTE_KEYS, TerminalView
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
@@ -113,7 +114,8 @@ class TerminalPanel(QWidget):
         lines = text.rstrip("\n").count("\n") + 1
         if not is_bracketed and lines > 1:
             self._waiting_text = text
-            self._question.setText(self.tr("The program here takes each of the %n pasted line(s) at once.", "", lines))
+            question = "The program here takes each of the %n pasted lines at once."
+            self._question.setText(plural("LiveTerminal", lines, question, question))
             self._asking.show()
             self._asking_no.setFocus(Qt.FocusReason.OtherFocusReason)
             return

@@ -1,9 +1,10 @@
 """Says which part of a text was not in sight yet, and scrolls to it: the user allows only what was in sight."""
 
-from PySide6.QtCore import QCoreApplication, QLocale, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact.exact_field import ExactField, Unseen
 from desktop_agent.ui.widgets.labels import make_label
@@ -17,17 +18,12 @@ def obstacle_words() -> str:
 
 def unseen_words(unseen: Unseen) -> str:
     """Say what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
-
-    def say(text: str) -> str:
-        return QCoreApplication.translate("FoldBar", text)
-
-    count = QLocale(QLocale.Language.English).toString
     parts: list[str] = []
     if unseen.characters:
-        parts.append(say("1 line goes on for {0} characters").format(count(unseen.characters)))
+        one, many = "1 line goes on for %n character", "1 line goes on for %n characters"
+        parts.append(plural("FoldBar", unseen.characters, one, many))
     if unseen.lines:
-        lines = say("1 more line") if unseen.lines == 1 else say("{0} more lines").format(count(unseen.lines))
-        parts.append(lines)
+        parts.append(plural("FoldBar", unseen.lines, "%n more line", "%n more lines"))
     return " · ".join(parts)
 
 

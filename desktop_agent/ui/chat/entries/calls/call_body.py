@@ -1,6 +1,6 @@
 """The inside of a tool call's card: the body of its family, folded or not, with the bar that says what is missing."""
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 
 from desktop_agent.ui.chat import entry_words
@@ -27,7 +27,11 @@ class CallBody:
         self._origin = QPoint()
         self.inside = family(card, loader)
         self._more = make_button(
-            card.tr("Show all output"), clicked=self.inside.on_bar_clicked, variant="flat", parent=card, is_compact=True
+            QCoreApplication.translate("ToolBody", "Show all output"),
+            clicked=self.inside.on_bar_clicked,
+            variant="flat",
+            parent=card,
+            is_compact=True,
         )
         self._more.hide()
 

@@ -1,0 +1,1 @@
+"""Tests of `desktop_agent.ui.translation`."""
