@@ -293,6 +293,23 @@ async def test_nothing_is_left_of_the_stand_in(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+async def test_nothing_is_left_of_the_stand_in_when_the_application_ends_meanwhile(
+    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    task = asyncio.create_task(query_status(folder))
+    while not list(temporary.iterdir()):  # noqa: ASYNC110 - nothing tells that it is there
+        await asyncio.sleep(0)
+    while not task.done():  # whatever it waits for, and whoever does that, is cancelled too
+        for running in asyncio.all_tasks() - {asyncio.current_task()}:
+            running.cancel()
+        await asyncio.sleep(0)
+    assert task.cancelled()
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the program that counts is a shell script")
 async def test_a_question_starts_git_once(
     folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,6 +27,7 @@ from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.system.gitrepo.config_file import read_plain_settings
 from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, is_still_there, stranger_of
 from desktop_agent.core.system.gitrepo.stand_in import LISTING, make_stand_in
+from desktop_agent.core.system.processes.child import unhurried
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024
@@ -102,17 +104,16 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
         yield listed
         return
     folder = Path(tempfile.mkdtemp(prefix="desktop-agent-git-"))
-    making = asyncio.ensure_future(asyncio.to_thread(make_stand_in, folder, common, listed))
+    in_thread = asyncio.get_running_loop().run_in_executor  # not in tasks, which the end of the application cancels
     try:
         try:
-            await asyncio.shield(making)
+            await unhurried(in_thread(None, make_stand_in, folder, common, listed))  # cancelled, it would still write
         except OSError as error:
             yield NoStatus(reason="failed", detail=error.strerror or str(error))
         else:
             yield PinnedGit(repository, folder)
     finally:
-        await asyncio.wait([making])  # cancelled half-way, it still writes
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await unhurried(in_thread(None, partial(shutil.rmtree, folder, ignore_errors=True)))
 
 
 async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
