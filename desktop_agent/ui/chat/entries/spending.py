@@ -97,7 +97,8 @@ class SpendingWidget(EntryWidget):
     @property
     def is_listening(self) -> bool:
         """Whether an answer counts: it has been in sight for a moment, and was not answered."""
-        return self._arming.is_armed and not self._is_answered and self.isVisible()
+        is_open = self._entry.is_waiting and not self._is_answered  # an answered entry can have a new widget
+        return is_open and self._arming.is_armed and self.isVisible()
 
     def _on_go_on(self) -> None:
         self._answer(Allowed())
