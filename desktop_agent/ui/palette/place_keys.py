@@ -27,6 +27,7 @@ PLACE_KEYS: Final = (
     _key("approval dialog", "Ctrl+Enter", "Allow"),
     _key("approval dialog", "Ctrl+Backspace", "Deny"),
     _key("approval card", "Ctrl+Enter", "Allow once"),
+    _key("approval card", "Ctrl+E", "Edit the command"),
     _key("diff", "N F7", "Next change"),
     _key("diff", "P Shift+F7", "Previous change"),
     _key("diff", "Enter Space", "Open a folded part"),

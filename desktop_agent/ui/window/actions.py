@@ -40,6 +40,7 @@ _DECLARATIONS = (
     _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
     _Declaration("inspect_context", "What the model sees…", "Ctrl+Shift+I"),
     _Declaration("compact", "Summarise older turns for the agent", "Ctrl+Alt+S"),
+    _Declaration("choose_changes", "Choose which changes to review…", "Ctrl+Alt+R"),
     _Declaration("next_undecided", "Go to the next undecided change", "F8"),
     _Declaration("previous_undecided", "Go to the undecided change before", "Shift+F8"),
     _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
@@ -82,6 +83,7 @@ class Actions:
     rewind: QAction
     inspect_context: QAction
     compact: QAction
+    choose_changes: QAction
     next_undecided: QAction
     previous_undecided: QAction
     keep_file: QAction

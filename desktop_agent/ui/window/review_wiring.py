@@ -31,6 +31,7 @@ class ReviewWiring(QObject):
         panels.files.actions_.history = self._history_of
         panels.files.turn_requested.connect(self._show_turn)
         panels.files.show_changes_requested.connect(self._show_changes_of)
+        actions.connect(actions.choose_changes, self._choose_changes)
         actions.connect(actions.next_undecided, self._next_undecided)
         actions.connect(actions.previous_undecided, self._previous_undecided)
         actions.connect(actions.keep_file, self._keep_file)
@@ -58,6 +59,12 @@ class ReviewWiring(QObject):
         self._open_review()
         if content := self._panels.review.content:
             content.show_call(turn.call_id, turn.path, turn.turn)
+
+    def _choose_changes(self) -> None:
+        review = self._panels.review
+        if review.has_review and review.content:
+            self._open_review()
+            review.content.offer_baselines()
 
     def _next_undecided(self) -> None:
         self._go_to_undecided(backwards=False)

@@ -103,6 +103,10 @@ class QueueCard(QWidget):
         self._place_buttons()
         self.update()
 
+    def tab_stops(self) -> tuple[QWidget, ...]:
+        """Return itself and its buttons, from left to right."""
+        return (self, self._send, self._steer, self._editing, self._remove)
+
     def sizeHint(self) -> QSize:
         return QSize(200, _HEIGHT)
 

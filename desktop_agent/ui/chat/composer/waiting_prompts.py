@@ -1,6 +1,8 @@
 """The prompts that wait to be sent, above the message field."""
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import cast
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
@@ -55,12 +57,20 @@ class WaitingPrompts(QObject):
             card.hide()
             card.deleteLater()
         self._cards = [self._make_card(prompt_id, text) for prompt_id, text in self._prompts[:_SHOWN_CARDS]]
+        self._order_tabs()
         more = len(self._prompts) - len(self._cards)
         self._more.setText(self.tr("and {count} more").format(count=more))
         self._more.setVisible(more > 0)
         if focused is not None:
             self._keep_focus(focused.prompt_id)
         return True
+
+    def _order_tabs(self) -> None:
+        """Let Tab come to what waits before it comes to the message field, as the eye does."""
+        field = cast("QWidget", self._composer.focusProxy())
+        stops = [stop for card in self._cards for stop in card.tab_stops()]
+        for before, stop in pairwise((field, *stops, field) if stops else ()):
+            QWidget.setTabOrder(before, stop)
 
     def _keep_focus(self, prompt_id: str) -> None:
         """The user goes on with the same prompt; with the message, when that one waits no more."""

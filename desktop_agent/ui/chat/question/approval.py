@@ -83,7 +83,8 @@ class ApprovalCard(QWidget):
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+Enter allow, anywhere in the window: only one question at a time may listen to it."""
+        """Let Ctrl+Enter allow and Ctrl+E edit, anywhere in the window: only one question at a time may listen."""
+        self.asked.set_shortcut(is_enabled=is_enabled)
         if self._answers.set_shortcut(is_enabled=is_enabled) and self._width:
             self.set_width(self._width)
 

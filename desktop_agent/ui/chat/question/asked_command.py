@@ -1,6 +1,7 @@
 """The command in question, as the user makes it, and what is known of it by now."""
 
-from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
@@ -52,6 +53,10 @@ class AskedCommand(QObject):
             self.mark(request)
         self.edit = make_button(self.tr("Edit"), clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
         self.edit.setVisible(self._command is not None)
+        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
+        self._shortcut.activated.connect(self.edit.click)
+        keys = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
+        self.edit.setToolTip(self.tr("Edit the command ({keys})").format(keys=keys))
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
         change = request.tool_change
@@ -68,6 +73,10 @@ class AskedCommand(QObject):
         self.unfold.setVisible(bool(request.tool_definition))
         self._name_unfold()
         self.fields = [field for field in (self._command, self._details, self._change) if field is not None]
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let Ctrl+E edit the command, anywhere in the window, or not."""
+        self._shortcut.setEnabled(is_enabled and self._command is not None)
 
     @property
     def text(self) -> str:
@@ -129,7 +138,6 @@ class AskedCommand(QObject):
             edit = self.edit.sizeHint()
             height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
             self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
-            self.edit.raise_()
             y += height + Space.S
         for field in (self._details, self._change):
             if field is not None:
@@ -162,6 +170,7 @@ class AskedCommand(QObject):
         assert self._command is not None
         self._command.set_editable(is_editable=True)
         self._command.setFocus()
+        self._command.moveCursor(QTextCursor.MoveOperation.End)
 
     def _on_text_changed(self) -> None:
         self._drafts[COMMAND] = self.text

@@ -38,7 +38,7 @@ class KeyboardOrder(QObject):
         super().__init__(start)
         self._start = start
         self._layout = layout
-        self._order: tuple[int, ...] = ()
+        self._order: tuple[tuple[int, int, int], ...] = ()
         self._bar = _Bar(start.viewport())
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)
@@ -47,8 +47,8 @@ class KeyboardOrder(QObject):
         """Put the rows that have widgets in order."""
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
         _offer_shortcut(rows)
-        order = tuple(row.index for row in rows)
-        if order != self._order:
+        order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
+        if order != self._order:  # also when a row got a question, buttons or links after it was put in order
             self._order = order
             self._order_tabs(rows)
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 class ClashPage(QWidget):
     """Lets the user go from clash to clash and decide.
 
-    Keys: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
+    Keys, also beside it in its dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
 
     Signals:
         decided: something was chosen or edited.
@@ -121,9 +121,7 @@ class ClashPage(QWidget):
         self._group.buttonClicked.connect(self._on_chosen)
         choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
         for keys, slot in (("F7", self.go_on), ("Shift+F7", self.go_back), *choices):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(slot)
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)  # wherever the focus is in the dialog
 
     def _lay_out(self) -> None:
         for number, button in enumerate(self._buttons.values(), 1):

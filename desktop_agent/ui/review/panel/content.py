@@ -74,6 +74,11 @@ class ReviewContent(QWidget):
         self._decisions.problem.emit("")
         self._draw()
 
+    def offer_baselines(self) -> None:
+        """Let the user choose what to review, with the keyboard in the list."""
+        self._parts.picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._parts.picker.showPopup()
+
     def set_mode(self, mode: RowMode) -> None:
         """Show diffs in this mode from now on, where there is room."""
         self._pane.set_mode(mode)

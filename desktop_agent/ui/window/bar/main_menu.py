@@ -22,7 +22,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     going = (actions.go_to_file, actions.filter_files, actions.find, actions.search)
     _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))
     deciding = (actions.keep_file, actions.undo_file, actions.keep_all, actions.send_comments)
-    _add(menu, _tr("Changes"), (actions.undo_turn, actions.redo_turn, None, *deciding))
+    _add(menu, _tr("Changes"), (actions.undo_turn, actions.redo_turn, None, actions.choose_changes, *deciding))
     showing = (actions.toggle_side, actions.toggle_review, actions.toggle_jobs, actions.open_inbox)
     _add(menu, _tr("Show"), (*showing, None, actions.toggle_terminal, actions.attach_terminal))
     menu.addSeparator()

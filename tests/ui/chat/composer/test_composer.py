@@ -178,6 +178,17 @@ class TestWorking:
         desk.composer.set_queued([])
         assert "Remove" not in desk.buttons()
 
+    def test_tab_comes_to_what_waits_before_it_comes_to_the_message(self, desk: Desk) -> None:
+        for prompts in ([("p1", "one"), ("p2", "two")], [("p2", "two"), ("p1", "one")]):
+            desk.composer.set_queued(prompts)
+            names: list[str] = []
+            desk.composer.edit.setFocus()
+            for _ in range(4):
+                QTest.keyClick(desk.composer.window().focusWidget(), Qt.Key.Key_Backtab)
+                names.append(desk.composer.window().focusWidget().accessibleName())
+            assert names[1:3] == ["Edit the waiting message", "Send the waiting message now"]
+            assert names[3] == f"Waits: {prompts[1][1]}"
+
     def test_a_waiting_prompt_is_moved_edited_and_removed_by_keyboard(self, desk: Desk) -> None:
         waiting = desk.composer.waiting
         moved, edited, removed = map(

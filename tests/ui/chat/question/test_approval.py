@@ -3,8 +3,10 @@
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
+from desktop_agent.core.protocol.events import ApprovalRequested
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer, ToolChange
 from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entry_words import MINUS
@@ -37,8 +39,6 @@ def command_field(stage: Stage) -> QPlainTextEdit:
 
 
 def press_ctrl_enter(stage: Stage) -> None:
-    from PySide6.QtTest import QTest
-
     QTest.keyClick(stage.window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
@@ -129,6 +129,18 @@ class TestAnswers:
         type_text(command_field(stage), "git push --dry-run")
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
+
+    def test_ctrl_e_edits_the_command_at_its_end(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        stage.window.activateWindow()
+        stage.qtbot.waitUntil(lambda: QApplication.activeWindow() is stage.window)
+        stage.field.setFocus()
+        QTest.keyClick(stage.field, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+        type_text(stage.window.focusWidget(), " --dry-run")
+        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
+        press_ctrl_enter(stage)
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
     def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
@@ -290,12 +302,12 @@ class TestWhatItShows:
             for scope in ("once", "session", "project", "always")
         )
         ask(stage, replace(question(), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Allow once  Ctrl+↵", "Allow session", "Review…", "Deny…", "Edit"]
+        assert stage.buttons(card(stage)) == ["Edit", "Allow once  Ctrl+↵", "Allow session", "Review…", "Deny…"]
 
     def test_a_rule_that_is_not_for_one_press_has_no_button(self, stage: Stage) -> None:
         scopes = tuple(ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project"))
         ask(stage, replace(question("git push --force origin master"), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Allow once  Ctrl+↵", "Review…", "Deny…", "Edit"]
+        assert stage.buttons(card(stage)) == ["Edit", "Allow once  Ctrl+↵", "Review…", "Deny…"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
@@ -311,6 +323,20 @@ class TestWhatItShows:
         for child in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
             if not child.isHidden():
                 assert shown.rect().contains(child.geometry()), child
+
+    def test_tab_goes_through_a_question_of_a_call_that_was_there_before_it(self, stage: Stage) -> None:
+        transcript = stage.show(call("run_terminal_cmd", "git push"), answer("Wait."), is_running=True)
+        asked = ApprovalRequested(turn=1, request=question(offers=["Allow `git push` in this session"]))
+        stage.view.apply(transcript.apply(asked))
+        stage.view.updates.flush()
+        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
+        stage.view.setFocus()
+        names: list[str] = []
+        for _ in range(6):
+            stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
+            focused = stage.window.focusWidget()
+            names.append(focused.text() if isinstance(focused, QPushButton) else focused.accessibleName())
+        assert names == ["Command", "Edit", "Allow once  Ctrl+↵", "Allow git push in this session", "Review…", "Deny…"]
 
     def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "git push", approval=question())

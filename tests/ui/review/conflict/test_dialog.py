@@ -151,9 +151,9 @@ def test_a_choice_can_be_changed_and_leaves_the_other_places_alone(stage: Stage)
 def test_everything_is_done_by_keyboard(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
     alt = Qt.KeyboardModifier.AltModifier
+    QTest.keyClick(part(dialog, QPushButton, "keepMineButton"), Qt.Key.Key_1, alt)  # it has the keyboard at first
     part(dialog, QPlainTextEdit, "clashResultEdit").setFocus()
     editor = part(dialog, QPlainTextEdit, "clashResultEdit")
-    QTest.keyClick(editor, Qt.Key.Key_1, alt)
     QTest.keyClick(editor, Qt.Key.Key_F7)
     QTest.keyClick(editor, Qt.Key.Key_2, alt)
     QTest.keyClick(editor, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
