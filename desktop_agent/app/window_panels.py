@@ -101,7 +101,7 @@ def _connect(panels: WindowPanels) -> None:
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.sessions.set_arrangement(window.memory.arrangement)
     panels.sessions.arranged.connect(window.memory.remember_arrangement)
-    panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString())
+    panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
     panels.pickers.set_model_keys(actions.choose_model.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
     panels.pickers.model_shown.connect(panels.models.show_model)
     panels.composer.prompt_submitted.connect(panels.models.note_use)

@@ -38,7 +38,7 @@ class Translating:
 def translating_functions(tree: ast.Module) -> Mapping[str, Translating]:
     """Return the functions of a module that only translate one of their arguments."""
     found: dict[str, Translating] = {}
-    for function in ast.walk(tree):
+    for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue
         names = [argument.arg for argument in function.args.args]
@@ -65,7 +65,7 @@ class ModuleTexts:
         self._assigned: dict[str, list[ast.expr]] = {}
         for name, value in _assigned(tree):
             self._assigned.setdefault(name, []).append(value)
-        for imported in ast.walk(tree):
+        for imported in tree.body:
             if isinstance(imported, ast.ImportFrom):
                 self._import(imported)
         self._messages: list[Message] = []
@@ -209,7 +209,15 @@ def _is_translate(call: ast.Call) -> bool:
 
 
 def _name(function: ast.expr) -> str:
-    return ast.unparse(function) if isinstance(function, ast.Name | ast.Attribute) else ""
+    match function:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return f"{owner}.{name}"
+        case ast.Attribute(attr=name):
+            return f"….{name}"  # of something that has no name of its own
+        case _:
+            return ""
 
 
 def _literal(expression: ast.expr) -> str:

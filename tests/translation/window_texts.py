@@ -1,6 +1,7 @@
 """All texts of the window, from its source code and from what the core declares."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,15 +20,22 @@ _TABLES = (
 )
 """Texts that stand in calls: module, constant, place among the arguments, context."""
 
+_ASKS_QT = re.compile(r"QCoreApplication\.translate\(|\bplural\(")
+
 _MODES = ("_POLICIES", "_MODES")
 """The tables of `ui/wording/mode_words.py`, whose values are asked for by place."""
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Return the source of the modules of the window, by their paths below the package."""
+    """Return the modules of the window that translate something, by their paths below the package."""
     files = (file for part in ("ui", "app") for file in sorted((PACKAGE / part).rglob("*.py")))
-    return {file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_bytes()) for file in files}
+    sources = {file.relative_to(PACKAGE).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    trees = {path: ast.parse(source) for path, source in sources.items() if _ASKS_QT.search(source)}
+    functions = {name for tree in trees.values() for name in translating_functions(tree)}
+    calls = re.compile(rf"\b(?:{'|'.join(functions)})\(|\.tr\(|TRANSLATE_NOOP")  # what else there is, is not parsed
+    others = {path: ast.parse(source) for path, source in sources.items() if path not in trees and calls.search(source)}
+    return trees | others
 
 
 @cache

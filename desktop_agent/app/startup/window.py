@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.first_paint import show_painted
 from desktop_agent.ui.theme import Theme, last_theme
+from desktop_agent.ui.translation.translators import install_language
 from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ def _build_frame(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
     app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0], "-style", "fusion"])
     app.setApplicationName("desktop-agent")
     app.setApplicationDisplayName("Desktop Agent")
-    return Window(app, arguments, AppPaths.from_environment(), environ)
+    paths = AppPaths.from_environment()
+    install_language(app, paths.settings_file(environ))
+    return Window(app, arguments, paths, environ)
 
 
 def _require_display() -> None:

@@ -12,8 +12,9 @@ P = ParamSpec("P")
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
 """What a setting holds, and so which control it has."""
 
-Effect = Literal["now", "next session", "next run"]
-"""From when a changed value holds. `now`: from the next request or call of every open session. None needs a restart."""
+Effect = Literal["now", "next session", "next run", "next start"]
+"""From when a changed value holds. `now`: from the next request or call of every open session; `next start` of the
+window: only its language."""
 
 Tightening = Literal["stricter", "more", "lower"]
 """How a project may change a setting: to a choice further on, by adding entries, to a lower number."""

@@ -10,6 +10,13 @@ from desktop_agent.core.settings.declaring import setting
 class UiSettings:
     """`[ui]`: how the window looks, and how it tells that something waits."""
 
+    language: Literal["system", "en", "de", "zh-cn"] = setting(
+        "system",
+        title="Language",
+        text="Of the window. What the model and the command line say is not translated.",
+        words={"system": "As the system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
+        effect="next start",
+    )
     theme: Literal["system", "light", "dark"] = setting(
         "system",
         title="Theme",

@@ -20,11 +20,11 @@ class AnswerBar(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.allow = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
+        self.allow = ShortcutButton(theme, self.tr("Allow"), self.tr("Ctrl+↵"), colour_role="on_accent")
         self.allow.setObjectName("approveButton")
         self.allow.setAccessibleName(self.tr("Allow"))
         self.allow.setProperty("variant", "primary")
-        self.deny = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
+        self.deny = ShortcutButton(theme, self.tr("Deny"), self.tr("Ctrl+⌫"), colour_role="muted")
         self.deny.setObjectName("denyButton")
         self.deny.setAccessibleName(self.tr("Deny"))
         self.deny.setProperty("variant", "destructive")

@@ -153,7 +153,7 @@ class SettingsDialog(QDialog):
             self._stack.addWidget(page)
         navigation = QWidget()
         navigation.setAutoFillBackground(True)
-        navigation.setFixedWidth(_NAVIGATION_WIDTH)
+        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
         upper = hbox(navigation, hairline(is_vertical=True), (self._stack, 1))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QListWidget, QStyleOptionViewItem
 
 from desktop_agent.ui.theme import Space, Theme
@@ -16,9 +16,17 @@ class Navigation(QListWidget):
         super().__init__()
         self.setObjectName("settingsSections")
         self.setAccessibleName(self.tr("Sections"))
-        self.setItemDelegate(_Delegate(theme, set_up_list(self), self))
+        self._delegate = _Delegate(theme, set_up_list(self), self)
+        self.setItemDelegate(self._delegate)
         self.addItems(list(sections))
         theme.changed.connect(self.viewport().update)
+
+    @property
+    def text_width(self) -> int:
+        """How wide the longest name is with the room beside it: in some languages they are longer."""
+        metrics = QFontMetrics(self._delegate.fonts.text)
+        names = (self.item(row).text() for row in range(self.count()))
+        return max(map(metrics.horizontalAdvance, names), default=0) + 2 * Space.S
 
 
 class _Delegate(RowDelegate):

@@ -1,0 +1,51 @@
+"""Which language the window speaks: the user's choice, else the first of the system's that is there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+SYSTEM: Final = "system"
+ENGLISH: Final = "en"
+"""The language of the source: nothing is loaded for it."""
+
+TRANSLATED: Final = {"de": "de", "zh-cn": "zh_CN"}
+"""The languages with a file in `resources/translations`: in the settings, and as Qt names them."""
+
+_TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
+
+
+def chosen_language(settings_file: Path) -> str:
+    """Return `ui.language` as Qt names it, without reading the settings: that costs as much as painting the window.
+
+    A file that cannot be read, and a language that is not there, count as no choice; the settings say what is wrong.
+    """
+    try:
+        content = settings_file.read_bytes()
+    except OSError:
+        return SYSTEM
+    if b"language" not in content:
+        return SYSTEM
+    import tomllib  # only for those who chose a language
+
+    try:
+        chosen = tomllib.loads(content.decode()).get("ui", {}).get("language")
+    except (ValueError, AttributeError):  # a broken file, or a `ui` that is no table
+        return SYSTEM
+    name = chosen.lower() if isinstance(chosen, str) else ""
+    return ENGLISH if name == ENGLISH else TRANSLATED.get(name, SYSTEM)
+
+
+def first_spoken(wanted: Sequence[str]) -> str:
+    """Return the first language that is there, of names such as `de-AT` and `zh-Hans-CN`; English when none is.
+
+    Readers of traditional Chinese get English, not simplified Chinese.
+    """
+    for name in wanted:
+        language, *parts = name.replace("_", "-").lower().split("-")
+        if language == "zh":
+            if _TRADITIONAL.isdisjoint(parts):
+                return "zh_CN"
+            return ENGLISH  # what follows it is `zh`, without a script
+        if language == ENGLISH or language in TRANSLATED:
+            return language
+    return ENGLISH

@@ -1,0 +1,8652 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+<context>
+    <name>AccountActions</name>
+    <message>
+        <source>No account is used until this is mended: {0}</source>
+        <translation>Bis dies behoben ist, wird kein Konto verwendet: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>AccountChooser</name>
+    <message>
+        <source>Account</source>
+        <translation>Konto</translation>
+    </message>
+    <message>
+        <source>Add an account</source>
+        <translation>Konto hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add…</source>
+        <translation>Hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove this account</source>
+        <translation>Dieses Konto entfernen</translation>
+    </message>
+    <message>
+        <source>Remove with its key</source>
+        <translation>Mit Schlüssel entfernen</translation>
+    </message>
+    <message>
+        <source>Sign out</source>
+        <translation>Abmelden</translation>
+    </message>
+    <message>
+        <source>Sign out now</source>
+        <translation>Jetzt abmelden</translation>
+    </message>
+    <message>
+        <source>There is no account “{0}” any more. Choose another one, or add it again.</source>
+        <translation>Es gibt kein Konto „{0}“ mehr. Wählen Sie ein anderes, oder fügen Sie es wieder hinzu.</translation>
+    </message>
+</context>
+<context>
+    <name>AccountFields</name>
+    <message>
+        <source>Address of the account</source>
+        <translation>Adresse des Kontos</translation>
+    </message>
+    <message>
+        <source>For example: work</source>
+        <translation>Zum Beispiel: Arbeit</translation>
+    </message>
+    <message>
+        <source>Give the account a name.</source>
+        <translation>Geben Sie dem Konto einen Namen.</translation>
+    </message>
+    <message>
+        <source>How the key travels</source>
+        <translation>Wie der Schlüssel übertragen wird</translation>
+    </message>
+    <message>
+        <source>Name of the account</source>
+        <translation>Name des Kontos</translation>
+    </message>
+    <message>
+        <source>No key is needed</source>
+        <translation>Kein Schlüssel nötig</translation>
+    </message>
+    <message>
+        <source>The account cannot be used: {0}.</source>
+        <translation>Das Konto kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>There is an account of this name already.</source>
+        <translation>Es gibt schon ein Konto dieses Namens.</translation>
+    </message>
+</context>
+<context>
+    <name>AccountForm</name>
+    <message>
+        <source>Add account</source>
+        <translation>Konto hinzufügen</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Its key is sent to this address only. Empty: the provider&apos;s own.</source>
+        <translation>Sein Schlüssel wird nur an diese Adresse gesendet. Leer: die des Anbieters.</translation>
+    </message>
+    <message>
+        <source>Key sent as</source>
+        <translation>Schlüssel gesendet als</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>New account of {0}</source>
+        <translation>Neues Konto bei {0}</translation>
+    </message>
+</context>
+<context>
+    <name>Accounts</name>
+    <message>
+        <source>Requests go to {0}, as who signed in. Removing the account signs out.</source>
+        <translation>Anfragen gehen an {0}, mit Ihrer Anmeldung. Wird das Konto entfernt, werden Sie abgemeldet.</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which keep its tokens.</source>
+        <translation>Anfragen gehen an {0}, mit einem Profil der Werkzeuge des Anbieters, die seine Token aufbewahren.</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with its API key. The key is sent nowhere else.</source>
+        <translation>Anfragen gehen an {0}, mit dem API-Schlüssel dafür. Der Schlüssel wird nirgends sonst hingesendet.</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}. No key is needed there.</source>
+        <translation>Anfragen gehen an {0}. Dort ist kein Schlüssel nötig.</translation>
+    </message>
+    <message>
+        <source>Usual</source>
+        <translation>Standard</translation>
+    </message>
+    <message>
+        <source>profile</source>
+        <translation>Profil</translation>
+    </message>
+    <message>
+        <source>signed in</source>
+        <translation>angemeldet</translation>
+    </message>
+</context>
+<context>
+    <name>Actions</name>
+    <message>
+        <source>Attach the output of the terminal</source>
+        <translation>Ausgabe des Terminals anhängen</translation>
+    </message>
+    <message>
+        <source>Background commands</source>
+        <translation>Hintergrundbefehle</translation>
+    </message>
+    <message>
+        <source>Choose a model…</source>
+        <translation>Modell wählen …</translation>
+    </message>
+    <message>
+        <source>Choose which changes to review…</source>
+        <translation>Zu prüfende Änderungen wählen …</translation>
+    </message>
+    <message>
+        <source>Command palette…</source>
+        <translation>Befehlspalette …</translation>
+    </message>
+    <message>
+        <source>Export the conversation…</source>
+        <translation>Unterhaltung exportieren …</translation>
+    </message>
+    <message>
+        <source>Filter the files</source>
+        <translation>Dateien filtern</translation>
+    </message>
+    <message>
+        <source>Find in the conversation</source>
+        <translation>In der Unterhaltung suchen</translation>
+    </message>
+    <message>
+        <source>Go back to before a message…</source>
+        <translation>Vor eine Nachricht zurückgehen …</translation>
+    </message>
+    <message>
+        <source>Go to file…</source>
+        <translation>Gehe zu Datei …</translation>
+    </message>
+    <message>
+        <source>Go to the next undecided change</source>
+        <translation>Zur nächsten unentschiedenen Änderung</translation>
+    </message>
+    <message>
+        <source>Go to the undecided change before</source>
+        <translation>Zur vorherigen unentschiedenen Änderung</translation>
+    </message>
+    <message>
+        <source>Import a conversation…</source>
+        <translation>Unterhaltung importieren …</translation>
+    </message>
+    <message>
+        <source>Inbox</source>
+        <translation>Eingang</translation>
+    </message>
+    <message>
+        <source>Keep all that is listed in the review</source>
+        <translation>Alles in der Prüfung Aufgelistete behalten</translation>
+    </message>
+    <message>
+        <source>Keep the file in review</source>
+        <translation>Datei in der Prüfung behalten</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts…</source>
+        <translation>Tastenkürzel …</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>New window</source>
+        <translation>Neues Fenster</translation>
+    </message>
+    <message>
+        <source>Open folder…</source>
+        <translation>Ordner öffnen …</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>Quote what is selected, or the last answer</source>
+        <translation>Auswahl oder letzte Antwort zitieren</translation>
+    </message>
+    <message>
+        <source>Redo what was undone last</source>
+        <translation>Zuletzt rückgängig Gemachtes wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Search all sessions…</source>
+        <translation>Alle Sitzungen durchsuchen …</translation>
+    </message>
+    <message>
+        <source>Send the comments of the review…</source>
+        <translation>Kommentare der Prüfung senden …</translation>
+    </message>
+    <message>
+        <source>Sessions and files</source>
+        <translation>Sitzungen und Dateien</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>Einstellungen …</translation>
+    </message>
+    <message>
+        <source>Stop the agent</source>
+        <translation>Agenten anhalten</translation>
+    </message>
+    <message>
+        <source>Summarise older turns for the agent</source>
+        <translation>Ältere Runden für den Agenten zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Terminal</source>
+        <translation>Terminal</translation>
+    </message>
+    <message>
+        <source>Try the demo</source>
+        <translation>Demo ausprobieren</translation>
+    </message>
+    <message>
+        <source>Undo the agent&apos;s turn</source>
+        <translation>Runde des Agenten rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo the file in review</source>
+        <translation>Datei in der Prüfung rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Usage…</source>
+        <translation>Nutzung …</translation>
+    </message>
+    <message>
+        <source>What the model sees…</source>
+        <translation>Was das Modell sieht …</translation>
+    </message>
+    <message>
+        <source>Write a message</source>
+        <translation>Nachricht schreiben</translation>
+    </message>
+</context>
+<context>
+    <name>ActivityLine</name>
+    <message>
+        <source>Working…</source>
+        <translation>Arbeitet …</translation>
+    </message>
+</context>
+<context>
+    <name>AddressFields</name>
+    <message>
+        <source>Another header</source>
+        <translation>Weiterer Header</translation>
+    </message>
+    <message>
+        <source>Authorization</source>
+        <translation>Authorization</translation>
+    </message>
+    <message>
+        <source>Bearer …</source>
+        <translation>Bearer …</translation>
+    </message>
+    <message>
+        <source>Client ID</source>
+        <translation>Client-ID</translation>
+    </message>
+    <message>
+        <source>Client ID at the server</source>
+        <translation>Client-ID beim Server</translation>
+    </message>
+    <message>
+        <source>Client secret</source>
+        <translation>Client-Geheimnis</translation>
+    </message>
+    <message>
+        <source>Client secret at the server</source>
+        <translation>Client-Geheimnis beim Server</translation>
+    </message>
+    <message>
+        <source>Headers</source>
+        <translation>Header</translation>
+    </message>
+    <message>
+        <source>Headers that are secrets, and the client secret, go to the keyring of your system.</source>
+        <translation>Geheime Header und das Client-Geheimnis kommen in den Schlüsselbund Ihres Systems.</translation>
+    </message>
+    <message>
+        <source>If there is one</source>
+        <translation>Falls es eines gibt</translation>
+    </message>
+    <message>
+        <source>Name of header {0}</source>
+        <translation>Name von Header {0}</translation>
+    </message>
+    <message>
+        <source>Only if you registered this application there by hand</source>
+        <translation>Nur, wenn Sie diese Anwendung dort von Hand registriert haben</translation>
+    </message>
+    <message>
+        <source>Value of header {0}</source>
+        <translation>Wert von Header {0}</translation>
+    </message>
+    <message>
+        <source>a header needs a name</source>
+        <translation>ein Header braucht einen Namen</translation>
+    </message>
+</context>
+<context>
+    <name>AddressStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s Messages</source>
+        <translation>Anthropics Messages</translation>
+    </message>
+    <message>
+        <source>Chat Completions: most servers</source>
+        <translation>Chat Completions: die meisten Server</translation>
+    </message>
+    <message>
+        <source>Enter an address</source>
+        <translation>Adresse eingeben</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>Format</translation>
+    </message>
+    <message>
+        <source>Its key is sent to this address only. The connection is tested before anything is kept.</source>
+        <translation>Der Schlüssel wird nur an diese Adresse gesendet. Die Verbindung wird geprüft, bevor etwas gespeichert wird.</translation>
+    </message>
+    <message>
+        <source>Key sent as</source>
+        <translation>Schlüssel gesendet als</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>Nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>OpenAI&apos;s Responses</source>
+        <translation>OpenAIs Responses</translation>
+    </message>
+    <message>
+        <source>Test and continue</source>
+        <translation>Prüfen und fortfahren</translation>
+    </message>
+</context>
+<context>
+    <name>AnswerBar</name>
+    <message>
+        <source>Allow</source>
+        <translation>Erlauben</translation>
+    </message>
+    <message>
+        <source>Closing this decides nothing. The question stays in the conversation.</source>
+        <translation>Schließen entscheidet nichts. Die Frage bleibt in der Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>Ctrl+↵</source>
+        <translation>Strg+↵</translation>
+    </message>
+    <message>
+        <source>Ctrl+⌫</source>
+        <translation>Strg+⌫</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+</context>
+<context>
+    <name>ApplyDialog</name>
+    <message>
+        <source>Apply to file</source>
+        <translation>Auf Datei anwenden</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>Am Ende</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Choose a file</source>
+        <translation>Datei wählen</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>File, from the folder of the conversation on</source>
+        <translation>Datei, ab dem Ordner der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Nothing to change</source>
+        <translation>Nichts zu ändern</translation>
+    </message>
+    <message>
+        <source>The file says this already.</source>
+        <translation>So steht es schon in der Datei.</translation>
+    </message>
+    <message>
+        <source>The lines it matches</source>
+        <translation>Die Zeilen, auf die er passt</translation>
+    </message>
+    <message>
+        <source>There is no such file yet: it will be made.</source>
+        <translation>Diese Datei gibt es noch nicht: Sie wird angelegt.</translation>
+    </message>
+    <message>
+        <source>This counts as your change, and can be undone in the review.</source>
+        <translation>Dies zählt als Ihre Änderung und kann in der Prüfung rückgängig gemacht werden.</translation>
+    </message>
+    <message>
+        <source>What it would change is shown here before it is written.</source>
+        <translation>Was sich ändern würde, wird hier vor dem Schreiben gezeigt.</translation>
+    </message>
+    <message>
+        <source>What the code replaces</source>
+        <translation>Was der Code ersetzt</translation>
+    </message>
+    <message>
+        <source>Whole file</source>
+        <translation>Ganze Datei</translation>
+    </message>
+    <message>
+        <source>Write file</source>
+        <translation>Datei schreiben</translation>
+    </message>
+    <message>
+        <source>src/example.py</source>
+        <translation>src/beispiel.py</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalCard</name>
+    <message>
+        <source>Run this command?</source>
+        <translation>Diesen Befehl ausführen?</translation>
+    </message>
+    <message>
+        <source>in {folder}</source>
+        <translation>in {folder}</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalDialog</name>
+    <message>
+        <source>Approval</source>
+        <translation>Freigabe</translation>
+    </message>
+    <message>
+        <source>If you deny: why, or what to do instead</source>
+        <translation>Falls Sie ablehnen: warum, oder was stattdessen zu tun ist</translation>
+    </message>
+    <message>
+        <source>Message to the agent if you deny</source>
+        <translation>Nachricht an den Agenten, falls Sie ablehnen</translation>
+    </message>
+    <message>
+        <source>No valid rule yet. Correct one, or allow only once</source>
+        <translation>Noch keine gültige Regel. Berichtigen Sie eine, oder erlauben Sie es nur einmal</translation>
+    </message>
+    <message>
+        <source>Only a visible change can be allowed</source>
+        <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>Es gibt keinen Befehl auszuführen</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalRequest</name>
+    <message>
+        <source> … {0} more characters</source>
+        <translation> … {0} weitere Zeichen</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The command has characters that cannot be seen. It really is: {0}</source>
+        <translation>Der Befehl enthält unsichtbare Zeichen. In Wirklichkeit lautet er: {0}</translation>
+    </message>
+    <message>
+        <source>in the workspace</source>
+        <translation>im Arbeitsordner</translation>
+    </message>
+    <message>
+        <source>in {0}</source>
+        <translation>in {0}</translation>
+    </message>
+    <message>
+        <source>inside the workspace</source>
+        <translation>im Arbeitsordner</translation>
+    </message>
+    <message>
+        <source>outside the workspace</source>
+        <translation>außerhalb des Arbeitsordners</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalsPage</name>
+    <message>
+        <source>For new sessions. A session&apos;s own choice is below its composer.</source>
+        <translation>Für neue Sitzungen. Was für eine Sitzung gilt, steht unter ihrem Eingabefeld.</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>{0}: the project sets “{1}”, which applies here.</source>
+        <translation>{0}: Das Projekt setzt „{1}“, und das gilt hier.</translation>
+    </message>
+</context>
+<context>
+    <name>ArrangeButton</name>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Group by</source>
+        <translation>Gruppieren nach</translation>
+    </message>
+    <message>
+        <source>How sessions are listed</source>
+        <translation>Wie Sitzungen aufgelistet werden</translation>
+    </message>
+    <message>
+        <source>Show turns and cost</source>
+        <translation>Runden und Kosten anzeigen</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>This folder first</source>
+        <translation>Dieser Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>View ▾</source>
+        <translation>Ansicht ▾</translation>
+    </message>
+</context>
+<context>
+    <name>AskedCommand</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>Ihr Befehl wird geprüft …</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>Befehl bearbeiten ({keys})</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>Definition ausblenden</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>Zeigen, was das Werkzeug ist</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>Es gibt keinen Befehl auszuführen</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>Was sich geändert hat</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+</context>
+<context>
+    <name>Banner</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Open another folder…</source>
+        <translation>Anderen Ordner öffnen …</translation>
+    </message>
+</context>
+<context>
+    <name>BannerFrame</name>
+    <message>
+        <source>And {0} more.</source>
+        <translation>Und {0} weitere.</translation>
+    </message>
+</context>
+<context>
+    <name>BaselineModel</name>
+    <message>
+        <source>Against a branch</source>
+        <translation>Gegen einen Branch</translation>
+    </message>
+    <message>
+        <source>Against {0}</source>
+        <translation>Gegen {0}</translation>
+    </message>
+    <message>
+        <source>Last turn</source>
+        <translation>Letzte Runde</translation>
+    </message>
+    <message>
+        <source>Last turn ({0})</source>
+        <translation>Letzte Runde ({0})</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>No git repository</source>
+        <translation>Kein git-Repository</translation>
+    </message>
+    <message>
+        <source>Since message {0}</source>
+        <translation>Seit Nachricht {0}</translation>
+    </message>
+    <message>
+        <source>Since message {0}: {1}</source>
+        <translation>Seit Nachricht {0}: {1}</translation>
+    </message>
+    <message>
+        <source>There is no other branch</source>
+        <translation>Es gibt keinen anderen Branch</translation>
+    </message>
+    <message>
+        <source>This session</source>
+        <translation>Diese Sitzung</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>Runde {0}</translation>
+    </message>
+    <message>
+        <source>Turn {0}: {1}</source>
+        <translation>Runde {0}: {1}</translation>
+    </message>
+    <message>
+        <source>Uncommitted</source>
+        <translation>Nicht committet</translation>
+    </message>
+    <message>
+        <source>git failed</source>
+        <translation>git ist fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>git is not installed</source>
+        <translation>git ist nicht installiert</translation>
+    </message>
+    <message>
+        <source>git took too long</source>
+        <translation>git brauchte zu lange</translation>
+    </message>
+</context>
+<context>
+    <name>BaselinePicker</name>
+    <message>
+        <source>Changes to review</source>
+        <translation>Zu prüfende Änderungen</translation>
+    </message>
+</context>
+<context>
+    <name>BinaryView</name>
+    <message>
+        <source>After</source>
+        <translation>Nachher</translation>
+    </message>
+    <message>
+        <source>BLAKE2</source>
+        <translation>BLAKE2</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>Vorher</translation>
+    </message>
+    <message>
+        <source>Bytes before and after</source>
+        <translation>Bytes vorher und nachher</translation>
+    </message>
+    <message>
+        <source>First difference at byte {0}</source>
+        <translation>Erster Unterschied bei Byte {0}</translation>
+    </message>
+    <message>
+        <source>It begins with</source>
+        <translation>Beginnt mit</translation>
+    </message>
+    <message>
+        <source>It is empty</source>
+        <translation>Sie ist leer</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>The same bytes; they begin with</source>
+        <translation>Dieselben Bytes; sie beginnen mit</translation>
+    </message>
+    <message>
+        <source>Type</source>
+        <translation>Typ</translation>
+    </message>
+</context>
+<context>
+    <name>BrowserWait</name>
+    <message>
+        <source>Address of the sign-in</source>
+        <translation>Adresse der Anmeldung</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>Kopiert</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the address</source>
+        <translation>Adresse kopieren</translation>
+    </message>
+    <message>
+        <source>No browser could be opened.</source>
+        <translation>Es konnte kein Browser geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>Open this address in a browser on this machine, within 10 minutes:</source>
+        <translation>Öffnen Sie diese Adresse innerhalb von 10 Minuten in einem Browser auf diesem Rechner:</translation>
+    </message>
+    <message>
+        <source>Sign in there, at most 10 minutes. If no browser opened, open this address:</source>
+        <translation>Melden Sie sich dort innerhalb von 10 Minuten an. Falls sich kein Browser geöffnet hat, öffnen Sie diese Adresse:</translation>
+    </message>
+    <message>
+        <source>Waiting for the browser</source>
+        <translation>Wartet auf den Browser</translation>
+    </message>
+    <message>
+        <source>Waiting for the browser…</source>
+        <translation>Wartet auf den Browser …</translation>
+    </message>
+</context>
+<context>
+    <name>CacheMiss</name>
+    <message>
+        <source>About {0} tokens of the last turn were not in the provider&apos;s cache: {1}.</source>
+        <translation>Etwa {0} Token der letzten Runde waren nicht im Cache des Anbieters: {1}.</translation>
+    </message>
+    <message>
+        <source>The last turn was not in the provider&apos;s cache: {0}.</source>
+        <translation>Die letzte Runde war nicht im Cache des Anbieters: {0}.</translation>
+    </message>
+    <message>
+        <source>an option of the request changed</source>
+        <translation>eine Option der Anfrage hat sich geändert</translation>
+    </message>
+    <message>
+        <source>it does not say why, and keeps nothing for long</source>
+        <translation>er sagt nicht warum, und behält nichts lange</translation>
+    </message>
+    <message>
+        <source>older turns were summarised</source>
+        <translation>ältere Runden wurden zusammengefasst</translation>
+    </message>
+    <message>
+        <source>the earlier conversation changed</source>
+        <translation>die frühere Unterhaltung hat sich geändert</translation>
+    </message>
+    <message>
+        <source>the instructions changed</source>
+        <translation>die Anweisungen haben sich geändert</translation>
+    </message>
+    <message>
+        <source>the model changed</source>
+        <translation>das Modell hat gewechselt</translation>
+    </message>
+    <message>
+        <source>the tools changed</source>
+        <translation>die Werkzeuge haben sich geändert</translation>
+    </message>
+</context>
+<context>
+    <name>CallButtons</name>
+    <message>
+        <source>Recover</source>
+        <translation>Zurückholen</translation>
+    </message>
+    <message>
+        <source>Recover. {what}</source>
+        <translation>Zurückholen. {what}</translation>
+    </message>
+    <message>
+        <source>Show change</source>
+        <translation>Änderung anzeigen</translation>
+    </message>
+    <message>
+        <source>Show change ▸</source>
+        <translation>Änderung anzeigen ▸</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>Diese Runde anhalten</translation>
+    </message>
+</context>
+<context>
+    <name>CallList</name>
+    <message>
+        <source>Answered</source>
+        <translation>Beantwortet</translation>
+    </message>
+</context>
+<context>
+    <name>CardAnswers</name>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>Deny…</source>
+        <translation>Ablehnen …</translation>
+    </message>
+    <message>
+        <source>Review…</source>
+        <translation>Prüfen …</translation>
+    </message>
+</context>
+<context>
+    <name>CardDenial</name>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Message to the agent</source>
+        <translation>Nachricht an den Agenten</translation>
+    </message>
+    <message>
+        <source>Reason for the agent (optional)</source>
+        <translation>Begründung für den Agenten (optional)</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeList</name>
+    <message>
+        <source>Changed files</source>
+        <translation>Geänderte Dateien</translation>
+    </message>
+    <message>
+        <source>Decide again</source>
+        <translation>Neu entscheiden</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>Diese Datei behalten</translation>
+    </message>
+    <message>
+        <source>Open file</source>
+        <translation>Datei öffnen</translation>
+    </message>
+    <message>
+        <source>Redo this file</source>
+        <translation>Diese Datei wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Show the call</source>
+        <translation>Aufruf anzeigen</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>Diese Datei rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo this file with a message to the agent…</source>
+        <translation>Diese Datei rückgängig machen, mit Nachricht an den Agenten …</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeListing</name>
+    <message numerus="yes">
+        <source>%n lines added</source>
+        <translation>
+            <numerusform>%n Zeile hinzugefügt</numerusform>
+            <numerusform>%n Zeilen hinzugefügt</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines removed</source>
+        <translation>
+            <numerusform>%n Zeile entfernt</numerusform>
+            <numerusform>%n Zeilen entfernt</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Filter by path</source>
+        <translation>Nach Pfad filtern</translation>
+    </message>
+    <message>
+        <source>Filter the files by path</source>
+        <translation>Die Dateien nach Pfad filtern</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>No changed file matches.</source>
+        <translation>Keine geänderte Datei passt.</translation>
+    </message>
+    <message>
+        <source>No differences: the files on disk are as committed.</source>
+        <translation>Keine Unterschiede: Die Dateien auf der Platte sind wie committet.</translation>
+    </message>
+    <message>
+        <source>Nothing changed here.</source>
+        <translation>Hier hat sich nichts geändert.</translation>
+    </message>
+    <message>
+        <source>Show all files</source>
+        <translation>Alle Dateien anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeModel</name>
+    <message>
+        <source>MCP</source>
+        <translation>MCP</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>Agent</translation>
+    </message>
+    <message>
+        <source>binary</source>
+        <translation>binär</translation>
+    </message>
+    <message>
+        <source>decided in part</source>
+        <translation>teilweise entschieden</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>in conflict</source>
+        <translation>im Konflikt</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>behalten</translation>
+    </message>
+    <message>
+        <source>link</source>
+        <translation>Verknüpfung</translation>
+    </message>
+    <message>
+        <source>named pipe</source>
+        <translation>benannte Pipe</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>neu</translation>
+    </message>
+    <message>
+        <source>renamed from {0}</source>
+        <translation>umbenannt von {0}</translation>
+    </message>
+    <message>
+        <source>shell</source>
+        <translation>Shell</translation>
+    </message>
+    <message>
+        <source>socket</source>
+        <translation>Socket</translation>
+    </message>
+    <message>
+        <source>undecided</source>
+        <translation>unentschieden</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>{0} added, {1} removed</source>
+        <translation>{0} hinzugefügt, {1} entfernt</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n changes decided</source>
+        <translation>
+            <numerusform>{0} von %n Änderung entschieden</numerusform>
+            <numerusform>{0} von %n Änderungen entschieden</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ChangePreview</name>
+    <message>
+        <source>Files that would change</source>
+        <translation>Dateien, die sich ändern würden</translation>
+    </message>
+    <message>
+        <source>It cannot be allowed here.</source>
+        <translation>Sie kann hier nicht erlaubt werden.</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Wird geladen …</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>Die Änderung konnte nicht angezeigt werden</translation>
+    </message>
+</context>
+<context>
+    <name>ChooseStep</name>
+    <message>
+        <source>Continue</source>
+        <translation>Weiter</translation>
+    </message>
+    <message>
+        <source>Enter a key…</source>
+        <translation>Schlüssel eingeben …</translation>
+    </message>
+    <message>
+        <source>Enter an API key</source>
+        <translation>API-Schlüssel eingeben</translation>
+    </message>
+    <message>
+        <source>For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else.</source>
+        <translation>Für Anthropic, OpenAI, OpenRouter oder xAI. Liegt im Schlüsselbund Ihres Systems, und nirgends sonst.</translation>
+    </message>
+    <message>
+        <source>Look for models…</source>
+        <translation>Nach Modellen suchen …</translation>
+    </message>
+    <message>
+        <source>No key, no network. A scripted model works on a small project with real tools.</source>
+        <translation>Kein Schlüssel, kein Netz. Ein Modell nach Drehbuch arbeitet mit echten Werkzeugen an einem kleinen Projekt.</translation>
+    </message>
+    <message>
+        <source>OpenRouter or another address</source>
+        <translation>OpenRouter oder eine andere Adresse</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter, or enter the address of any compatible server.</source>
+        <translation>Melden Sie sich bei OpenRouter an, oder geben Sie die Adresse eines kompatiblen Servers ein.</translation>
+    </message>
+    <message>
+        <source>Sign in with your ChatGPT plan, or use a profile of Anthropic&apos;s tools.</source>
+        <translation>Melden Sie sich mit Ihrem ChatGPT-Tarif an, oder nutzen Sie ein Profil von Anthropics Werkzeugen.</translation>
+    </message>
+    <message>
+        <source>Start the demo</source>
+        <translation>Demo starten</translation>
+    </message>
+    <message>
+        <source>Try the demo</source>
+        <translation>Demo ausprobieren</translation>
+    </message>
+    <message>
+        <source>Use a model on this machine</source>
+        <translation>Ein Modell auf diesem Rechner verwenden</translation>
+    </message>
+    <message>
+        <source>Use a subscription</source>
+        <translation>Abonnement verwenden</translation>
+    </message>
+    <message>
+        <source>Welcome. Choose a model</source>
+        <translation>Willkommen. Wählen Sie ein Modell</translation>
+    </message>
+    <message>
+        <source>With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.</source>
+        <translation>Mit Ollama, LM Studio oder llama.cpp. Kein Schlüssel, und nichts verlässt diesen Rechner.</translation>
+    </message>
+    <message>
+        <source>You can change this at any time in Settings.</source>
+        <translation>Sie können das jederzeit in den Einstellungen ändern.</translation>
+    </message>
+</context>
+<context>
+    <name>ClashDialog</name>
+    <message numerus="yes">
+        <source>%n other files are done.</source>
+        <translation>
+            <numerusform>%n andere Datei ist erledigt.</numerusform>
+            <numerusform>%n andere Dateien sind erledigt.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other places in it merge without a clash.</source>
+        <translation>
+            <numerusform>%n andere Stelle darin lässt sich ohne Konflikt zusammenführen.</numerusform>
+            <numerusform>%n andere Stellen darin lassen sich ohne Konflikt zusammenführen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Strg+Enter</translation>
+    </message>
+    <message>
+        <source>Files left alone</source>
+        <translation>Unberührte Dateien</translation>
+    </message>
+    <message>
+        <source>Keep mine</source>
+        <translation>Meine behalten</translation>
+    </message>
+    <message>
+        <source>Not redone</source>
+        <translation>Nicht wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>Not undone</source>
+        <translation>Nicht rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>Reading the three versions…</source>
+        <translation>Die drei Fassungen werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Redo conflicts with your edit</source>
+        <translation>Das Wiederherstellen widerspricht Ihrer Änderung</translation>
+    </message>
+    <message>
+        <source>Remove the file</source>
+        <translation>Datei entfernen</translation>
+    </message>
+    <message>
+        <source>Undo conflicts with your edit</source>
+        <translation>Das Rückgängigmachen widerspricht Ihrer Änderung</translation>
+    </message>
+    <message>
+        <source>Use the redone version</source>
+        <translation>Wiederhergestellte Fassung verwenden</translation>
+    </message>
+    <message>
+        <source>Use the undone version</source>
+        <translation>Rückgängig gemachte Fassung verwenden</translation>
+    </message>
+    <message>
+        <source>Write this result</source>
+        <translation>Dieses Ergebnis schreiben</translation>
+    </message>
+    <message>
+        <source>kept as it is</source>
+        <translation>unverändert gelassen</translation>
+    </message>
+    <message>
+        <source>removed</source>
+        <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>written</source>
+        <translation>geschrieben</translation>
+    </message>
+    <message>
+        <source>your version stays for the rest</source>
+        <translation>für den Rest bleibt Ihre Fassung</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n clashes decided</source>
+        <translation>
+            <numerusform>{0} von %n Konflikt entschieden</numerusform>
+            <numerusform>{0} von %n Konflikten entschieden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}. Nothing has been written to it.</source>
+        <translation>{0}. Es wurde nichts hineingeschrieben.</translation>
+    </message>
+</context>
+<context>
+    <name>ClashPage</name>
+    <message>
+        <source>After redo</source>
+        <translation>Nach dem Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>Nach dem Rückgängigmachen</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>Fassung des Agenten</translation>
+    </message>
+    <message>
+        <source>Both, yours last</source>
+        <translation>Beide, Ihre zuletzt</translation>
+    </message>
+    <message>
+        <source>Clash {0} of {1}</source>
+        <translation>Konflikt {0} von {1}</translation>
+    </message>
+    <message>
+        <source>Keep yours</source>
+        <translation>Ihre behalten</translation>
+    </message>
+    <message>
+        <source>Next clash</source>
+        <translation>Nächster Konflikt</translation>
+    </message>
+    <message>
+        <source>Next clash (F7)</source>
+        <translation>Nächster Konflikt (F7)</translation>
+    </message>
+    <message>
+        <source>Previous clash</source>
+        <translation>Vorheriger Konflikt</translation>
+    </message>
+    <message>
+        <source>Previous clash (Shift+F7)</source>
+        <translation>Vorheriger Konflikt (Umschalt+F7)</translation>
+    </message>
+    <message>
+        <source>Result, as it can be written</source>
+        <translation>Ergebnis, wie es geschrieben werden kann</translation>
+    </message>
+    <message>
+        <source>Take the redo</source>
+        <translation>Wiederhergestellte nehmen</translation>
+    </message>
+    <message>
+        <source>Take the undo</source>
+        <translation>Rückgängig gemachte nehmen</translation>
+    </message>
+    <message>
+        <source>The result that can be written</source>
+        <translation>Das Ergebnis, das geschrieben werden kann</translation>
+    </message>
+    <message>
+        <source>The three versions</source>
+        <translation>Die drei Fassungen</translation>
+    </message>
+    <message>
+        <source>Yours (on disk)</source>
+        <translation>Ihre (auf der Platte)</translation>
+    </message>
+    <message>
+        <source>edited by hand</source>
+        <translation>von Hand bearbeitet</translation>
+    </message>
+</context>
+<context>
+    <name>CodeApplying</name>
+    <message>
+        <source>No folder is open</source>
+        <translation>Es ist kein Ordner geöffnet</translation>
+    </message>
+    <message>
+        <source>Open one first.</source>
+        <translation>Öffnen Sie zuerst einen.</translation>
+    </message>
+    <message>
+        <source>This conversation cannot be changed here.</source>
+        <translation>Diese Unterhaltung kann hier nicht geändert werden.</translation>
+    </message>
+</context>
+<context>
+    <name>ColumnCard</name>
+    <message>
+        <source>price of {0} not known</source>
+        <translation>Preis von {0} nicht bekannt</translation>
+    </message>
+</context>
+<context>
+    <name>CommandEdit</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>Ihr Befehl wird geprüft …</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>Zurück zum Befehl des Agenten</translation>
+    </message>
+    <message>
+        <source>Modified by you. The agent sees your change.</source>
+        <translation>Von Ihnen geändert. Der Agent sieht Ihre Änderung.</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>You are asked because of: {0}</source>
+        <translation>Sie werden gefragt wegen: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Begin with {0}</source>
+        <translation>Mit {0} beginnen</translation>
+    </message>
+    <message>
+        <source>Command palette</source>
+        <translation>Befehlspalette</translation>
+    </message>
+    <message>
+        <source>Go to a file by parts of its path</source>
+        <translation>Über Teile des Pfads zu einer Datei gehen</translation>
+    </message>
+    <message>
+        <source>Search actions, settings, commands, sessions and files</source>
+        <translation>Aktionen, Einstellungen, Befehle, Sitzungen und Dateien suchen</translation>
+    </message>
+    <message>
+        <source>What fits</source>
+        <translation>Was passt</translation>
+    </message>
+    <message>
+        <source>actions</source>
+        <translation>Aktionen</translation>
+    </message>
+    <message>
+        <source>commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>sessions</source>
+        <translation>Sitzungen</translation>
+    </message>
+    <message>
+        <source>settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPopup</name>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+</context>
+<context>
+    <name>CommandWidget</name>
+    <message>
+        <source>Command {text} failed: {output}</source>
+        <translation>Befehl {text} ist fehlgeschlagen: {output}</translation>
+    </message>
+    <message>
+        <source>Command {text}: {output}</source>
+        <translation>Befehl {text}: {output}</translation>
+    </message>
+</context>
+<context>
+    <name>CommentCard</name>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the comment: {0}</source>
+        <translation>Kommentar bearbeiten: {0}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the comment: {0}</source>
+        <translation>Kommentar entfernen: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>CommentEditor</name>
+    <message>
+        <source>Add comment</source>
+        <translation>Kommentar hinzufügen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel (Esc)</source>
+        <translation>Abbrechen (Esc)</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Strg+Enter</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Save the comment (Ctrl+Enter)</source>
+        <translation>Kommentar speichern (Strg+Enter)</translation>
+    </message>
+    <message>
+        <source>What should be different?</source>
+        <translation>Was soll anders sein?</translation>
+    </message>
+</context>
+<context>
+    <name>CommentOverlay</name>
+    <message>
+        <source>Comment on this line, or drag over several (C)</source>
+        <translation>Diese Zeile kommentieren, oder über mehrere ziehen (C)</translation>
+    </message>
+</context>
+<context>
+    <name>CommentsDialog</name>
+    <message numerus="yes">
+        <source>%n comments</source>
+        <translation>
+            <numerusform>%n Kommentar</numerusform>
+            <numerusform>%n Kommentare</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>, before</source>
+        <translation>, vorher</translation>
+    </message>
+    <message>
+        <source>Comments</source>
+        <translation>Kommentare</translation>
+    </message>
+    <message>
+        <source>Introduction (optional)</source>
+        <translation>Einleitung (optional)</translation>
+    </message>
+    <message>
+        <source>Introduction to the comments</source>
+        <translation>Einleitung zu den Kommentaren</translation>
+    </message>
+    <message>
+        <source>Not yet</source>
+        <translation>Noch nicht</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the comment on {0}</source>
+        <translation>Kommentar zu {0} entfernen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments</source>
+        <translation>
+            <numerusform>Kommentar senden</numerusform>
+            <numerusform>%n Kommentare senden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Send comments</source>
+        <translation>Kommentare senden</translation>
+    </message>
+    <message>
+        <source>The agent gets them as one message, with the lines they are about.</source>
+        <translation>Der Agent erhält sie als eine Nachricht, mit den Zeilen, um die es geht.</translation>
+    </message>
+    <message>
+        <source>line {0}</source>
+        <translation>Zeile {0}</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1}</source>
+        <translation>Zeilen {0}–{1}</translation>
+    </message>
+</context>
+<context>
+    <name>CompactionWidget</name>
+    <message>
+        <source>Edit…</source>
+        <translation>Bearbeiten …</translation>
+    </message>
+    <message>
+        <source>The agent sees the older turns word by word again</source>
+        <translation>Der Agent sieht die älteren Runden wieder im Wortlaut</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo the summary</source>
+        <translation>Zusammenfassung rückgängig machen</translation>
+    </message>
+</context>
+<context>
+    <name>Composer</name>
+    <message>
+        <source>Ask for a change, or a question about this folder…</source>
+        <translation>Bitten Sie um eine Änderung, oder fragen Sie etwas zu diesem Ordner …</translation>
+    </message>
+    <message>
+        <source>Composer</source>
+        <translation>Eingabefeld</translation>
+    </message>
+    <message>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <translation>Sie beginnt, wenn die Runde zu Ende ist. {keys} sendet sie in die Runde, die sie beim nächsten Schritt erhält.</translation>
+    </message>
+    <message>
+        <source>Mention files…</source>
+        <translation>Dateien erwähnen …</translation>
+    </message>
+    <message>
+        <source>Mention files… (or type @)</source>
+        <translation>Dateien erwähnen … (oder @ tippen)</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>Einreihen</translation>
+    </message>
+    <message>
+        <source>Queue the next message… {keys} sends it into this turn.</source>
+        <translation>Nächste Nachricht einreihen … {keys} sendet sie in diese Runde.</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>Diese Runde anhalten</translation>
+    </message>
+</context>
+<context>
+    <name>Context</name>
+    <message>
+        <source>Conversation</source>
+        <translation>Unterhaltung</translation>
+    </message>
+    <message>
+        <source>From {0}. It is read again when a turn begins.</source>
+        <translation>Aus {0}. Wird zu Beginn jeder Runde neu gelesen.</translation>
+    </message>
+    <message>
+        <source>Pictures</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Pins</source>
+        <translation>Angeheftetes</translation>
+    </message>
+    <message>
+        <source>Stands in the place of older turns. You can rewrite it: one point per line, under its heading.</source>
+        <translation>Steht anstelle älterer Runden. Sie können sie umschreiben: ein Punkt pro Zeile, unter seiner Überschrift.</translation>
+    </message>
+    <message>
+        <source>Summary</source>
+        <translation>Zusammenfassung</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>Systemprompt</translation>
+    </message>
+    <message>
+        <source>The descriptions of the agent&apos;s tools.</source>
+        <translation>Die Beschreibungen der Werkzeuge des Agenten.</translation>
+    </message>
+    <message>
+        <source>The instructions the agent gets before everything else.</source>
+        <translation>Die Anweisungen, die der Agent vor allem anderen erhält.</translation>
+    </message>
+    <message>
+        <source>The newest pictures of the conversation. Older ones are left out.</source>
+        <translation>Die neuesten Bilder der Unterhaltung. Ältere werden weggelassen.</translation>
+    </message>
+    <message>
+        <source>Tools</source>
+        <translation>Werkzeuge</translation>
+    </message>
+    <message>
+        <source>What was said, called and answered, word by word.</source>
+        <translation>Was gesagt, aufgerufen und geantwortet wurde, Wort für Wort.</translation>
+    </message>
+    <message>
+        <source>What you pinned. It is sent with every request, behind everything else.</source>
+        <translation>Was Sie angeheftet haben. Es wird mit jeder Anfrage gesendet, nach allem anderen.</translation>
+    </message>
+</context>
+<context>
+    <name>ContextInspector</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Keep above all… (optional)</source>
+        <translation>Vor allem behalten … (optional)</translation>
+    </message>
+    <message>
+        <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
+        <translation>Es wurde nichts gespeichert: Schreiben Sie jeden Punkt als Zeile „- …“ unter eine der Überschriften.</translation>
+    </message>
+    <message>
+        <source>Pins</source>
+        <translation>Angeheftetes</translation>
+    </message>
+    <message>
+        <source>Save summary</source>
+        <translation>Zusammenfassung speichern</translation>
+    </message>
+    <message>
+        <source>Summarise older turns</source>
+        <translation>Ältere Runden zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Text of this part</source>
+        <translation>Text dieses Teils</translation>
+    </message>
+    <message>
+        <source>The agent sees the older turns word by word again</source>
+        <translation>Der Agent sieht die älteren Runden wieder im Wortlaut</translation>
+    </message>
+    <message>
+        <source>Undo summary</source>
+        <translation>Zusammenfassung zurücknehmen</translation>
+    </message>
+    <message>
+        <source>What the model sees</source>
+        <translation>Was das Modell sieht</translation>
+    </message>
+    <message>
+        <source>What the summary should keep above all</source>
+        <translation>Was die Zusammenfassung vor allem behalten soll</translation>
+    </message>
+    <message>
+        <source>older turns are summarised from {0} on</source>
+        <translation>ältere Runden werden ab {0} zusammengefasst</translation>
+    </message>
+    <message>
+        <source>older turns are summarised only when you ask</source>
+        <translation>ältere Runden werden nur auf Ihren Wunsch zusammengefasst</translation>
+    </message>
+    <message>
+        <source>{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs.</source>
+        <translation>{0} weitere von MCP-Servern, etwa {1} Token, bleiben der Suche überlassen: Der Agent findet, was er braucht.</translation>
+    </message>
+    <message>
+        <source>{0} of {1} tokens, {2} %</source>
+        <translation>{0} von {1} Token, {2} %</translation>
+    </message>
+</context>
+<context>
+    <name>ContextMeter</name>
+    <message numerus="yes">
+        <source>%n tools of MCP servers are left to a search.</source>
+        <translation>
+            <numerusform>%n Werkzeug von MCP-Servern ist der Suche überlassen.</numerusform>
+            <numerusform>%n Werkzeuge von MCP-Servern sind der Suche überlassen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>About {0} of them are tools of MCP servers.</source>
+        <translation>Etwa {0} davon sind Werkzeuge von MCP-Servern.</translation>
+    </message>
+    <message>
+        <source>Click to see what the model sees.</source>
+        <translation>Klicken, um zu sehen, was das Modell sieht.</translation>
+    </message>
+    <message>
+        <source>Context used</source>
+        <translation>Belegter Kontext</translation>
+    </message>
+    <message>
+        <source>The window is nearly full.</source>
+        <translation>Das Fenster ist fast voll.</translation>
+    </message>
+    <message>
+        <source>as the model reported it</source>
+        <translation>wie das Modell es gemeldet hat</translation>
+    </message>
+    <message>
+        <source>as the provider counted them</source>
+        <translation>wie der Anbieter sie gezählt hat</translation>
+    </message>
+    <message>
+        <source>ctx {0} %</source>
+        <translation>Kontext {0} %</translation>
+    </message>
+    <message>
+        <source>estimated</source>
+        <translation>geschätzt</translation>
+    </message>
+    <message>
+        <source>{0} of {1} tokens, {2}</source>
+        <translation>{0} von {1} Token, {2}</translation>
+    </message>
+</context>
+<context>
+    <name>ConversationPane</name>
+    <message>
+        <source>Find in the conversation</source>
+        <translation>In der Unterhaltung suchen</translation>
+    </message>
+</context>
+<context>
+    <name>CostLabel</name>
+    <message>
+        <source>Click to see the usage of all sessions.</source>
+        <translation>Klicken, um die Nutzung aller Sitzungen zu sehen.</translation>
+    </message>
+    <message>
+        <source>Cost of this session</source>
+        <translation>Kosten dieser Sitzung</translation>
+    </message>
+    <message>
+        <source>Last turn: {0}</source>
+        <translation>Letzte Runde: {0}</translation>
+    </message>
+    <message>
+        <source>The price of {0} tokens is not known: the cost is higher.</source>
+        <translation>Der Preis von {0} Token ist nicht bekannt: Die Kosten sind höher.</translation>
+    </message>
+    <message>
+        <source>This session: {0}</source>
+        <translation>Diese Sitzung: {0}</translation>
+    </message>
+    <message>
+        <source>{0} % of what it read came from its cache</source>
+        <translation>{0} % des Gelesenen kamen aus dem Cache</translation>
+    </message>
+    <message>
+        <source>{0} tokens read by the model, {1} written</source>
+        <translation>{0} Token vom Modell gelesen, {1} geschrieben</translation>
+    </message>
+</context>
+<context>
+    <name>DeleteQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Delete %n sessions?</source>
+        <translation>
+            <numerusform>%n Sitzung löschen?</numerusform>
+            <numerusform>%n Sitzungen löschen?</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Delete session</source>
+        <translation>Sitzung löschen</translation>
+    </message>
+    <message>
+        <source>Delete sessions</source>
+        <translation>Sitzungen löschen</translation>
+    </message>
+    <message>
+        <source>Delete “{0}”?</source>
+        <translation>„{0}“ löschen?</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>The conversation ({0}) and the undo history of its changes are deleted permanently.</source>
+        <translation>Die Unterhaltung ({0}) und der Verlauf zum Rückgängigmachen ihrer Änderungen werden endgültig gelöscht.</translation>
+    </message>
+    <message>
+        <source>The conversations ({0}) and the undo history of their changes are deleted permanently.</source>
+        <translation>Die Unterhaltungen ({0}) und der Verlauf zum Rückgängigmachen ihrer Änderungen werden endgültig gelöscht.</translation>
+    </message>
+    <message>
+        <source>The files in their folders stay as they are.</source>
+        <translation>Die Dateien in ihren Ordnern bleiben, wie sie sind.</translation>
+    </message>
+    <message>
+        <source>The files in {0} stay as they are.</source>
+        <translation>Die Dateien in {0} bleiben, wie sie sind.</translation>
+    </message>
+</context>
+<context>
+    <name>DiffDocument</name>
+    <message>
+        <source>Nothing to show</source>
+        <translation>Nichts anzuzeigen</translation>
+    </message>
+    <message>
+        <source>The file has only one side</source>
+        <translation>Die Datei hat nur eine Seite</translation>
+    </message>
+    <message>
+        <source>Too narrow for two sides</source>
+        <translation>Zu schmal für zwei Seiten</translation>
+    </message>
+</context>
+<context>
+    <name>DiffFindBar</name>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>In den Änderungen dieser Datei suchen</translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>In dieser Datei suchen</translation>
+    </message>
+    <message>
+        <source>Next match (Enter)</source>
+        <translation>Nächster Treffer (Enter)</translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>Nichts gefunden</translation>
+    </message>
+</context>
+<context>
+    <name>DiffLoader</name>
+    <message>
+        <source>Loading…</source>
+        <translation>Wird geladen …</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>Die Änderung konnte nicht angezeigt werden</translation>
+    </message>
+    <message>
+        <source>The log has the details.</source>
+        <translation>Einzelheiten stehen im Protokoll.</translation>
+    </message>
+</context>
+<context>
+    <name>DiffMouse</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>Alles auswählen</translation>
+    </message>
+</context>
+<context>
+    <name>DiffView</name>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n Byte</numerusform>
+            <numerusform>%n Bytes</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines, only their ending changed</source>
+        <translation>
+            <numerusform>%n Zeile, nur das Zeilenende ist anders</numerusform>
+            <numerusform>%n Zeilen, nur die Zeilenenden sind anders</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n unchanged lines</source>
+        <translation>
+            <numerusform>%n unveränderte Zeile</numerusform>
+            <numerusform>%n unveränderte Zeilen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n unchanged lines, {0} of them with another ending</source>
+        <translation>
+            <numerusform>%n unveränderte Zeile, {0} davon mit anderem Zeilenende</numerusform>
+            <numerusform>%n unveränderte Zeilen, {0} davon mit anderem Zeilenende</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Binary file</source>
+        <translation>Binärdatei</translation>
+    </message>
+    <message>
+        <source>Change {0} of {1}: {2}</source>
+        <translation>Änderung {0} von {1}: {2}</translation>
+    </message>
+    <message>
+        <source>Changes in {0}: {1} lines added, {2} removed</source>
+        <translation>Änderungen in {0}: {1} Zeilen hinzugefügt, {2} entfernt</translation>
+    </message>
+    <message>
+        <source>Empty file</source>
+        <translation>Leere Datei</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message numerus="yes">
+        <source>Line endings of %n lines</source>
+        <translation>
+            <numerusform>Zeilenende von %n Zeile</numerusform>
+            <numerusform>Zeilenenden von %n Zeilen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Line {0} added: {1}</source>
+        <translation>Zeile {0} hinzugefügt: {1}</translation>
+    </message>
+    <message>
+        <source>Line {0} removed: {1}</source>
+        <translation>Zeile {0} entfernt: {1}</translation>
+    </message>
+    <message>
+        <source>Line {0} was {1}, now line {2}: {3}</source>
+        <translation>Zeile {0} war {1}, jetzt Zeile {2}: {3}</translation>
+    </message>
+    <message>
+        <source>Line {0}: {1}</source>
+        <translation>Zeile {0}: {1}</translation>
+    </message>
+    <message>
+        <source>MCP server</source>
+        <translation>MCP-Server</translation>
+    </message>
+    <message>
+        <source>Named pipe</source>
+        <translation>Benannte Pipe</translation>
+    </message>
+    <message>
+        <source>No changes to show</source>
+        <translation>Keine Änderungen anzuzeigen</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>Rechte</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+    <message>
+        <source>Socket</source>
+        <translation>Socket</translation>
+    </message>
+    <message>
+        <source>The whole file</source>
+        <translation>Die ganze Datei</translation>
+    </message>
+    <message>
+        <source>Too large to show line by line</source>
+        <translation>Zu groß, um Zeile für Zeile angezeigt zu werden</translation>
+    </message>
+    <message>
+        <source>You, on line {0}</source>
+        <translation>Sie, zu Zeile {0}</translation>
+    </message>
+    <message>
+        <source>You, on lines {0}–{1}</source>
+        <translation>Sie, zu den Zeilen {0}–{1}</translation>
+    </message>
+    <message>
+        <source>You, on old line {0}</source>
+        <translation>Sie, zur alten Zeile {0}</translation>
+    </message>
+    <message>
+        <source>You, on old lines {0}–{1}</source>
+        <translation>Sie, zu den alten Zeilen {0}–{1}</translation>
+    </message>
+    <message>
+        <source>You, on this file</source>
+        <translation>Sie, zu dieser Datei</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>Agent</translation>
+    </message>
+    <message>
+        <source>created</source>
+        <translation>erstellt</translation>
+    </message>
+    <message>
+        <source>created, {0}</source>
+        <translation>erstellt, {0}</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
+    </message>
+    <message>
+        <source>deleted, was {0}</source>
+        <translation>gelöscht, war {0}</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>behalten</translation>
+    </message>
+    <message>
+        <source>line {0}</source>
+        <translation>Zeile {0}</translation>
+    </message>
+    <message>
+        <source>line {0} removed</source>
+        <translation>Zeile {0} entfernt</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1}</source>
+        <translation>Zeilen {0}–{1}</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1} removed</source>
+        <translation>Zeilen {0}–{1} entfernt</translation>
+    </message>
+    <message>
+        <source>moved from line {0}</source>
+        <translation>verschoben von Zeile {0}</translation>
+    </message>
+    <message>
+        <source>moved to line {0}</source>
+        <translation>verschoben nach Zeile {0}</translation>
+    </message>
+    <message>
+        <source>no newline at the end</source>
+        <translation>kein Zeilenende am Dateiende</translation>
+    </message>
+    <message>
+        <source>not decided</source>
+        <translation>nicht entschieden</translation>
+    </message>
+    <message>
+        <source>shell</source>
+        <translation>Shell</translation>
+    </message>
+    <message>
+        <source>undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>{0}, folded. Press Enter to show them</source>
+        <translation>{0}, eingeklappt. Enter zeigt sie</translation>
+    </message>
+</context>
+<context>
+    <name>DifferenceDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>From the file on disk to yours</source>
+        <translation>Von der Datei auf der Platte zu Ihrer</translation>
+    </message>
+</context>
+<context>
+    <name>DoneBar</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+</context>
+<context>
+    <name>DoneStep</name>
+    <message>
+        <source>Another one can be chosen below the message field at any time.</source>
+        <translation>Ein anderes lässt sich jederzeit unter dem Eingabefeld wählen.</translation>
+    </message>
+    <message>
+        <source>Begin</source>
+        <translation>Beginnen</translation>
+    </message>
+    <message>
+        <source>Connected with {0}</source>
+        <translation>Verbunden mit {0}</translation>
+    </message>
+    <message numerus="yes">
+        <source>It has %n models. New conversations begin with the one that you choose here.</source>
+        <translation>
+            <numerusform>Es gibt ein Modell. Neue Unterhaltungen beginnen mit dem, das Sie hier wählen.</numerusform>
+            <numerusform>Es gibt %n Modelle. Neue Unterhaltungen beginnen mit dem, das Sie hier wählen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+</context>
+<context>
+    <name>EffortChoice</name>
+    <message>
+        <source>As much as the model thinks right</source>
+        <translation>So viel, wie das Modell für richtig hält</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>Denkaufwand</translation>
+    </message>
+    <message>
+        <source>{0} effort</source>
+        <translation>Denkaufwand {0}</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyPage</name>
+    <message>
+        <source>Every file that the agent creates, edits or deletes appears here, ready to be undone.</source>
+        <translation>Hier erscheint jede Datei, die der Agent erstellt, bearbeitet oder löscht, bereit zum Rückgängigmachen.</translation>
+    </message>
+    <message>
+        <source>No changes yet</source>
+        <translation>Noch keine Änderungen</translation>
+    </message>
+    <message>
+        <source>Reading the changes…</source>
+        <translation>Die Änderungen werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Review uncommitted changes</source>
+        <translation>Nicht committete Änderungen prüfen</translation>
+    </message>
+    <message>
+        <source>The changes could not be read</source>
+        <translation>Die Änderungen konnten nicht gelesen werden</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyState</name>
+    <message>
+        <source>Ask a question about this folder, or ask for a change. You see every step and can undo it.</source>
+        <translation>Fragen Sie etwas zu diesem Ordner, oder bitten Sie um eine Änderung. Sie sehen jeden Schritt und können ihn rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Explain how this project is put together</source>
+        <translation>Erkläre, wie dieses Projekt aufgebaut ist</translation>
+    </message>
+    <message>
+        <source>Find a bug and fix it, with a test</source>
+        <translation>Finde einen Fehler und behebe ihn, mit einem Test</translation>
+    </message>
+    <message>
+        <source>What shall we work on?</source>
+        <translation>Woran wollen wir arbeiten?</translation>
+    </message>
+    <message>
+        <source>Write a README for this folder</source>
+        <translation>Schreibe ein README für diesen Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>Exporting</name>
+    <message>
+        <source>Export the conversation</source>
+        <translation>Unterhaltung exportieren</translation>
+    </message>
+    <message>
+        <source>JSON lines, to import elsewhere (*.jsonl)</source>
+        <translation>JSON-Zeilen, zum Importieren anderswo (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>Patch of the changes (*.patch)</source>
+        <translation>Patch der Änderungen (*.patch)</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>Webseite (*.html)</translation>
+    </message>
+</context>
+<context>
+    <name>FenceButtons</name>
+    <message>
+        <source>Apply code to a file</source>
+        <translation>Code auf eine Datei anwenden</translation>
+    </message>
+    <message>
+        <source>Apply…</source>
+        <translation>Anwenden …</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>Kopiert</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy code</source>
+        <translation>Code kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>FileBar</name>
+    <message numerus="yes">
+        <source>%n changes</source>
+        <translation>
+            <numerusform>%n Änderung</numerusform>
+            <numerusform>%n Änderungen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Decide later</source>
+        <translation>Später entscheiden</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the file here (E)</source>
+        <translation>Datei hier bearbeiten (E)</translation>
+    </message>
+    <message>
+        <source>Go on editing</source>
+        <translation>Weiter bearbeiten</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>Diese Datei behalten</translation>
+    </message>
+    <message>
+        <source>Make this change again</source>
+        <translation>Diese Änderung wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Show the call behind this change</source>
+        <translation>Den Aufruf hinter dieser Änderung anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the call: {0}</source>
+        <translation>Aufruf anzeigen: {0}</translation>
+    </message>
+    <message>
+        <source>Shown {0}</source>
+        <translation>Anzeige: {0}</translation>
+    </message>
+    <message>
+        <source>Side by side</source>
+        <translation>Nebeneinander</translation>
+    </message>
+    <message>
+        <source>Stop editing (Esc)</source>
+        <translation>Bearbeiten beenden (Esc)</translation>
+    </message>
+    <message>
+        <source>Switch to {0}</source>
+        <translation>Wechseln zu: {0}</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>Diese Datei rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Unified</source>
+        <translation>Vereint</translation>
+    </message>
+    <message>
+        <source>Write the file (Ctrl+S)</source>
+        <translation>Datei schreiben (Strg+S)</translation>
+    </message>
+    <message>
+        <source>{0} kept</source>
+        <translation>{0} behalten</translation>
+    </message>
+    <message>
+        <source>{0} undone</source>
+        <translation>{0} rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>✓ Kept</source>
+        <translation>✓ Behalten</translation>
+    </message>
+</context>
+<context>
+    <name>FileChanging</name>
+    <message>
+        <source>{0} is {1} now.</source>
+        <translation>{0} heißt jetzt {1}.</translation>
+    </message>
+    <message>
+        <source>{0} was deleted.</source>
+        <translation>{0} wurde gelöscht.</translation>
+    </message>
+</context>
+<context>
+    <name>FileDecisions</name>
+    <message>
+        <source>Undo {0}</source>
+        <translation>{0} rückgängig machen</translation>
+    </message>
+    <message>
+        <source>You changed this yourself</source>
+        <translation>Sie haben dies selbst geändert</translation>
+    </message>
+    <message>
+        <source>turn {0} · {1}</source>
+        <translation>Runde {0} · {1}</translation>
+    </message>
+</context>
+<context>
+    <name>FileEditing</name>
+    <message>
+        <source>A character does not fit the file&apos;s encoding.</source>
+        <translation>Ein Zeichen passt nicht in die Kodierung der Datei.</translation>
+    </message>
+    <message>
+        <source>Discard your edits?</source>
+        <translation>Ihre Bearbeitung verwerfen?</translation>
+    </message>
+    <message>
+        <source>Only text can be edited here</source>
+        <translation>Nur Text kann hier bearbeitet werden</translation>
+    </message>
+    <message>
+        <source>Saving…</source>
+        <translation>Wird gespeichert …</translation>
+    </message>
+    <message>
+        <source>Text of {0}</source>
+        <translation>Text von {0}</translation>
+    </message>
+    <message>
+        <source>The file has changed meanwhile. Copy what you need, then cancel.</source>
+        <translation>Die Datei hat sich inzwischen geändert. Kopieren Sie, was Sie brauchen, und brechen Sie dann ab.</translation>
+    </message>
+    <message>
+        <source>The file has changed since it was shown</source>
+        <translation>Die Datei hat sich geändert, seit sie angezeigt wurde</translation>
+    </message>
+    <message>
+        <source>The file is being loaded</source>
+        <translation>Die Datei wird geladen</translation>
+    </message>
+    <message>
+        <source>There is no file to edit</source>
+        <translation>Es gibt keine Datei zu bearbeiten</translation>
+    </message>
+    <message>
+        <source>Too large to edit here</source>
+        <translation>Zu groß, um hier bearbeitet zu werden</translation>
+    </message>
+</context>
+<context>
+    <name>FileSaving</name>
+    <message>
+        <source>Some of what is shown is undone. Review uncommitted changes to edit the file as it is</source>
+        <translation>Einiges vom Gezeigten ist rückgängig gemacht. Prüfen Sie nicht committete Änderungen, um die Datei zu bearbeiten, wie sie ist</translation>
+    </message>
+    <message>
+        <source>The file has changed since. Review uncommitted changes to edit it as it is</source>
+        <translation>Die Datei hat sich seither geändert. Prüfen Sie nicht committete Änderungen, um sie zu bearbeiten, wie sie ist</translation>
+    </message>
+    <message>
+        <source>There is no file to edit</source>
+        <translation>Es gibt keine Datei zu bearbeiten</translation>
+    </message>
+</context>
+<context>
+    <name>FileTabs</name>
+    <message>
+        <source>Close (Ctrl+W)</source>
+        <translation>Schließen (Strg+W)</translation>
+    </message>
+    <message>
+        <source>Close {0}</source>
+        <translation>{0} schließen</translation>
+    </message>
+    <message>
+        <source>Open files</source>
+        <translation>Geöffnete Dateien</translation>
+    </message>
+    <message>
+        <source>{0}, not saved</source>
+        <translation>{0}, nicht gespeichert</translation>
+    </message>
+</context>
+<context>
+    <name>FileTree</name>
+    <message>
+        <source>Choose a folder to see its files.</source>
+        <translation>Wählen Sie einen Ordner, um seine Dateien zu sehen.</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Filter files</source>
+        <translation>Dateien filtern</translation>
+    </message>
+    <message>
+        <source>No file fits.</source>
+        <translation>Keine Datei passt.</translation>
+    </message>
+    <message>
+        <source>No marks: another git repository has taken the place of this folder&apos;s.</source>
+        <translation>Keine Markierungen: Ein anderes git-Repository ist an die Stelle dessen dieses Ordners getreten.</translation>
+    </message>
+    <message>
+        <source>No marks: git is not installed.</source>
+        <translation>Keine Markierungen: git ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>No marks: git says “{0}”</source>
+        <translation>Keine Markierungen: git sagt „{0}“</translation>
+    </message>
+    <message>
+        <source>No marks: git took too long.</source>
+        <translation>Keine Markierungen: git brauchte zu lange.</translation>
+    </message>
+    <message>
+        <source>This folder cannot be read: {0}</source>
+        <translation>Dieser Ordner kann nicht gelesen werden: {0}</translation>
+    </message>
+    <message>
+        <source>This folder is empty.</source>
+        <translation>Dieser Ordner ist leer.</translation>
+    </message>
+    <message>
+        <source>added</source>
+        <translation>hinzugefügt</translation>
+    </message>
+    <message>
+        <source>changed by the agent</source>
+        <translation>vom Agenten geändert</translation>
+    </message>
+    <message>
+        <source>contains changes</source>
+        <translation>enthält Änderungen</translation>
+    </message>
+    <message>
+        <source>contains merge conflicts</source>
+        <translation>enthält Merge-Konflikte</translation>
+    </message>
+    <message>
+        <source>contains new files</source>
+        <translation>enthält neue Dateien</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
+    </message>
+    <message>
+        <source>has merge conflicts</source>
+        <translation>hat Merge-Konflikte</translation>
+    </message>
+    <message>
+        <source>ignored by git</source>
+        <translation>von git ignoriert</translation>
+    </message>
+    <message>
+        <source>modified</source>
+        <translation>geändert</translation>
+    </message>
+    <message>
+        <source>new, not in git yet</source>
+        <translation>neu, noch nicht in git</translation>
+    </message>
+    <message>
+        <source>renamed from {0}</source>
+        <translation>umbenannt von {0}</translation>
+    </message>
+    <message>
+        <source>{0} of {1} files</source>
+        <translation>{0} von {1} Dateien</translation>
+    </message>
+</context>
+<context>
+    <name>FileTreeModel</name>
+    <message>
+        <source>folder, closed</source>
+        <translation>Ordner, geschlossen</translation>
+    </message>
+    <message>
+        <source>folder, open</source>
+        <translation>Ordner, geöffnet</translation>
+    </message>
+    <message>
+        <source>link</source>
+        <translation>Verknüpfung</translation>
+    </message>
+</context>
+<context>
+    <name>FileTurns</name>
+    <message>
+        <source>Before the first message</source>
+        <translation>Vor der ersten Nachricht</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>Runde {0}</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>Sie</translation>
+    </message>
+</context>
+<context>
+    <name>FileWriting</name>
+    <message>
+        <source>Another folder is open now. Open {0} first.</source>
+        <translation>Jetzt ist ein anderer Ordner geöffnet. Öffnen Sie zuerst {0}.</translation>
+    </message>
+    <message>
+        <source>The conversation did not answer, so it is not known whether that was done.</source>
+        <translation>Die Unterhaltung hat nicht geantwortet; ob es geschehen ist, ist daher nicht bekannt.</translation>
+    </message>
+</context>
+<context>
+    <name>FilterButton</name>
+    <message>
+        <source>Agent</source>
+        <translation>Agent</translation>
+    </message>
+    <message>
+        <source>Everyone</source>
+        <translation>Alle</translation>
+    </message>
+    <message>
+        <source>Files listed: {0}</source>
+        <translation>Aufgelistete Dateien: {0}</translation>
+    </message>
+    <message>
+        <source>Filter by path…</source>
+        <translation>Nach Pfad filtern …</translation>
+    </message>
+    <message>
+        <source>In any state</source>
+        <translation>In jedem Zustand</translation>
+    </message>
+    <message>
+        <source>In conflict</source>
+        <translation>Im Konflikt</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>MCP</source>
+        <translation>MCP</translation>
+    </message>
+    <message>
+        <source>Me</source>
+        <translation>Ich</translation>
+    </message>
+    <message>
+        <source>Shell</source>
+        <translation>Shell</translation>
+    </message>
+    <message>
+        <source>Undecided</source>
+        <translation>Unentschieden</translation>
+    </message>
+    <message>
+        <source>Undone</source>
+        <translation>Rückgängig gemacht</translation>
+    </message>
+</context>
+<context>
+    <name>FilterField</name>
+    <message>
+        <source>Clear the filter</source>
+        <translation>Filter löschen</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>Next match</source>
+        <translation>Nächster Treffer</translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>Nichts gefunden</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
+        <translation>Vorheriger Treffer</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0} von {1}</translation>
+    </message>
+    <message>
+        <source>{0} of {1}+</source>
+        <translation>{0} von {1}+</translation>
+    </message>
+</context>
+<context>
+    <name>FoldBar</name>
+    <message numerus="yes">
+        <source>%n more lines</source>
+        <translation>
+            <numerusform>noch %n Zeile</numerusform>
+            <numerusform>noch %n Zeilen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>1 line goes on for %n characters</source>
+        <translation>
+            <numerusform>1 Zeile geht noch %n Zeichen weiter</numerusform>
+            <numerusform>1 Zeile geht noch %n Zeichen weiter</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Scroll through all of it to enable Allow</source>
+        <translation>Alles durchblättern, um Erlauben freizugeben</translation>
+    </message>
+    <message>
+        <source>Show more</source>
+        <translation>Mehr anzeigen</translation>
+    </message>
+    <message>
+        <source>You have seen all of it</source>
+        <translation>Sie haben alles gesehen</translation>
+    </message>
+</context>
+<context>
+    <name>FolderMenu</name>
+    <message>
+        <source>Recent folders</source>
+        <translation>Zuletzt geöffnete Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>Foot</name>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Changes apply and are saved at once.</source>
+        <translation>Änderungen gelten sofort und werden sofort gespeichert.</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>Ordner wählen …</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>Ordner: {0}</translation>
+    </message>
+    <message>
+        <source>No folder chosen yet</source>
+        <translation>Noch kein Ordner gewählt</translation>
+    </message>
+    <message>
+        <source>Open the settings file</source>
+        <translation>Einstellungsdatei öffnen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
+        <translation>{0}: gespeichert, aber die Umgebungsvariable {1} geht der Datei vor.</translation>
+    </message>
+</context>
+<context>
+    <name>FormRow</name>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen …</translation>
+    </message>
+    <message>
+        <source>{label} (optional)</source>
+        <translation>{label} (optional)</translation>
+    </message>
+</context>
+<context>
+    <name>FoundList</name>
+    <message>
+        <source>Places found</source>
+        <translation>Gefundene Stellen</translation>
+    </message>
+</context>
+<context>
+    <name>FoundModel</name>
+    <message>
+        <source>Agent</source>
+        <translation>Agent</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>Änderung</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Output</source>
+        <translation>Ausgabe</translation>
+    </message>
+    <message>
+        <source>Session without a title</source>
+        <translation>Sitzung ohne Titel</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>Titel</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+</context>
+<context>
+    <name>HoldBanner</name>
+    <message>
+        <source>Nothing runs: settings that your safety depends on cannot be read.</source>
+        <translation>Nichts läuft: Einstellungen, von denen Ihre Sicherheit abhängt, sind nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>Datei öffnen</translation>
+    </message>
+    <message>
+        <source>Use defaults anyway</source>
+        <translation>Trotzdem Vorgaben verwenden</translation>
+    </message>
+    <message>
+        <source>Valid settings apply. Defaults replace the others until you fix the file.</source>
+        <translation>Gültige Einstellungen gelten. Für die anderen gelten Vorgaben, bis Sie die Datei berichtigen.</translation>
+    </message>
+    <message>
+        <source>Work continues when you fix the file.</source>
+        <translation>Es geht weiter, wenn Sie die Datei berichtigen.</translation>
+    </message>
+</context>
+<context>
+    <name>HunkActions</name>
+    <message>
+        <source>Comment</source>
+        <translation>Kommentieren</translation>
+    </message>
+    <message>
+        <source>Comment on {0}</source>
+        <translation>{0} kommentieren</translation>
+    </message>
+    <message>
+        <source>Decide later (K)</source>
+        <translation>Später entscheiden (K)</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Keep this change (K)</source>
+        <translation>Diese Änderung behalten (K)</translation>
+    </message>
+    <message>
+        <source>Keep {0}</source>
+        <translation>{0} behalten</translation>
+    </message>
+    <message>
+        <source>Kept: {0}</source>
+        <translation>Behalten: {0}</translation>
+    </message>
+    <message>
+        <source>Make this change again (R)</source>
+        <translation>Diese Änderung wiederherstellen (R)</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Redo {0}</source>
+        <translation>{0} wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo this change (U)</source>
+        <translation>Diese Änderung rückgängig machen (U)</translation>
+    </message>
+    <message>
+        <source>Undo {0}</source>
+        <translation>{0} rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Write a comment on these lines (C)</source>
+        <translation>Kommentar zu diesen Zeilen schreiben (C)</translation>
+    </message>
+    <message>
+        <source>✓ Kept</source>
+        <translation>✓ Behalten</translation>
+    </message>
+</context>
+<context>
+    <name>ImageView</name>
+    <message>
+        <source>100 %</source>
+        <translation>100 %</translation>
+    </message>
+    <message>
+        <source>After</source>
+        <translation>Nachher</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>Vorher</translation>
+    </message>
+    <message>
+        <source>Blend</source>
+        <translation>Überblenden</translation>
+    </message>
+    <message>
+        <source>Deleted</source>
+        <translation>Gelöscht</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>Differenz</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>Einpassen</translation>
+    </message>
+    <message>
+        <source>How much of the old version is seen</source>
+        <translation>Wie viel von der alten Fassung zu sehen ist</translation>
+    </message>
+    <message>
+        <source>New</source>
+        <translation>Neu</translation>
+    </message>
+    <message>
+        <source>Picture before and after</source>
+        <translation>Bild vorher und nachher</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>Ganz anzeigen (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>In Originalgröße anzeigen (1)</translation>
+    </message>
+    <message>
+        <source>Side by side</source>
+        <translation>Nebeneinander</translation>
+    </message>
+    <message>
+        <source>Swipe</source>
+        <translation>Schieber</translation>
+    </message>
+    <message>
+        <source>Where the swipe is</source>
+        <translation>Wo der Schieber steht</translation>
+    </message>
+</context>
+<context>
+    <name>ImportedAlreadyQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Import a conversation</source>
+        <translation>Unterhaltung importieren</translation>
+    </message>
+    <message>
+        <source>Import again</source>
+        <translation>Erneut importieren</translation>
+    </message>
+    <message>
+        <source>Importing it again makes a second session; the first one stays.</source>
+        <translation>Erneutes Importieren legt eine zweite Sitzung an; die erste bleibt.</translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>This conversation was imported already.</source>
+        <translation>Diese Unterhaltung wurde schon importiert.</translation>
+    </message>
+</context>
+<context>
+    <name>Inbox</name>
+    <message numerus="yes">
+        <source>%n questions wait</source>
+        <translation>
+            <numerusform>%n Frage wartet</numerusform>
+            <numerusform>%n Fragen warten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A limit of spending is reached</source>
+        <translation>Ein Ausgabenlimit ist erreicht</translation>
+    </message>
+    <message>
+        <source>A server has a question</source>
+        <translation>Ein Server hat eine Frage</translation>
+    </message>
+    <message>
+        <source>A server wants to ask the model</source>
+        <translation>Ein Server möchte das Modell fragen</translation>
+    </message>
+    <message>
+        <source>A server wants you to visit a page</source>
+        <translation>Ein Server möchte, dass Sie eine Seite besuchen</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>The agent has finished</source>
+        <translation>Der Agent ist fertig</translation>
+    </message>
+    <message>
+        <source>The model refused</source>
+        <translation>Das Modell hat verweigert</translation>
+    </message>
+    <message>
+        <source>The turn ended at a limit</source>
+        <translation>Die Runde endete an einem Limit</translation>
+    </message>
+    <message>
+        <source>The turn failed</source>
+        <translation>Die Runde ist fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>The turn was stopped</source>
+        <translation>Die Runde wurde angehalten</translation>
+    </message>
+    <message>
+        <source>Wants to change files</source>
+        <translation>Möchte Dateien ändern</translation>
+    </message>
+    <message>
+        <source>Wants to run a command</source>
+        <translation>Möchte einen Befehl ausführen</translation>
+    </message>
+    <message>
+        <source>Wants to run a command outside the sandbox</source>
+        <translation>Möchte einen Befehl außerhalb der Sandbox ausführen</translation>
+    </message>
+    <message>
+        <source>Wants to use a tool</source>
+        <translation>Möchte ein Werkzeug benutzen</translation>
+    </message>
+</context>
+<context>
+    <name>InboxButton</name>
+    <message>
+        <source>Inbox, nothing waits</source>
+        <translation>Eingang, nichts wartet</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} new</source>
+        <translation>Eingang, {0} neu</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} waiting for you</source>
+        <translation>Eingang, {0} warten auf Sie</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} waiting for you, {1} new</source>
+        <translation>Eingang, {0} warten auf Sie, {1} neu</translation>
+    </message>
+</context>
+<context>
+    <name>InboxPopup</name>
+    <message>
+        <source>And {0} more: answer some of these first.</source>
+        <translation>Und {0} weitere: Beantworten Sie zuerst einige von diesen.</translation>
+    </message>
+    <message>
+        <source>Inbox</source>
+        <translation>Eingang</translation>
+    </message>
+    <message>
+        <source>Mark all as seen</source>
+        <translation>Alle als gesehen markieren</translation>
+    </message>
+    <message>
+        <source>Nothing waits for you</source>
+        <translation>Nichts wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>Questions of all sessions appear here, and turns that ended while you were looking at something else.</source>
+        <translation>Hier erscheinen Fragen aller Sitzungen, und Runden, die endeten, während Sie etwas anderes ansahen.</translation>
+    </message>
+    <message>
+        <source>What waits for you</source>
+        <translation>Was auf Sie wartet</translation>
+    </message>
+</context>
+<context>
+    <name>InboxRow</name>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Mark as seen</source>
+        <translation>Als gesehen markieren</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+    <message>
+        <source>{0}: {1}</source>
+        <translation>{0}: {1}</translation>
+    </message>
+</context>
+<context>
+    <name>InboxTelling</name>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>JobRow</name>
+    <message>
+        <source>Ends this and everything it started:
+{0}</source>
+        <translation>Beendet dies und alles, was es gestartet hat:
+{0}</translation>
+    </message>
+    <message>
+        <source>No output</source>
+        <translation>Keine Ausgabe</translation>
+    </message>
+    <message>
+        <source>Show output</source>
+        <translation>Ausgabe anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the output of {0}</source>
+        <translation>Ausgabe von {0} anzeigen</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop {0}</source>
+        <translation>{0} anhalten</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>Wird angehalten …</translation>
+    </message>
+</context>
+<context>
+    <name>Jobs</name>
+    <message numerus="yes">
+        <source>%n jobs</source>
+        <translation>
+            <numerusform>%n Job</numerusform>
+            <numerusform>%n Jobs</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Jobs</source>
+        <translation>Jobs</translation>
+    </message>
+    <message>
+        <source>ended</source>
+        <translation>beendet</translation>
+    </message>
+    <message>
+        <source>exit code {0}</source>
+        <translation>Exit-Code {0}</translation>
+    </message>
+    <message>
+        <source>ran {0}</source>
+        <translation>lief {0}</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>angehalten</translation>
+    </message>
+    <message>
+        <source>stopped at its time limit</source>
+        <translation>am Zeitlimit angehalten</translation>
+    </message>
+    <message>
+        <source>{0} d {1} h</source>
+        <translation>{0} d {1} h</translation>
+    </message>
+    <message>
+        <source>{0} h {1} min</source>
+        <translation>{0} h {1} min</translation>
+    </message>
+    <message>
+        <source>{0} min</source>
+        <translation>{0} min</translation>
+    </message>
+    <message>
+        <source>{0} s</source>
+        <translation>{0} s</translation>
+    </message>
+</context>
+<context>
+    <name>JobsPanel</name>
+    <message>
+        <source>Background commands</source>
+        <translation>Hintergrundbefehle</translation>
+    </message>
+    <message>
+        <source>Hide background commands</source>
+        <translation>Hintergrundbefehle ausblenden</translation>
+    </message>
+    <message>
+        <source>Hide. Running commands continue.</source>
+        <translation>Ausblenden. Laufende Befehle laufen weiter.</translation>
+    </message>
+    <message>
+        <source>No background commands. Commands that keep running, such as a server, appear here once started.</source>
+        <translation>Keine Hintergrundbefehle. Befehle, die weiterlaufen, wie etwa ein Server, erscheinen hier nach dem Start.</translation>
+    </message>
+    <message>
+        <source>{0} running</source>
+        <translation>{0} laufen</translation>
+    </message>
+</context>
+<context>
+    <name>JumpButton</name>
+    <message>
+        <source>Jump to latest ↓</source>
+        <translation>Zum Neuesten ↓</translation>
+    </message>
+</context>
+<context>
+    <name>KeptQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo the other files</source>
+        <translation>Die anderen Dateien rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo them as well?</source>
+        <translation>Auch diese rückgängig machen?</translation>
+    </message>
+    <message>
+        <source>Undo them, too</source>
+        <translation>Auch diese rückgängig machen</translation>
+    </message>
+    <message>
+        <source>You decided to keep changes in {0}.</source>
+        <translation>Sie haben entschieden, Änderungen in {0} zu behalten.</translation>
+    </message>
+    <message>
+        <source>{0} more</source>
+        <translation>{0} weitere</translation>
+    </message>
+</context>
+<context>
+    <name>KeyActions</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>{0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Removing the key…</source>
+        <translation>Der Schlüssel wird entfernt …</translation>
+    </message>
+    <message>
+        <source>Saving the key…</source>
+        <translation>Der Schlüssel wird gespeichert …</translation>
+    </message>
+    <message>
+        <source>The key is kept in the system keyring.</source>
+        <translation>Der Schlüssel liegt im Schlüsselbund des Systems.</translation>
+    </message>
+    <message>
+        <source>The key was removed.</source>
+        <translation>Der Schlüssel wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>The key works.</source>
+        <translation>Der Schlüssel funktioniert.</translation>
+    </message>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
+    </message>
+    <message>
+        <source>{0} answers.</source>
+        <translation>{0} antwortet.</translation>
+    </message>
+</context>
+<context>
+    <name>KeyEditor</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Check key</source>
+        <translation>Schlüssel prüfen</translation>
+    </message>
+    <message>
+        <source>Check the server</source>
+        <translation>Server prüfen</translation>
+    </message>
+    <message>
+        <source>In use: a key for this run only. It is kept nowhere.</source>
+        <translation>In Gebrauch: ein Schlüssel nur für diesen Lauf. Er wird nirgends gespeichert.</translation>
+    </message>
+    <message>
+        <source>In use: the key from the environment variable {0}. It comes before a saved one.</source>
+        <translation>In Gebrauch: der Schlüssel aus der Umgebungsvariable {0}. Er geht einem gespeicherten vor.</translation>
+    </message>
+    <message>
+        <source>In use: the key kept in the system keyring ({0}).</source>
+        <translation>In Gebrauch: der Schlüssel im Schlüsselbund des Systems ({0}).</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Keys are made at {0}</source>
+        <translation>Schlüssel erhalten Sie unter {0}</translation>
+    </message>
+    <message>
+        <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
+        <translation>Kein Schlüssel nötig. Einer, den Sie speichern, wird gesendet und im Schlüsselbund des Systems abgelegt.</translation>
+    </message>
+    <message>
+        <source>Remove key</source>
+        <translation>Schlüssel entfernen</translation>
+    </message>
+    <message>
+        <source>Remove permanently</source>
+        <translation>Endgültig entfernen</translation>
+    </message>
+    <message>
+        <source>Save key</source>
+        <translation>Schlüssel speichern</translation>
+    </message>
+    <message>
+        <source>There is no key yet. It will be kept in the system keyring, never in a file.</source>
+        <translation>Noch gibt es keinen Schlüssel. Er wird im Schlüsselbund des Systems abgelegt, nie in einer Datei.</translation>
+    </message>
+    <message>
+        <source>You pasted what looks like an API key. It was put here, and nowhere else.</source>
+        <translation>Sie haben eingefügt, was wie ein API-Schlüssel aussieht. Er wurde hier eingetragen, und nirgends sonst.</translation>
+    </message>
+</context>
+<context>
+    <name>KeyField</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Hide</source>
+        <translation>Verbergen</translation>
+    </message>
+    <message>
+        <source>Paste a key</source>
+        <translation>Schlüssel einfügen</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the key</source>
+        <translation>Schlüssel anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>KeyStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Enter an API key</source>
+        <translation>API-Schlüssel eingeben</translation>
+    </message>
+    <message>
+        <source>It is tested with the provider, which costs nothing, and then kept in your system keyring.</source>
+        <translation>Er wird beim Anbieter geprüft, was nichts kostet, und dann im Schlüsselbund Ihres Systems abgelegt.</translation>
+    </message>
+    <message>
+        <source>Keys are made at {0}</source>
+        <translation>Schlüssel erhalten Sie unter {0}</translation>
+    </message>
+    <message>
+        <source>Leave it empty to use the key in {0}.</source>
+        <translation>Leer lassen, um den Schlüssel in {0} zu verwenden.</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>Anbieter</translation>
+    </message>
+    <message>
+        <source>Test and continue</source>
+        <translation>Prüfen und fortfahren</translation>
+    </message>
+</context>
+<context>
+    <name>Legend</name>
+    <message>
+        <source>Price not known</source>
+        <translation>Preis nicht bekannt</translation>
+    </message>
+</context>
+<context>
+    <name>LineBar</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Go to line</source>
+        <translation>Gehe zu Zeile</translation>
+    </message>
+    <message>
+        <source>Line to go to</source>
+        <translation>Zeile, zu der gegangen wird</translation>
+    </message>
+    <message>
+        <source>of {0}</source>
+        <translation>von {0}</translation>
+    </message>
+</context>
+<context>
+    <name>LineWidget</name>
+    <message>
+        <source>Open it</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Open the conversation this is a copy of</source>
+        <translation>Die Unterhaltung öffnen, von der dies eine Kopie ist</translation>
+    </message>
+</context>
+<context>
+    <name>ListDecisions</name>
+    <message>
+        <source>Undo everything that is listed</source>
+        <translation>Alles Aufgelistete rückgängig machen</translation>
+    </message>
+</context>
+<context>
+    <name>LiveTerminal</name>
+    <message numerus="yes">
+        <source>The program here takes each of the %n pasted lines at once.</source>
+        <translation>
+            <numerusform>Das Programm hier nimmt jede der %n eingefügten Zeilen sofort.</numerusform>
+            <numerusform>Das Programm hier nimmt jede der %n eingefügten Zeilen sofort.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>LocalStep</name>
+    <message>
+        <source>Look again</source>
+        <translation>Erneut suchen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>Servers are looked for on this machine only. They need no key.</source>
+        <translation>Server werden nur auf diesem Rechner gesucht. Sie brauchen keinen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Use a model on this machine</source>
+        <translation>Ein Modell auf diesem Rechner verwenden</translation>
+    </message>
+    <message>
+        <source>Use this server</source>
+        <translation>Diesen Server verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>LogView</name>
+    <message>
+        <source>What {0} said last</source>
+        <translation>Was {0} zuletzt sagte</translation>
+    </message>
+</context>
+<context>
+    <name>MainMenu</name>
+    <message>
+        <source>Changes</source>
+        <translation>Änderungen</translation>
+    </message>
+    <message>
+        <source>Conversation</source>
+        <translation>Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Go to</source>
+        <translation>Gehe zu</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>Sitzung</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Desktop Agent</source>
+        <translation>Desktop Agent</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Sessions and files</source>
+        <translation>Sitzungen und Dateien</translation>
+    </message>
+</context>
+<context>
+    <name>MatchesBody</name>
+    <message>
+        <source>Show fewer</source>
+        <translation>Weniger anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>Media</name>
+    <message>
+        <source>Not drawn: it refers to other files or runs a program</source>
+        <translation>Nicht gezeichnet: Sie verweist auf andere Dateien oder führt ein Programm aus</translation>
+    </message>
+    <message>
+        <source>Not drawn: the drawing has too many parts</source>
+        <translation>Nicht gezeichnet: Die Zeichnung hat zu viele Teile</translation>
+    </message>
+    <message>
+        <source>The picture is damaged or cut off</source>
+        <translation>Das Bild ist beschädigt oder abgeschnitten</translation>
+    </message>
+    <message>
+        <source>There is no file</source>
+        <translation>Es gibt keine Datei</translation>
+    </message>
+    <message>
+        <source>This is not a picture that can be shown here</source>
+        <translation>Dies ist kein Bild, das hier angezeigt werden kann</translation>
+    </message>
+    <message>
+        <source>Too large to show: more than {0} million pixels or 30 MB</source>
+        <translation>Zu groß zum Anzeigen: mehr als {0} Millionen Pixel oder 30 MB</translation>
+    </message>
+    <message>
+        <source>first frame</source>
+        <translation>erstes Einzelbild</translation>
+    </message>
+    <message>
+        <source>{0} bytes</source>
+        <translation>{0} Bytes</translation>
+    </message>
+</context>
+<context>
+    <name>MediaStack</name>
+    <message>
+        <source>Notebook</source>
+        <translation>Notebook</translation>
+    </message>
+    <message>
+        <source>Picture</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>Raw JSON</source>
+        <translation>Rohes JSON</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>Text</translation>
+    </message>
+</context>
+<context>
+    <name>MentionFinding</name>
+    <message>
+        <source>Mention files</source>
+        <translation>Dateien erwähnen</translation>
+    </message>
+</context>
+<context>
+    <name>MentionPopup</name>
+    <message>
+        <source>Mentions</source>
+        <translation>Erwähnungen</translation>
+    </message>
+</context>
+<context>
+    <name>MessageEdit</name>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+</context>
+<context>
+    <name>MessageMenu</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy link address</source>
+        <translation>Linkadresse kopieren</translation>
+    </message>
+    <message>
+        <source>Copy message</source>
+        <translation>Nachricht kopieren</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Edit and send again…</source>
+        <translation>Bearbeiten und erneut senden …</translation>
+    </message>
+    <message>
+        <source>Go back to before this…</source>
+        <translation>Hiervor zurückgehen …</translation>
+    </message>
+    <message>
+        <source>Quote in your message</source>
+        <translation>In Ihrer Nachricht zitieren</translation>
+    </message>
+    <message>
+        <source>Quote message</source>
+        <translation>Nachricht zitieren</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>Alles auswählen</translation>
+    </message>
+</context>
+<context>
+    <name>ModePickers</name>
+    <message>
+        <source>A scripted model; no key and no network</source>
+        <translation>Ein Modell nach Drehbuch; kein Schlüssel und kein Netz</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>Freigaben</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>Demo-Modell</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>No sandbox here</source>
+        <translation>Keine Sandbox hier</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>Sandbox not available</source>
+        <translation>Sandbox nicht verfügbar</translation>
+    </message>
+    <message>
+        <source>{0} by {1}</source>
+        <translation>{0} von {1}</translation>
+    </message>
+    <message>
+        <source>{0}, {1} effort</source>
+        <translation>{0}, Denkaufwand {1}</translation>
+    </message>
+</context>
+<context>
+    <name>ModelList</name>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPage</name>
+    <message>
+        <source>Account</source>
+        <translation>Konto</translation>
+    </message>
+    <message>
+        <source>Add a key, and you can choose models of it in any conversation. New ones begin with {0}.</source>
+        <translation>Fügen Sie einen Schlüssel hinzu, um seine Modelle in jeder Unterhaltung wählen zu können. Neue beginnen mit {0}.</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>As the server calls it</source>
+        <translation>Wie der Server es nennt</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>Nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
+        <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>Anbieter</translation>
+    </message>
+    <message>
+        <source>Set by the environment: {0}.</source>
+        <translation>Von der Umgebung gesetzt: {0}.</translation>
+    </message>
+    <message>
+        <source>The account&apos;s own. To have another, add another account.</source>
+        <translation>Die des Kontos. Für eine andere fügen Sie ein anderes Konto hinzu.</translation>
+    </message>
+    <message>
+        <source>The demo follows a script. It needs no key, no network and no address.</source>
+        <translation>Die Demo folgt einem Drehbuch. Sie braucht keinen Schlüssel, kein Netz und keine Adresse.</translation>
+    </message>
+    <message>
+        <source>This address cannot be used: {0}.</source>
+        <translation>Diese Adresse kann nicht verwendet werden: {0}.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPopup</name>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
+    <message>
+        <source>Search models</source>
+        <translation>Modelle suchen</translation>
+    </message>
+    <message>
+        <source>Search models, or type the name of another one</source>
+        <translation>Modelle suchen, oder den Namen eines anderen eingeben</translation>
+    </message>
+    <message>
+        <source>as much as the model thinks right</source>
+        <translation>so viel, wie das Modell für richtig hält</translation>
+    </message>
+    <message>
+        <source>{0} marks a favourite</source>
+        <translation>{0} merkt einen Favoriten</translation>
+    </message>
+</context>
+<context>
+    <name>ModelRows</name>
+    <message>
+        <source>A favourite</source>
+        <translation>Ein Favorit</translation>
+    </message>
+    <message>
+        <source>Answers now</source>
+        <translation>Antwortet jetzt</translation>
+    </message>
+</context>
+<context>
+    <name>Models</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>{0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Connect {0}…</source>
+        <translation>{0} verbinden …</translation>
+    </message>
+    <message>
+        <source>Costs nothing</source>
+        <translation>Kostet nichts</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>Demo-Modell</translation>
+    </message>
+    <message>
+        <source>Favourites</source>
+        <translation>Favoriten</translation>
+    </message>
+    <message>
+        <source>How much it reads at once is not known</source>
+        <translation>Wie viel es auf einmal liest, ist nicht bekannt</translation>
+    </message>
+    <message>
+        <source>Its price is not known</source>
+        <translation>Der Preis ist nicht bekannt</translation>
+    </message>
+    <message>
+        <source>No model is called that</source>
+        <translation>Kein Modell heißt so</translation>
+    </message>
+    <message>
+        <source>Not connected</source>
+        <translation>Nicht verbunden</translation>
+    </message>
+    <message>
+        <source>Reads {0} tokens at once</source>
+        <translation>Liest {0} Token auf einmal</translation>
+    </message>
+    <message>
+        <source>Recent</source>
+        <translation>Zuletzt</translation>
+    </message>
+    <message>
+        <source>Sees images</source>
+        <translation>Sieht Bilder</translation>
+    </message>
+    <message>
+        <source>Sees no images</source>
+        <translation>Sieht keine Bilder</translation>
+    </message>
+    <message>
+        <source>Thinks before it answers</source>
+        <translation>Denkt vor der Antwort nach</translation>
+    </message>
+    <message>
+        <source>Use “{0}” of {1}</source>
+        <translation>„{0}“ von {1} verwenden</translation>
+    </message>
+    <message>
+        <source>Without a key</source>
+        <translation>Ohne Schlüssel</translation>
+    </message>
+    <message>
+        <source>Your plan covers what it costs</source>
+        <translation>Ihr Tarif deckt die Kosten</translation>
+    </message>
+    <message>
+        <source>in your plan</source>
+        <translation>in Ihrem Tarif</translation>
+    </message>
+    <message>
+        <source>price unknown</source>
+        <translation>Preis unbekannt</translation>
+    </message>
+    <message>
+        <source>{0} for a million tokens read, {1} for a million written</source>
+        <translation>{0} pro Million gelesener Token, {1} pro Million geschriebener</translation>
+    </message>
+    <message>
+        <source>{0} more; type more letters to find them</source>
+        <translation>{0} weitere; tippen Sie mehr Buchstaben, um sie zu finden</translation>
+    </message>
+    <message>
+        <source>{0}: its list could not be read</source>
+        <translation>{0}: Liste konnte nicht gelesen werden</translation>
+    </message>
+    <message>
+        <source>{0}: its list was never asked for</source>
+        <translation>{0}: Liste wurde nie abgerufen</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0}: list from %n days ago</source>
+        <translation>
+            <numerusform>{0}: Liste ist %n Tag alt</numerusform>
+            <numerusform>{0}: Liste ist %n Tage alt</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}: list from yesterday</source>
+        <translation>{0}: Liste von gestern</translation>
+    </message>
+    <message>
+        <source>{0}: list of today</source>
+        <translation>{0}: Liste von heute</translation>
+    </message>
+</context>
+<context>
+    <name>Modes</name>
+    <message>
+        <source>Asks always</source>
+        <translation>Fragt immer</translation>
+    </message>
+    <message>
+        <source>Asks before every call</source>
+        <translation>Fragt vor jedem Aufruf</translation>
+    </message>
+    <message>
+        <source>Asks before writing</source>
+        <translation>Fragt vor dem Schreiben</translation>
+    </message>
+    <message>
+        <source>Asks to leave</source>
+        <translation>Fragt bei Verlassen</translation>
+    </message>
+    <message>
+        <source>Asks to leave the sandbox</source>
+        <translation>Fragt vor dem Verlassen der Sandbox</translation>
+    </message>
+    <message>
+        <source>Asks to write</source>
+        <translation>Fragt bei Schreiben</translation>
+    </message>
+    <message>
+        <source>Commands can do whatever your account can.</source>
+        <translation>Befehle können alles, was Ihr Konto kann.</translation>
+    </message>
+    <message>
+        <source>Commands may write nothing. No network.</source>
+        <translation>Befehle dürfen nichts schreiben. Kein Netz.</translation>
+    </message>
+    <message>
+        <source>Commands may write this folder and a temporary one of their own. No network.</source>
+        <translation>Befehle dürfen in diesen Ordner und in einen eigenen temporären schreiben. Kein Netz.</translation>
+    </message>
+    <message>
+        <source>Edits in this folder and confined commands are free. The agent asks when it wants more.</source>
+        <translation>Bearbeitungen in diesem Ordner und eingeschränkte Befehle sind frei. Der Agent fragt, wenn er mehr will.</translation>
+    </message>
+    <message>
+        <source>Never asks</source>
+        <translation>Fragt nie</translation>
+    </message>
+    <message>
+        <source>No sandbox</source>
+        <translation>Keine Sandbox</translation>
+    </message>
+    <message>
+        <source>Nothing is asked: what would need a yes is refused.</source>
+        <translation>Nichts wird gefragt: Was ein Ja bräuchte, wird verweigert.</translation>
+    </message>
+    <message>
+        <source>Read-only</source>
+        <translation>Nur lesen</translation>
+    </message>
+    <message>
+        <source>Reading is free. Edits, commands that may change something, and the network ask.</source>
+        <translation>Lesen ist frei. Bei Bearbeitungen, bei Befehlen, die etwas ändern können, und beim Netz wird gefragt.</translation>
+    </message>
+    <message>
+        <source>Reading, too, waits for your yes.</source>
+        <translation>Auch Lesen wartet auf Ihr Ja.</translation>
+    </message>
+    <message>
+        <source>Runs outside the sandbox: it may do whatever your account may</source>
+        <translation>Läuft außerhalb der Sandbox: Es darf alles, was Ihr Konto darf</translation>
+    </message>
+    <message>
+        <source>Sandbox: read-only</source>
+        <translation>Sandbox: nur lesen</translation>
+    </message>
+    <message>
+        <source>Sandbox: this folder</source>
+        <translation>Sandbox: dieser Ordner</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>Dieser Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>Navigation</name>
+    <message>
+        <source>Sections</source>
+        <translation>Abschnitte</translation>
+    </message>
+</context>
+<context>
+    <name>NoticeWidget</name>
+    <message>
+        <source>Ask the model now instead of waiting</source>
+        <translation>Das Modell jetzt fragen, statt zu warten</translation>
+    </message>
+    <message>
+        <source>Choose another account…</source>
+        <translation>Anderes Konto wählen …</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>Hide details</source>
+        <translation>Details ausblenden</translation>
+    </message>
+    <message>
+        <source>Open another folder…</source>
+        <translation>Anderen Ordner öffnen …</translation>
+    </message>
+    <message>
+        <source>Open settings</source>
+        <translation>Einstellungen öffnen</translation>
+    </message>
+    <message>
+        <source>Sign in again…</source>
+        <translation>Erneut anmelden …</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Try now</source>
+        <translation>Jetzt versuchen</translation>
+    </message>
+</context>
+<context>
+    <name>OnboardingDialog</name>
+    <message>
+        <source>Welcome</source>
+        <translation>Willkommen</translation>
+    </message>
+</context>
+<context>
+    <name>OtherStep</name>
+    <message>
+        <source>Enter an address</source>
+        <translation>Adresse eingeben</translation>
+    </message>
+    <message>
+        <source>Enter an address…</source>
+        <translation>Adresse eingeben …</translation>
+    </message>
+    <message>
+        <source>Of a gateway, a router or a server that speaks a format of OpenAI&apos;s or Anthropic&apos;s.</source>
+        <translation>Eines Gateways, Routers oder Servers, der ein Format von OpenAI oder Anthropic spricht.</translation>
+    </message>
+    <message>
+        <source>One account for the models of many vendors.</source>
+        <translation>Ein Konto für die Modelle vieler Hersteller.</translation>
+    </message>
+    <message>
+        <source>OpenRouter or another address</source>
+        <translation>OpenRouter oder eine andere Adresse</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter</source>
+        <translation>Mit OpenRouter anmelden</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>Anmelden …</translation>
+    </message>
+    <message>
+        <source>Your browser opens OpenRouter&apos;s page. It makes a key, which is kept in your keyring.</source>
+        <translation>Ihr Browser öffnet die Seite von OpenRouter. Sie erstellt einen Schlüssel, der in Ihrem Schlüsselbund abgelegt wird.</translation>
+    </message>
+</context>
+<context>
+    <name>OutputWindow</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Find</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Find in the output</source>
+        <translation>In der Ausgabe suchen</translation>
+    </message>
+    <message>
+        <source>Only the end is shown: the output is very long.</source>
+        <translation>Nur das Ende wird angezeigt: Die Ausgabe ist sehr lang.</translation>
+    </message>
+    <message>
+        <source>Output of {0}</source>
+        <translation>Ausgabe von {0}</translation>
+    </message>
+    <message>
+        <source>↪ continues the line above; it is copied as one line.</source>
+        <translation>↪ setzt die Zeile darüber fort; sie wird als eine Zeile kopiert.</translation>
+    </message>
+</context>
+<context>
+    <name>PageSaving</name>
+    <message>
+        <source>A character does not fit the encoding of this file.</source>
+        <translation>Ein Zeichen passt nicht in die Kodierung dieser Datei.</translation>
+    </message>
+</context>
+<context>
+    <name>PageWidget</name>
+    <message>
+        <source>Earlier messages</source>
+        <translation>Frühere Nachrichten</translation>
+    </message>
+</context>
+<context>
+    <name>Palette</name>
+    <message>
+        <source>Actions</source>
+        <translation>Aktionen</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>Erlauben</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>Break the line</source>
+        <translation>Zeile umbrechen</translation>
+    </message>
+    <message>
+        <source>Bring back what was sent</source>
+        <translation>Gesendetes zurückholen</translation>
+    </message>
+    <message>
+        <source>By day, and so on to by folder</source>
+        <translation>Nach Tag, und so weiter bis nach Ordner</translation>
+    </message>
+    <message>
+        <source>Close the tab</source>
+        <translation>Tab schließen</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Copy the path</source>
+        <translation>Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the selected lines</source>
+        <translation>Ausgewählte Zeilen kopieren</translation>
+    </message>
+    <message>
+        <source>Copy what is selected</source>
+        <translation>Auswahl kopieren</translation>
+    </message>
+    <message>
+        <source>Delete the file</source>
+        <translation>Datei löschen</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Edit the command</source>
+        <translation>Befehl bearbeiten</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Find in the file</source>
+        <translation>In der Datei suchen</translation>
+    </message>
+    <message>
+        <source>Fit the window</source>
+        <translation>In das Fenster einpassen</translation>
+    </message>
+    <message>
+        <source>Go to a line</source>
+        <translation>Zu einer Zeile gehen</translation>
+    </message>
+    <message>
+        <source>Go to its beginning and end</source>
+        <translation>Zum Anfang und Ende gehen</translation>
+    </message>
+    <message>
+        <source>In a diff</source>
+        <translation>In einem Diff</translation>
+    </message>
+    <message>
+        <source>In a picture</source>
+        <translation>In einem Bild</translation>
+    </message>
+    <message>
+        <source>In the approval dialog</source>
+        <translation>Im Freigabedialog</translation>
+    </message>
+    <message>
+        <source>In the conversation</source>
+        <translation>In der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>In the file tree</source>
+        <translation>Im Dateibaum</translation>
+    </message>
+    <message>
+        <source>In the file viewer</source>
+        <translation>In der Dateiansicht</translation>
+    </message>
+    <message>
+        <source>In the list of sessions</source>
+        <translation>In der Liste der Sitzungen</translation>
+    </message>
+    <message>
+        <source>In the message</source>
+        <translation>In der Nachricht</translation>
+    </message>
+    <message>
+        <source>In the terminal</source>
+        <translation>Im Terminal</translation>
+    </message>
+    <message>
+        <source>In the usage window</source>
+        <translation>Im Nutzungsfenster</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>Next change</source>
+        <translation>Nächste Änderung</translation>
+    </message>
+    <message>
+        <source>Next tab</source>
+        <translation>Nächster Tab</translation>
+    </message>
+    <message>
+        <source>Nothing fits that. Try fewer letters.</source>
+        <translation>Nichts passt dazu. Versuchen Sie es mit weniger Buchstaben.</translation>
+    </message>
+    <message>
+        <source>Open a folded part</source>
+        <translation>Eingeklappten Teil aufklappen</translation>
+    </message>
+    <message>
+        <source>Open a folder to go to one of its files.</source>
+        <translation>Öffnen Sie einen Ordner, um zu einer seiner Dateien zu gehen.</translation>
+    </message>
+    <message>
+        <source>Open and close a folder</source>
+        <translation>Ordner auf- und zuklappen</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>Datei öffnen</translation>
+    </message>
+    <message>
+        <source>Open the session</source>
+        <translation>Sitzung öffnen</translation>
+    </message>
+    <message>
+        <source>Open the tab again that was closed last</source>
+        <translation>Zuletzt geschlossenen Tab wieder öffnen</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>Einfügen</translation>
+    </message>
+    <message>
+        <source>Previous change</source>
+        <translation>Vorherige Änderung</translation>
+    </message>
+    <message>
+        <source>Recently used</source>
+        <translation>Zuletzt verwendet</translation>
+    </message>
+    <message>
+        <source>Rename the file</source>
+        <translation>Datei umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename the session</source>
+        <translation>Sitzung umbenennen</translation>
+    </message>
+    <message>
+        <source>Save the file</source>
+        <translation>Datei speichern</translation>
+    </message>
+    <message>
+        <source>Scroll</source>
+        <translation>Blättern</translation>
+    </message>
+    <message>
+        <source>Select all, copy</source>
+        <translation>Alles auswählen, kopieren</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>Sitzungen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Show the picture in its own size</source>
+        <translation>Bild in Originalgröße anzeigen</translation>
+    </message>
+    <message>
+        <source>The files of the folder are being listed…</source>
+        <translation>Die Dateien des Ordners werden aufgelistet …</translation>
+    </message>
+    <message>
+        <source>While an approval card waits</source>
+        <translation>Während eine Freigabe wartet</translation>
+    </message>
+</context>
+<context>
+    <name>PaletteOpening</name>
+    <message>
+        <source>Everywhere</source>
+        <translation>Überall</translation>
+    </message>
+</context>
+<context>
+    <name>PathActions</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Copy relative path</source>
+        <translation>Relativen Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>History in this conversation</source>
+        <translation>Verlauf in dieser Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Mention in the message</source>
+        <translation>In der Nachricht erwähnen</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Open with its application</source>
+        <translation>Mit seinem Programm öffnen</translation>
+    </message>
+    <message>
+        <source>Rename…</source>
+        <translation>Umbenennen …</translation>
+    </message>
+    <message>
+        <source>Show changes</source>
+        <translation>Änderungen anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>PickerFoot</name>
+    <message>
+        <source>Refresh list</source>
+        <translation>Liste aktualisieren</translation>
+    </message>
+    <message>
+        <source>Refreshing… {0} of {1}</source>
+        <translation>Wird aktualisiert … {0} von {1}</translation>
+    </message>
+</context>
+<context>
+    <name>PictureButton</name>
+    <message>
+        <source>Loading…</source>
+        <translation>Wird geladen …</translation>
+    </message>
+    <message>
+        <source>Picture {title}: {caption}</source>
+        <translation>Bild {title}: {caption}</translation>
+    </message>
+</context>
+<context>
+    <name>PictureCanvas</name>
+    <message>
+        <source>{0} % of the old version</source>
+        <translation>{0} % der alten Fassung</translation>
+    </message>
+</context>
+<context>
+    <name>PicturePage</name>
+    <message>
+        <source>100 %</source>
+        <translation>100 %</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>Einpassen</translation>
+    </message>
+    <message>
+        <source>Picture, {0}</source>
+        <translation>Bild, {0}</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>Ganz anzeigen (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>In Originalgröße anzeigen (1)</translation>
+    </message>
+</context>
+<context>
+    <name>PictureWindow</name>
+    <message>
+        <source>100 %</source>
+        <translation>100 %</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>Einpassen</translation>
+    </message>
+    <message>
+        <source>Larger</source>
+        <translation>Größer</translation>
+    </message>
+    <message>
+        <source>Picture {title}</source>
+        <translation>Bild {title}</translation>
+    </message>
+    <message>
+        <source>Smaller</source>
+        <translation>Kleiner</translation>
+    </message>
+</context>
+<context>
+    <name>PinList</name>
+    <message>
+        <source>For a day</source>
+        <translation>Einen Tag lang</translation>
+    </message>
+    <message>
+        <source>For a week</source>
+        <translation>Eine Woche lang</translation>
+    </message>
+    <message>
+        <source>For an hour</source>
+        <translation>Eine Stunde lang</translation>
+    </message>
+    <message>
+        <source>How long</source>
+        <translation>Wie lange</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>Anheften</translation>
+    </message>
+    <message>
+        <source>Pin text for the agent…</source>
+        <translation>Text für den Agenten anheften …</translation>
+    </message>
+    <message>
+        <source>Text to pin</source>
+        <translation>Anzuheftender Text</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Unpin “{0}”</source>
+        <translation>„{0}“ lösen</translation>
+    </message>
+    <message>
+        <source>Until removed</source>
+        <translation>Bis er entfernt wird</translation>
+    </message>
+    <message>
+        <source>until {0}</source>
+        <translation>bis {0}</translation>
+    </message>
+</context>
+<context>
+    <name>PrintedBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>Gesamte Ausgabe anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectBanner</name>
+    <message>
+        <source>Details…</source>
+        <translation>Details …</translation>
+    </message>
+    <message>
+        <source>Ignore</source>
+        <translation>Ignorieren</translation>
+    </message>
+    <message>
+        <source>It would start the MCP server {0}</source>
+        <translation>Es würde den MCP-Server {0} starten</translation>
+    </message>
+    <message>
+        <source>This project has its own settings. They apply only if you trust them.</source>
+        <translation>Dieses Projekt hat eigene Einstellungen. Sie gelten nur, wenn Sie ihnen vertrauen.</translation>
+    </message>
+    <message>
+        <source>Trust</source>
+        <translation>Vertrauen</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectPage</name>
+    <message>
+        <source>A project can only make the rules stricter and define MCP servers, and only after you trusted its file as it is.</source>
+        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server festlegen, und erst, nachdem Sie seiner Datei, wie sie ist, vertraut haben.</translation>
+    </message>
+    <message>
+        <source>Ignore</source>
+        <translation>Ignorieren</translation>
+    </message>
+    <message>
+        <source>Ignore the project&apos;s settings</source>
+        <translation>Die Einstellungen des Projekts ignorieren</translation>
+    </message>
+    <message>
+        <source>It lets these MCP servers start. Those not said to be confined can do all that you can:</source>
+        <translation>Es lässt diese MCP-Server starten. Solche, die nicht als eingeschränkt genannt sind, können alles, was Sie können:</translation>
+    </message>
+    <message>
+        <source>It waits for your answer. It would change:</source>
+        <translation>Es wartet auf Ihre Antwort. Es würde ändern:</translation>
+    </message>
+    <message>
+        <source>It would let these MCP servers start. Those not said to be confined can do all that you can:</source>
+        <translation>Es würde diese MCP-Server starten lassen. Solche, die nicht als eingeschränkt genannt sind, können alles, was Sie können:</translation>
+    </message>
+    <message>
+        <source>Nothing: all of it applies already or is refused.</source>
+        <translation>Nichts: Alles davon gilt schon oder wird verweigert.</translation>
+    </message>
+    <message>
+        <source>Trust</source>
+        <translation>Vertrauen</translation>
+    </message>
+    <message>
+        <source>Trust the project&apos;s settings</source>
+        <translation>Den Einstellungen des Projekts vertrauen</translation>
+    </message>
+    <message>
+        <source>You ignore it. It would change:</source>
+        <translation>Sie ignorieren es. Es würde ändern:</translation>
+    </message>
+    <message>
+        <source>You trust it. It changes:</source>
+        <translation>Sie vertrauen ihm. Es ändert:</translation>
+    </message>
+    <message>
+        <source>{0} (switched off)</source>
+        <translation>{0} (abgeschaltet)</translation>
+    </message>
+</context>
+<context>
+    <name>PromptAttachments</name>
+    <message>
+        <source>Came with the message: {name}, {kind}, {size}</source>
+        <translation>Kam mit der Nachricht: {name}, {kind}, {size}</translation>
+    </message>
+    <message>
+        <source>Show what was sent</source>
+        <translation>Zeigen, was gesendet wurde</translation>
+    </message>
+    <message>
+        <source>file</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>picture</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>resource</source>
+        <translation>Ressource</translation>
+    </message>
+    <message>
+        <source>session</source>
+        <translation>Sitzung</translation>
+    </message>
+</context>
+<context>
+    <name>PromptEditor</name>
+    <message>
+        <source>Also undo the changes made since</source>
+        <translation>Auch die seither gemachten Änderungen rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Continues in a copy of this conversation that ends before this message.</source>
+        <translation>Geht in einer Kopie dieser Unterhaltung weiter, die vor dieser Nachricht endet.</translation>
+    </message>
+    <message>
+        <source>Keep files as they are</source>
+        <translation>Dateien lassen, wie sie sind</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>What happens with the files</source>
+        <translation>Was mit den Dateien geschieht</translation>
+    </message>
+    <message>
+        <source>Your message, edited</source>
+        <translation>Ihre Nachricht, bearbeitet</translation>
+    </message>
+</context>
+<context>
+    <name>PromptWidget</name>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit this message and send it again</source>
+        <translation>Diese Nachricht bearbeiten und erneut senden</translation>
+    </message>
+    <message>
+        <source>You, while the agent worked: {text}</source>
+        <translation>Sie, während der Agent arbeitete: {text}</translation>
+    </message>
+    <message>
+        <source>You: {text}</source>
+        <translation>Sie: {text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionHead</name>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>How it would run</source>
+        <translation>Wie es laufen würde</translation>
+    </message>
+    <message>
+        <source>Risks</source>
+        <translation>Risiken</translation>
+    </message>
+    <message>
+        <source>Safety copy</source>
+        <translation>Sicherungskopie</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+    <message>
+        <source>Why am I asked?</source>
+        <translation>Warum werde ich gefragt?</translation>
+    </message>
+    <message>
+        <source>Why you are asked: {0}</source>
+        <translation>Warum Sie gefragt werden: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>QueueCard</name>
+    <message>
+        <source>Alt and the arrow keys move it, Enter edits it, Delete removes it.</source>
+        <translation>Alt und die Pfeiltasten verschieben sie, Enter bearbeitet sie, Entf entfernt sie.</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the waiting message</source>
+        <translation>Wartende Nachricht bearbeiten</translation>
+    </message>
+    <message>
+        <source>It reaches the agent at its next step.</source>
+        <translation>Sie erreicht den Agenten bei seinem nächsten Schritt.</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>Als Nächstes</translation>
+    </message>
+    <message>
+        <source>Not sent</source>
+        <translation>Nicht gesendet</translation>
+    </message>
+    <message>
+        <source>Reaches the agent at the next step</source>
+        <translation>Erreicht den Agenten beim nächsten Schritt</translation>
+    </message>
+    <message>
+        <source>Reaches the agent at the next step: {text}</source>
+        <translation>Erreicht den Agenten beim nächsten Schritt: {text}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the waiting message</source>
+        <translation>Wartende Nachricht entfernen</translation>
+    </message>
+    <message>
+        <source>Send into this turn</source>
+        <translation>In diese Runde senden</translation>
+    </message>
+    <message>
+        <source>Send now</source>
+        <translation>Jetzt senden</translation>
+    </message>
+    <message>
+        <source>Send the waiting message now</source>
+        <translation>Wartende Nachricht jetzt senden</translation>
+    </message>
+    <message>
+        <source>Send the waiting message now, into this turn</source>
+        <translation>Wartende Nachricht jetzt in diese Runde senden</translation>
+    </message>
+    <message>
+        <source>Waits: {text}</source>
+        <translation>Wartet: {text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuitQuestion</name>
+    <message>
+        <source>A program is still running in the terminal. End it and quit?</source>
+        <translation>Im Terminal läuft noch ein Programm. Abbrechen und beenden?</translation>
+    </message>
+    <message>
+        <source>Its processes are ended. The conversation and its changes are kept.</source>
+        <translation>Seine Prozesse werden beendet. Die Unterhaltung und ihre Änderungen bleiben erhalten.</translation>
+    </message>
+    <message>
+        <source>Keep working</source>
+        <translation>Weiterarbeiten</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>Stop and quit</source>
+        <translation>Anhalten und beenden</translation>
+    </message>
+    <message>
+        <source>The agent is still working. Stop it and quit?</source>
+        <translation>Der Agent arbeitet noch. Anhalten und beenden?</translation>
+    </message>
+</context>
+<context>
+    <name>ReadAloud</name>
+    <message>
+        <source>Text of the terminal</source>
+        <translation>Text des Terminals</translation>
+    </message>
+</context>
+<context>
+    <name>RenameDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>New name, with its path from the folder on</source>
+        <translation>Neuer Name, mit seinem Pfad ab dem Ordner</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename {0}</source>
+        <translation>{0} umbenennen</translation>
+    </message>
+    <message>
+        <source>Your change is on record, and can be undone.</source>
+        <translation>Ihre Änderung wird aufgezeichnet und kann rückgängig gemacht werden.</translation>
+    </message>
+</context>
+<context>
+    <name>ReviewPanel</name>
+    <message>
+        <source>Review</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Wait until the turn has ended, or stop it</source>
+        <translation>Warten Sie, bis die Runde zu Ende ist, oder halten Sie sie an</translation>
+    </message>
+</context>
+<context>
+    <name>RewindDialog</name>
+    <message numerus="yes">
+        <source>%n files are put back as they were before.</source>
+        <translation>
+            <numerusform>%n Datei wird auf den vorherigen Stand gebracht.</numerusform>
+            <numerusform>%n Dateien werden auf den vorherigen Stand gebracht.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Conversation and files</source>
+        <translation>Unterhaltung und Dateien</translation>
+    </message>
+    <message>
+        <source>Conversation only</source>
+        <translation>Nur Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Files only</source>
+        <translation>Nur Dateien</translation>
+    </message>
+    <message>
+        <source>Files stay as they are.</source>
+        <translation>Die Dateien bleiben, wie sie sind.</translation>
+    </message>
+    <message>
+        <source>Go back</source>
+        <translation>Zurückgehen</translation>
+    </message>
+    <message>
+        <source>Go back to before this message?</source>
+        <translation>Vor diese Nachricht zurückgehen?</translation>
+    </message>
+    <message>
+        <source>Message to go back to before</source>
+        <translation>Nachricht, vor die zurückgegangen wird</translation>
+    </message>
+    <message numerus="yes">
+        <source>The agent no longer sees %n turns, from this message on.</source>
+        <translation>
+            <numerusform>Der Agent sieht %n Runde ab dieser Nachricht nicht mehr.</numerusform>
+            <numerusform>Der Agent sieht %n Runden ab dieser Nachricht nicht mehr.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The agent no longer sees this message and its answer.</source>
+        <translation>Der Agent sieht diese Nachricht und ihre Antwort nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The conversation stays.</source>
+        <translation>Die Unterhaltung bleibt.</translation>
+    </message>
+    <message>
+        <source>What you changed since is kept; where it clashes, you are asked.</source>
+        <translation>Was Sie seither geändert haben, bleibt; wo es sich widerspricht, werden Sie gefragt.</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more</source>
+        <translation>
+            <numerusform>und %n weitere</numerusform>
+            <numerusform>und %n weitere</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}: {1}</source>
+        <translation>{0}: {1}</translation>
+    </message>
+</context>
+<context>
+    <name>RuleDraft</name>
+    <message>
+        <source>Allow {0} in this folder</source>
+        <translation>{0} in diesem Ordner erlauben</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this session</source>
+        <translation>{0} in dieser Sitzung erlauben</translation>
+    </message>
+    <message>
+        <source>Also from now on everywhere</source>
+        <translation>Ab jetzt auch überall</translation>
+    </message>
+    <message>
+        <source>Also from now on in this folder</source>
+        <translation>Ab jetzt auch in diesem Ordner</translation>
+    </message>
+    <message>
+        <source>Also from now on in this session</source>
+        <translation>Ab jetzt auch in dieser Sitzung</translation>
+    </message>
+    <message>
+        <source>Always allow {0}</source>
+        <translation>{0} immer erlauben</translation>
+    </message>
+    <message>
+        <source>At the end of today</source>
+        <translation>Am Ende des Tages</translation>
+    </message>
+    <message>
+        <source>In 1 hour</source>
+        <translation>In 1 Stunde</translation>
+    </message>
+    <message>
+        <source>In 30 days</source>
+        <translation>In 30 Tagen</translation>
+    </message>
+    <message>
+        <source>In 7 days</source>
+        <translation>In 7 Tagen</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
+    </message>
+    <message>
+        <source>all edits</source>
+        <translation>alle Bearbeitungen</translation>
+    </message>
+    <message>
+        <source>edits of {0}</source>
+        <translation>Bearbeitungen von {0}</translation>
+    </message>
+    <message>
+        <source>{0} outside the sandbox</source>
+        <translation>{0} außerhalb der Sandbox</translation>
+    </message>
+    <message>
+        <source>“{0}” and {1} more</source>
+        <translation>„{0}“ und {1} weitere</translation>
+    </message>
+    <message>
+        <source>“{0}” and “{1}”</source>
+        <translation>„{0}“ und „{1}“</translation>
+    </message>
+</context>
+<context>
+    <name>RuleEditor</name>
+    <message>
+        <source>Calls of</source>
+        <translation>Aufrufe von</translation>
+    </message>
+    <message>
+        <source>Commands that begin with</source>
+        <translation>Befehle, die beginnen mit</translation>
+    </message>
+    <message>
+        <source>Edits of</source>
+        <translation>Bearbeitungen von</translation>
+    </message>
+    <message>
+        <source>Ends</source>
+        <translation>Endet</translation>
+    </message>
+    <message>
+        <source>This rule does not match this request: you would be asked again.</source>
+        <translation>Diese Regel passt nicht auf diese Anfrage: Sie würden wieder gefragt.</translation>
+    </message>
+    <message>
+        <source>When the rule ends</source>
+        <translation>Wann die Regel endet</translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for calls like this.</source>
+        <translation>
+            <numerusform>Sie wurden %n-mal nach solchen Aufrufen gefragt.</numerusform>
+            <numerusform>Sie wurden %n-mal nach solchen Aufrufen gefragt.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for commands like this.</source>
+        <translation>
+            <numerusform>Sie wurden %n-mal nach solchen Befehlen gefragt.</numerusform>
+            <numerusform>Sie wurden %n-mal nach solchen Befehlen gefragt.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for edits like this.</source>
+        <translation>
+            <numerusform>Sie wurden %n-mal nach solchen Bearbeitungen gefragt.</numerusform>
+            <numerusform>Sie wurden %n-mal nach solchen Bearbeitungen gefragt.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>and</source>
+        <translation>und</translation>
+    </message>
+</context>
+<context>
+    <name>RulePreview</name>
+    <message>
+        <source>Would have been allowed</source>
+        <translation>Wäre erlaubt worden</translation>
+    </message>
+    <message>
+        <source>Would still ask</source>
+        <translation>Würde weiterhin fragen</translation>
+    </message>
+</context>
+<context>
+    <name>RuleRow</name>
+    <message>
+        <source>Allow</source>
+        <translation>Erlauben</translation>
+    </message>
+    <message>
+        <source>Ask for</source>
+        <translation>Fragen bei</translation>
+    </message>
+    <message>
+        <source>Forbid</source>
+        <translation>Verbieten</translation>
+    </message>
+    <message>
+        <source>Made {0}
+{1}</source>
+        <translation>Erstellt {0}
+{1}</translation>
+    </message>
+    <message>
+        <source>Revoke</source>
+        <translation>Widerrufen</translation>
+    </message>
+    <message>
+        <source>Revoke the rule for {0}</source>
+        <translation>Regel für {0} widerrufen</translation>
+    </message>
+    <message>
+        <source>The next such call asks again</source>
+        <translation>Beim nächsten solchen Aufruf wird wieder gefragt</translation>
+    </message>
+    <message>
+        <source>calls of</source>
+        <translation>Aufrufe von</translation>
+    </message>
+    <message>
+        <source>edits of</source>
+        <translation>Bearbeitungen von</translation>
+    </message>
+    <message>
+        <source>ended {0}</source>
+        <translation>endete {0}</translation>
+    </message>
+    <message>
+        <source>ends {0}</source>
+        <translation>endet {0}</translation>
+    </message>
+    <message>
+        <source>everywhere</source>
+        <translation>überall</translation>
+    </message>
+    <message>
+        <source>exactly</source>
+        <translation>genau</translation>
+    </message>
+    <message>
+        <source>in this folder</source>
+        <translation>in diesem Ordner</translation>
+    </message>
+    <message>
+        <source>in this session</source>
+        <translation>in dieser Sitzung</translation>
+    </message>
+    <message>
+        <source>made {0}</source>
+        <translation>erstellt {0}</translation>
+    </message>
+    <message>
+        <source>never ends</source>
+        <translation>endet nie</translation>
+    </message>
+    <message>
+        <source>outside the sandbox</source>
+        <translation>außerhalb der Sandbox</translation>
+    </message>
+</context>
+<context>
+    <name>RulesPage</name>
+    <message>
+        <source>Filter rules</source>
+        <translation>Regeln filtern</translation>
+    </message>
+    <message>
+        <source>No rule matches.</source>
+        <translation>Keine Regel passt.</translation>
+    </message>
+    <message>
+        <source>There are no rules. When you are asked, choose more than “Only this once”, and it is listed here.</source>
+        <translation>Es gibt keine Regeln. Wählen Sie bei einer Frage mehr als „Nur dieses eine Mal“, dann wird sie hier aufgelistet.</translation>
+    </message>
+    <message>
+        <source>What your earlier answers allow without a question, in the session that is shown.</source>
+        <translation>Was Ihre früheren Antworten in der angezeigten Sitzung ohne Frage erlauben.</translation>
+    </message>
+</context>
+<context>
+    <name>SamplingCard</name>
+    <message>
+        <source>A million tokens cost {price}, read and written.</source>
+        <translation>Eine Million Token kosten {price}, gelesen und geschrieben.</translation>
+    </message>
+    <message>
+        <source>Allow in this session</source>
+        <translation>In dieser Sitzung erlauben</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>It costs nothing more.</source>
+        <translation>Es kostet nichts extra.</translation>
+    </message>
+    <message>
+        <source>The server may ask the model without a question until the session is closed</source>
+        <translation>Der Server darf das Modell ohne Rückfrage fragen, bis die Sitzung geschlossen wird</translation>
+    </message>
+    <message>
+        <source>The words above are the server&apos;s. The model sees nothing of the conversation and has no tools. Its answer goes to the server.</source>
+        <translation>Die Worte oben stammen vom Server. Das Modell sieht nichts von der Unterhaltung und hat keine Werkzeuge. Seine Antwort geht an den Server.</translation>
+    </message>
+    <message>
+        <source>Until it is closed: opened again, it asks again</source>
+        <translation>Bis sie geschlossen wird: wieder geöffnet, fragt sie wieder</translation>
+    </message>
+    <message>
+        <source>What is sent to the model</source>
+        <translation>Was an das Modell gesendet wird</translation>
+    </message>
+    <message>
+        <source>What it costs is not known.</source>
+        <translation>Was es kostet, ist nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>{model} answers, with at most {tokens} tokens.</source>
+        <translation>{model} antwortet, mit höchstens {tokens} Token.</translation>
+    </message>
+    <message>
+        <source>— As the model —</source>
+        <translation>— Als Modell —</translation>
+    </message>
+    <message>
+        <source>— As the user —</source>
+        <translation>— Als Nutzer —</translation>
+    </message>
+    <message>
+        <source>— Instructions —</source>
+        <translation>— Anweisungen —</translation>
+    </message>
+</context>
+<context>
+    <name>SandboxFields</name>
+    <message>
+        <source>Folders of your home that the server may read</source>
+        <translation>Ordner Ihres Benutzerverzeichnisses, die der Server lesen darf</translation>
+    </message>
+    <message>
+        <source>Folders that the server may write</source>
+        <translation>Ordner, in die der Server schreiben darf</translation>
+    </message>
+    <message>
+        <source>Hosts that the server may reach</source>
+        <translation>Hosts, die der Server erreichen darf</translation>
+    </message>
+    <message>
+        <source>It reads the open folder (.), without its secrets, and gets what stands here, with commas between.</source>
+        <translation>Er liest den geöffneten Ordner (.), ohne dessen Geheimnisse, und erhält, was hier steht, durch Kommas getrennt.</translation>
+    </message>
+    <message>
+        <source>May reach</source>
+        <translation>Darf erreichen</translation>
+    </message>
+    <message>
+        <source>May read</source>
+        <translation>Darf lesen</translation>
+    </message>
+    <message>
+        <source>May write</source>
+        <translation>Darf schreiben</translation>
+    </message>
+    <message>
+        <source>None. For example: . (the open folder), ~/notes</source>
+        <translation>Keine. Zum Beispiel: . (der geöffnete Ordner), ~/notizen</translation>
+    </message>
+    <message>
+        <source>None. For example: example.org, *.example.org</source>
+        <translation>Keine. Zum Beispiel: example.org, *.example.org</translation>
+    </message>
+    <message>
+        <source>None. It reads the open folder and tool chains</source>
+        <translation>Keine. Er liest den geöffneten Ordner und Entwicklungswerkzeuge</translation>
+    </message>
+    <message>
+        <source>Not confined: it runs with all of your rights. Add only what you trust.</source>
+        <translation>Nicht eingeschränkt: Er läuft mit allen Ihren Rechten. Fügen Sie nur hinzu, wem Sie vertrauen.</translation>
+    </message>
+    <message>
+        <source>Run the server in the sandbox</source>
+        <translation>Den Server in der Sandbox ausführen</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+</context>
+<context>
+    <name>SaveBar</name>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Go on editing</source>
+        <translation>Weiter bearbeiten</translation>
+    </message>
+    <message>
+        <source>Nothing was written; your text is still here.</source>
+        <translation>Es wurde nichts geschrieben; Ihr Text ist noch da.</translation>
+    </message>
+    <message>
+        <source>Overwrite</source>
+        <translation>Überschreiben</translation>
+    </message>
+    <message>
+        <source>Overwrite writes your version as a new file; Reload drops it.</source>
+        <translation>Überschreiben schreibt Ihre Fassung als neue Datei; Neu laden verwirft sie.</translation>
+    </message>
+    <message>
+        <source>Overwrite writes your version; Reload drops it and shows the file as it is.</source>
+        <translation>Überschreiben schreibt Ihre Fassung; Neu laden verwirft sie und zeigt die Datei, wie sie ist.</translation>
+    </message>
+    <message>
+        <source>Reload</source>
+        <translation>Neu laden</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Show difference</source>
+        <translation>Unterschied anzeigen</translation>
+    </message>
+    <message>
+        <source>This file was changed on disk since you began to edit it.</source>
+        <translation>Diese Datei wurde auf der Platte geändert, seit Sie sie bearbeiten.</translation>
+    </message>
+    <message>
+        <source>This file was deleted or moved since you began to edit it.</source>
+        <translation>Diese Datei wurde gelöscht oder verschoben, seit Sie sie bearbeiten.</translation>
+    </message>
+    <message>
+        <source>Your changes to this file are not saved.</source>
+        <translation>Ihre Änderungen an dieser Datei sind nicht gespeichert.</translation>
+    </message>
+</context>
+<context>
+    <name>ScopeChoice</name>
+    <message>
+        <source>A modified command can only be allowed once</source>
+        <translation>Ein geänderter Befehl kann nur einmal erlaubt werden</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>Erlauben</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>If you allow:</source>
+        <translation>Wenn Sie erlauben:</translation>
+    </message>
+    <message>
+        <source>Only this once</source>
+        <translation>Nur dieses eine Mal</translation>
+    </message>
+    <message>
+        <source>What to allow</source>
+        <translation>Was zu erlauben ist</translation>
+    </message>
+</context>
+<context>
+    <name>SearchFilters</name>
+    <message>
+        <source>About a file</source>
+        <translation>Über eine Datei</translation>
+    </message>
+    <message>
+        <source>All folders</source>
+        <translation>Alle Ordner</translation>
+    </message>
+    <message>
+        <source>Any time</source>
+        <translation>Jederzeit</translation>
+    </message>
+    <message>
+        <source>Any tool</source>
+        <translation>Jedes Werkzeug</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Änderungen</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Everything</source>
+        <translation>Alles</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>Datei</translation>
+    </message>
+    <message numerus="yes">
+        <source>Last %n days</source>
+        <translation>
+            <numerusform>Letzter Tag</numerusform>
+            <numerusform>Letzte %n Tage</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Last year</source>
+        <translation>Letztes Jahr</translation>
+    </message>
+    <message>
+        <source>Outputs</source>
+        <translation>Ausgaben</translation>
+    </message>
+    <message>
+        <source>Replies</source>
+        <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>Since yesterday</source>
+        <translation>Seit gestern</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>Dieser Ordner</translation>
+    </message>
+    <message>
+        <source>Titles</source>
+        <translation>Titel</translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation>Werkzeug</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>Was</translation>
+    </message>
+    <message>
+        <source>What I wrote</source>
+        <translation>Was ich schrieb</translation>
+    </message>
+    <message>
+        <source>When</source>
+        <translation>Wann</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>Wo</translation>
+    </message>
+</context>
+<context>
+    <name>SearchPage</name>
+    <message>
+        <source>And {0} more. Type more to narrow the list.</source>
+        <translation>Und {0} weitere. Tippen Sie mehr, um die Liste einzugrenzen.</translation>
+    </message>
+    <message>
+        <source>Found settings</source>
+        <translation>Gefundene Einstellungen</translation>
+    </message>
+    <message>
+        <source>No setting matches “{0}”.</source>
+        <translation>Keine Einstellung passt zu „{0}“.</translation>
+    </message>
+</context>
+<context>
+    <name>SearchPanel</name>
+    <message numerus="yes">
+        <source>%n places</source>
+        <translation>
+            <numerusform>%n Stelle</numerusform>
+            <numerusform>%n Stellen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n sessions</source>
+        <translation>
+            <numerusform>%n Sitzung</numerusform>
+            <numerusform>%n Sitzungen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Finds words in any order and &quot;quoted phrases&quot; as written, newest first.</source>
+        <translation>Findet Wörter in beliebiger Reihenfolge und &quot;Wortfolgen&quot; wie geschrieben, Neuestes zuerst.</translation>
+    </message>
+    <message>
+        <source>Nothing found.</source>
+        <translation>Nichts gefunden.</translation>
+    </message>
+    <message>
+        <source>Reading what is new…</source>
+        <translation>Neues wird gelesen …</translation>
+    </message>
+    <message>
+        <source>Search all sessions</source>
+        <translation>Alle Sitzungen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Search prompts, replies, commands, outputs and changes</source>
+        <translation>Nachrichten, Antworten, Befehle, Ausgaben und Änderungen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>{0} in {1}</source>
+        <translation>{0} in {1}</translation>
+    </message>
+</context>
+<context>
+    <name>SectionList</name>
+    <message>
+        <source>What the model sees, part by part</source>
+        <translation>Was das Modell sieht, Teil für Teil</translation>
+    </message>
+    <message>
+        <source>{0}, {1} tokens</source>
+        <translation>{0}, {1} Token</translation>
+    </message>
+</context>
+<context>
+    <name>SelectionBar</name>
+    <message numerus="yes">
+        <source>%n selected</source>
+        <translation>
+            <numerusform>%n ausgewählt</numerusform>
+            <numerusform>%n ausgewählt</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Archive</source>
+        <translation>Archivieren</translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation>Aufheben</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>Löschen …</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>Anheften</translation>
+    </message>
+    <message>
+        <source>Selected sessions</source>
+        <translation>Ausgewählte Sitzungen</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>Zurückholen</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Lösen</translation>
+    </message>
+</context>
+<context>
+    <name>ServerCard</name>
+    <message>
+        <source>Calls</source>
+        <translation>Aufrufe</translation>
+    </message>
+    <message>
+        <source>Hide calls</source>
+        <translation>Aufrufe ausblenden</translation>
+    </message>
+    <message>
+        <source>Hide log</source>
+        <translation>Protokoll ausblenden</translation>
+    </message>
+    <message>
+        <source>Hide tools</source>
+        <translation>Werkzeuge ausblenden</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>Protokoll</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the server {0}</source>
+        <translation>Den Server {0} entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {0} from your settings?</source>
+        <translation>{0} aus Ihren Einstellungen entfernen?</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>Neu starten</translation>
+    </message>
+    <message>
+        <source>Sign in with the server {0}</source>
+        <translation>Beim Server {0} anmelden</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>Anmelden …</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>Startet …</translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>Testen</translation>
+    </message>
+    <message>
+        <source>The project&apos;s file defines it</source>
+        <translation>Die Datei des Projekts legt ihn fest</translation>
+    </message>
+    <message>
+        <source>Tools</source>
+        <translation>Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Use the server {0}</source>
+        <translation>Den Server {0} verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>ServerControl</name>
+    <message>
+        <source>Imported: {0}.</source>
+        <translation>Importiert: {0}.</translation>
+    </message>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>Ausgelassen: {0}.</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+</context>
+<context>
+    <name>ServerForm</name>
+    <message>
+        <source>Add and test</source>
+        <translation>Hinzufügen und testen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Command line or address of the server</source>
+        <translation>Befehlszeile oder Adresse des Servers</translation>
+    </message>
+    <message>
+        <source>For example: git</source>
+        <translation>Zum Beispiel: git</translation>
+    </message>
+    <message>
+        <source>It needs: {0}</source>
+        <translation>Er braucht: {0}</translation>
+    </message>
+    <message>
+        <source>Known servers</source>
+        <translation>Bekannte Server</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Name of the server</source>
+        <translation>Name des Servers</translation>
+    </message>
+    <message>
+        <source>New server</source>
+        <translation>Neuer Server</translation>
+    </message>
+    <message>
+        <source>Server</source>
+        <translation>Server</translation>
+    </message>
+    <message>
+        <source>The server cannot be added: {0}.</source>
+        <translation>Der Server kann nicht hinzugefügt werden: {0}.</translation>
+    </message>
+    <message>
+        <source>There is a server of this name already.</source>
+        <translation>Es gibt schon einen Server dieses Namens.</translation>
+    </message>
+    <message>
+        <source>Your own</source>
+        <translation>Ein eigener</translation>
+    </message>
+    <message>
+        <source>uvx mcp-server-git, or https://…</source>
+        <translation>uvx mcp-server-git, oder https://…</translation>
+    </message>
+</context>
+<context>
+    <name>ServerNote</name>
+    <message>
+        <source>Look again</source>
+        <translation>Erneut suchen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+</context>
+<context>
+    <name>ServerQuestionCard</name>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Decline</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Open in browser</source>
+        <translation>Im Browser öffnen</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>The page is at {host} and opens in your browser. What you do there stays there.</source>
+        <translation>Die Seite liegt auf {host} und öffnet sich in Ihrem Browser. Was Sie dort tun, bleibt dort.</translation>
+    </message>
+    <message>
+        <source>The words above are the server&apos;s. What you answer goes to it: write no password or key here.</source>
+        <translation>Die Worte oben stammen vom Server. Was Sie antworten, geht an ihn: Schreiben Sie hier kein Passwort und keinen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>{server} asks you something</source>
+        <translation>{server} fragt Sie etwas</translation>
+    </message>
+    <message>
+        <source>{server} wants you to visit a page</source>
+        <translation>{server} möchte, dass Sie eine Seite besuchen</translation>
+    </message>
+</context>
+<context>
+    <name>ServerWords</name>
+    <message numerus="yes">
+        <source>%n tools</source>
+        <translation>
+            <numerusform>%n Werkzeug</numerusform>
+            <numerusform>%n Werkzeuge</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Failed too often. Restart it when the cause is mended.</source>
+        <translation>Zu oft fehlgeschlagen. Starten Sie ihn neu, wenn die Ursache behoben ist.</translation>
+    </message>
+    <message>
+        <source>Failed. It is tried again when it is needed.</source>
+        <translation>Fehlgeschlagen. Ein neuer Versuch folgt, wenn er gebraucht wird.</translation>
+    </message>
+    <message>
+        <source>Not running. It starts when it is needed.</source>
+        <translation>Läuft nicht. Startet, wenn er gebraucht wird.</translation>
+    </message>
+    <message>
+        <source>Running</source>
+        <translation>Läuft</translation>
+    </message>
+    <message>
+        <source>Running. A call needs you to allow more.</source>
+        <translation>Läuft. Ein Aufruf braucht weitere Erlaubnis von Ihnen.</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>Startet …</translation>
+    </message>
+    <message>
+        <source>Switched off. The model is not offered its tools.</source>
+        <translation>Abgeschaltet. Dem Modell werden seine Werkzeuge nicht angeboten.</translation>
+    </message>
+    <message>
+        <source>no tools</source>
+        <translation>keine Werkzeuge</translation>
+    </message>
+    <message>
+        <source>protocol {0} ({1})</source>
+        <translation>Protokoll {0} ({1})</translation>
+    </message>
+    <message>
+        <source>with a handshake</source>
+        <translation>mit Handshake</translation>
+    </message>
+    <message>
+        <source>without a handshake</source>
+        <translation>ohne Handshake</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0} von {1}</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0}, about %n tokens in each request</source>
+        <translation>
+            <numerusform>{0}, etwa %n Token in jeder Anfrage</numerusform>
+            <numerusform>{0}, etwa %n Token in jeder Anfrage</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ServersPage</name>
+    <message>
+        <source>Add server…</source>
+        <translation>Server hinzufügen …</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Import MCP servers</source>
+        <translation>MCP-Server importieren</translation>
+    </message>
+    <message>
+        <source>Import the servers of another tool</source>
+        <translation>Die Server eines anderen Programms importieren</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren …</translation>
+    </message>
+    <message>
+        <source>JSON files (*.json)</source>
+        <translation>JSON-Dateien (*.json)</translation>
+    </message>
+    <message>
+        <source>There is none yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <translation>Noch gibt es keinen. Ein MCP-Server ist ein Programm oder Dienst, der dem Modell Werkzeuge bietet: für einen Browser, eine Datenbank, ein Ticketsystem. Fügen Sie einen mit der Befehlszeile oder Adresse aus seiner Anleitung hinzu, oder importieren Sie die eines anderen Programms.</translation>
+    </message>
+</context>
+<context>
+    <name>SessionActions</name>
+    <message>
+        <source>Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)</source>
+        <translation>Unterhaltungen von Claude Code, Codex und Desktop Agent (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Import a conversation</source>
+        <translation>Unterhaltung importieren</translation>
+    </message>
+</context>
+<context>
+    <name>SessionDelegate</name>
+    <message>
+        <source>Title of the session</source>
+        <translation>Titel der Sitzung</translation>
+    </message>
+</context>
+<context>
+    <name>SessionFollowing</name>
+    <message>
+        <source>Take this session over to go on with it here.</source>
+        <translation>Übernehmen Sie diese Sitzung, um hier weiterzumachen.</translation>
+    </message>
+</context>
+<context>
+    <name>SessionGroups</name>
+    <message>
+        <source>Archived</source>
+        <translation>Archiviert</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Erledigt</translation>
+    </message>
+    <message>
+        <source>Earlier this year</source>
+        <translation>Früher in diesem Jahr</translation>
+    </message>
+    <message>
+        <source>Other folders</source>
+        <translation>Andere Ordner</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>Angeheftet</translation>
+    </message>
+    <message>
+        <source>The last 30 days</source>
+        <translation>Die letzten 30 Tage</translation>
+    </message>
+    <message>
+        <source>The last 7 days</source>
+        <translation>Die letzten 7 Tage</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>Dieser Ordner</translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation>Heute</translation>
+    </message>
+    <message>
+        <source>Waiting for you</source>
+        <translation>Wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>Working</source>
+        <translation>In Arbeit</translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>Gestern</translation>
+    </message>
+</context>
+<context>
+    <name>SessionList</name>
+    <message>
+        <source>+ New</source>
+        <translation>+ Neu</translation>
+    </message>
+    <message>
+        <source>Hide archived</source>
+        <translation>Archivierte ausblenden</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>No sessions yet. Your first message starts one.</source>
+        <translation>Noch keine Sitzungen. Ihre erste Nachricht beginnt eine.</translation>
+    </message>
+    <message>
+        <source>Reading your sessions…</source>
+        <translation>Ihre Sitzungen werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>Sitzungen</translation>
+    </message>
+    <message>
+        <source>Show archived ({0})</source>
+        <translation>Archivierte anzeigen ({0})</translation>
+    </message>
+</context>
+<context>
+    <name>SessionMenu</name>
+    <message>
+        <source>Archive</source>
+        <translation>Archivieren</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>Löschen …</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>Exportieren …</translation>
+    </message>
+    <message>
+        <source>Make a copy</source>
+        <translation>Kopie anlegen</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Open in a new window</source>
+        <translation>In neuem Fenster öffnen</translation>
+    </message>
+    <message>
+        <source>Pin to the top</source>
+        <translation>Oben anheften</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Select</source>
+        <translation>Auswählen</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Take back from the archive</source>
+        <translation>Aus dem Archiv holen</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Lösen</translation>
+    </message>
+</context>
+<context>
+    <name>SessionModel</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n Runde</numerusform>
+            <numerusform>%n Runden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Fold the sessions</source>
+        <translation>Sitzungen einklappen</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>Show the sessions</source>
+        <translation>Sitzungen anzeigen</translation>
+    </message>
+    <message>
+        <source>archived</source>
+        <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>asks</source>
+        <translation>fragt</translation>
+    </message>
+    <message>
+        <source>is working</source>
+        <translation>arbeitet</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>ausgewählt</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>{0}, folded, {1}</source>
+        <translation>{0}, eingeklappt, {1}</translation>
+    </message>
+</context>
+<context>
+    <name>SettingRow</name>
+    <message>
+        <source>Changed. Default: {0}</source>
+        <translation>Geändert. Vorgabe: {0}</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset {0}</source>
+        <translation>{0} zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Set by the environment variable {0}, which overrides the file.</source>
+        <translation>Von der Umgebungsvariable {0} gesetzt, die der Datei vorgeht.</translation>
+    </message>
+    <message>
+        <source>The project sets this to “{0}”, which applies here.</source>
+        <translation>Das Projekt setzt dies auf „{0}“, und das gilt hier.</translation>
+    </message>
+</context>
+<context>
+    <name>SettingRows</name>
+    <message>
+        <source>Advanced</source>
+        <translation>Erweitert</translation>
+    </message>
+</context>
+<context>
+    <name>Settings</name>
+    <message>
+        <source>%</source>
+        <translation>%</translation>
+    </message>
+    <message>
+        <source>A day</source>
+        <translation>Ein Tag</translation>
+    </message>
+    <message>
+        <source>A file to which every change is appended as a JSON line.</source>
+        <translation>Eine Datei, an die jede Änderung als JSON-Zeile angehängt wird.</translation>
+    </message>
+    <message>
+        <source>A file to which every tool call is appended as a JSON line.</source>
+        <translation>Eine Datei, an die jeder Werkzeugaufruf als JSON-Zeile angehängt wird.</translation>
+    </message>
+    <message>
+        <source>A file to which the same is appended, as lines of OTLP&apos;s JSON.</source>
+        <translation>Eine Datei, an die dasselbe angehängt wird, als Zeilen von OTLPs JSON.</translation>
+    </message>
+    <message>
+        <source>A file to which the tool calls that are shown are appended, too.</source>
+        <translation>Eine Datei, an die auch die angezeigten Werkzeugaufrufe angehängt werden.</translation>
+    </message>
+    <message>
+        <source>Account</source>
+        <translation>Konto</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>All copies</source>
+        <translation>Alle Kopien</translation>
+    </message>
+    <message>
+        <source>Allowed tools</source>
+        <translation>Erlaubte Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
+        <translation>Eine andere Adresse als die des Anbieters, für ein Gateway oder einen Proxy. Ein Konto mit Namen hat seine eigene.</translation>
+    </message>
+    <message>
+        <source>Answer every tool call without running it.</source>
+        <translation>Jeden Werkzeugaufruf beantworten, ohne ihn auszuführen.</translation>
+    </message>
+    <message>
+        <source>Anthropic</source>
+        <translation>Anthropic</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>Erscheinungsbild</translation>
+    </message>
+    <message>
+        <source>Applies from the next run.</source>
+        <translation>Gilt ab dem nächsten Lauf.</translation>
+    </message>
+    <message>
+        <source>Applies to new sessions.</source>
+        <translation>Gilt für neue Sitzungen.</translation>
+    </message>
+    <message>
+        <source>Applies when the window is opened the next time.</source>
+        <translation>Gilt, wenn das Fenster das nächste Mal geöffnet wird.</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>Freigaben</translation>
+    </message>
+    <message>
+        <source>As soon as they come, instead of with Review… on their card in the conversation.</source>
+        <translation>Sobald sie kommen, statt mit „Prüfen …“ auf ihrer Karte in der Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>Wie das System</translation>
+    </message>
+    <message>
+        <source>Asks before every call</source>
+        <translation>Fragt vor jedem Aufruf</translation>
+    </message>
+    <message>
+        <source>Asks before writing</source>
+        <translation>Fragt vor dem Schreiben</translation>
+    </message>
+    <message>
+        <source>Asks to leave the sandbox</source>
+        <translation>Fragt vor dem Verlassen der Sandbox</translation>
+    </message>
+    <message>
+        <source>Audit log</source>
+        <translation>Audit-Protokoll</translation>
+    </message>
+    <message>
+        <source>Before the scaling of the screen.</source>
+        <translation>Vor der Skalierung des Bildschirms.</translation>
+    </message>
+    <message>
+        <source>Blocked commands</source>
+        <translation>Gesperrte Befehle</translation>
+    </message>
+    <message>
+        <source>Blocked tools</source>
+        <translation>Gesperrte Werkzeuge</translation>
+    </message>
+    <message>
+        <source>By which of the provider&apos;s accounts its models are asked. `desktop-agent auth status` lists them.</source>
+        <translation>Über welches Konto beim Anbieter dessen Modelle gefragt werden. `desktop-agent auth status` listet sie auf.</translation>
+    </message>
+    <message>
+        <source>Bytes of a result</source>
+        <translation>Bytes eines Ergebnisses</translation>
+    </message>
+    <message>
+        <source>Changes of commands</source>
+        <translation>Änderungen durch Befehle</translation>
+    </message>
+    <message>
+        <source>Comfortable</source>
+        <translation>Bequem</translation>
+    </message>
+    <message>
+        <source>Command line</source>
+        <translation>Befehlszeile</translation>
+    </message>
+    <message>
+        <source>Compact</source>
+        <translation>Kompakt</translation>
+    </message>
+    <message>
+        <source>Context window</source>
+        <translation>Kontextfenster</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Defaults of `desktop-agent run`. Its own options go before.</source>
+        <translation>Vorgaben für `desktop-agent run`. Dessen eigene Optionen gehen vor.</translation>
+    </message>
+    <message>
+        <source>Demo, without a key</source>
+        <translation>Demo, ohne Schlüssel</translation>
+    </message>
+    <message>
+        <source>Density of the conversation</source>
+        <translation>Dichte der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Deutsch</source>
+        <translation>Deutsch</translation>
+    </message>
+    <message>
+        <source>Diffs in blue and orange</source>
+        <translation>Diffs in Blau und Orange</translation>
+    </message>
+    <message>
+        <source>Dry run</source>
+        <translation>Probelauf</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>Denkaufwand</translation>
+    </message>
+    <message>
+        <source>End the run after the first failed call.</source>
+        <translation>Den Lauf nach dem ersten fehlgeschlagenen Aufruf beenden.</translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation>English</translation>
+    </message>
+    <message>
+        <source>Export contents</source>
+        <translation>Inhalte exportieren</translation>
+    </message>
+    <message>
+        <source>Export prompts, answers, and what calls were given and returned, too: the beginning of each, without what looks like a key. Whoever reads the receiver can then read the conversation.</source>
+        <translation>Auch Nachrichten, Antworten und Ein- und Ausgaben von Aufrufen exportieren: jeweils den Anfang, ohne das, was wie ein Schlüssel aussieht. Wer den Empfänger liest, kann dann die Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>Files and folders of the home folder that commands in the sandbox may read, beside tool chains and their caches; the rest of it is not there for them. `~` is the home folder.</source>
+        <translation>Dateien und Ordner des Benutzerverzeichnisses, die Befehle in der Sandbox lesen dürfen, außer Entwicklungswerkzeugen und deren Caches; der Rest ist für sie nicht da. `~` ist das Benutzerverzeichnis.</translation>
+    </message>
+    <message>
+        <source>Files copied before</source>
+        <translation>Vorher kopierte Dateien</translation>
+    </message>
+    <message>
+        <source>Folders beside the workspace that tools may read and commands may write. `~` is the home folder; a relative one is relative to the settings file.</source>
+        <translation>Ordner außer dem Arbeitsordner, die Werkzeuge lesen und in die Befehle schreiben dürfen. `~` ist das Benutzerverzeichnis; ein relativer gilt ab der Einstellungsdatei.</translation>
+    </message>
+    <message>
+        <source>Folders not watched</source>
+        <translation>Nicht beobachtete Ordner</translation>
+    </message>
+    <message>
+        <source>GiB</source>
+        <translation>GiB</translation>
+    </message>
+    <message>
+        <source>How close together lines and messages stand.</source>
+        <translation>Wie eng Zeilen und Nachrichten stehen.</translation>
+    </message>
+    <message>
+        <source>How long a command may take at most, whatever its call says.</source>
+        <translation>Wie lange ein Befehl höchstens dauern darf, was immer sein Aufruf sagt.</translation>
+    </message>
+    <message>
+        <source>How long a single answer may be. A longer one is cut and can be continued.</source>
+        <translation>Wie lang eine einzelne Antwort sein darf. Eine längere wird abgeschnitten und kann fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>How long one look through the workspace may take.</source>
+        <translation>Wie lange ein Durchgang durch den Arbeitsordner dauern darf.</translation>
+    </message>
+    <message>
+        <source>How many files are copied before a command that destroys. What is more is named and not copied.</source>
+        <translation>Wie viele Dateien vor einem zerstörenden Befehl kopiert werden. Was mehr ist, wird genannt und nicht kopiert.</translation>
+    </message>
+    <message>
+        <source>How many files are watched.</source>
+        <translation>Wie viele Dateien beobachtet werden.</translation>
+    </message>
+    <message>
+        <source>How many files each process of a command may have open at once. The system gives it no more.</source>
+        <translation>Wie viele Dateien jeder Prozess eines Befehls zugleich offen haben darf. Mehr gibt ihm das System nicht.</translation>
+    </message>
+    <message>
+        <source>How many lines of a tool&apos;s result the model reads.</source>
+        <translation>Wie viele Zeilen vom Ergebnis eines Werkzeugs das Modell liest.</translation>
+    </message>
+    <message>
+        <source>How many of the last turns a summary leaves as they are.</source>
+        <translation>Wie viele der letzten Runden eine Zusammenfassung lässt, wie sie sind.</translation>
+    </message>
+    <message>
+        <source>How many processes a command may have at once, with all that they start. One that has more, or four times as many threads, is stopped.</source>
+        <translation>Wie viele Prozesse ein Befehl zugleich haben darf, mit allen, die sie starten. Einer mit mehr, oder mit viermal so vielen Threads, wird angehalten.</translation>
+    </message>
+    <message>
+        <source>How many requests a run sends to the model at most.</source>
+        <translation>Wie viele Anfragen ein Lauf höchstens an das Modell sendet.</translation>
+    </message>
+    <message>
+        <source>How much a model can read at once of which that is not known otherwise: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
+        <translation>Wie viel ein Modell, von dem das nicht anders bekannt ist, auf einmal lesen kann: Anleitung, Unterhaltung und Antwort zusammen. `desktop-agent models list` zeigt, was bekannt ist.</translation>
+    </message>
+    <message>
+        <source>How much is copied before a command that destroys.</source>
+        <translation>Wie viel vor einem zerstörenden Befehl kopiert wird.</translation>
+    </message>
+    <message>
+        <source>How much may be pinned; pins are sent with every request.</source>
+        <translation>Wie viel angeheftet werden darf; Angeheftetes wird mit jeder Anfrage gesendet.</translation>
+    </message>
+    <message>
+        <source>How much memory all processes of a command may hold together. One that holds more is stopped.</source>
+        <translation>Wie viel Speicher alle Prozesse eines Befehls zusammen halten dürfen. Einer mit mehr wird angehalten.</translation>
+    </message>
+    <message>
+        <source>How much of a tool&apos;s result the model reads.</source>
+        <translation>Wie viel vom Ergebnis eines Werkzeugs das Modell liest.</translation>
+    </message>
+    <message>
+        <source>How much of a tool&apos;s result the model reads. People see all of it.</source>
+        <translation>Wie viel vom Ergebnis eines Werkzeugs das Modell liest. Menschen sehen alles.</translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers, in its provider&apos;s word, such as low or high. `desktop-agent models list` shows which a model takes; one that does not take it gets none.</source>
+        <translation>Wie viel das Modell nachdenkt, bevor es antwortet, im Wort seines Anbieters, etwa low oder high. `desktop-agent models list` zeigt, welche ein Modell kennt; eines ohne erhält keinen.</translation>
+    </message>
+    <message>
+        <source>How the window looks, and how it tells that something waits.</source>
+        <translation>Wie das Fenster aussieht, und wie es meldet, dass etwas wartet.</translation>
+    </message>
+    <message>
+        <source>If the desktop plays one.</source>
+        <translation>Falls der Desktop einen abspielt.</translation>
+    </message>
+    <message>
+        <source>In the conversation and in output.</source>
+        <translation>In der Unterhaltung und in Ausgaben.</translation>
+    </message>
+    <message>
+        <source>In the review and in questions.</source>
+        <translation>In der Prüfung und in Fragen.</translation>
+    </message>
+    <message>
+        <source>Instead of green and red, for people who confuse these.</source>
+        <translation>Statt Grün und Rot, für Menschen, die diese verwechseln.</translation>
+    </message>
+    <message>
+        <source>KiB</source>
+        <translation>KiB</translation>
+    </message>
+    <message>
+        <source>LM Studio</source>
+        <translation>LM Studio</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>Sprache</translation>
+    </message>
+    <message>
+        <source>Largest file</source>
+        <translation>Größte Datei</translation>
+    </message>
+    <message>
+        <source>Let a proxy read along</source>
+        <translation>Einen Proxy mitlesen lassen</translation>
+    </message>
+    <message>
+        <source>Let the model name a session after its first turn, with one small request.</source>
+        <translation>Das Modell benennt eine Sitzung nach ihrer ersten Runde, mit einer kleinen Anfrage.</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Light or dark.</source>
+        <translation>Hell oder dunkel.</translation>
+    </message>
+    <message>
+        <source>Lines of a result</source>
+        <translation>Zeilen eines Ergebnisses</translation>
+    </message>
+    <message>
+        <source>Log of changes</source>
+        <translation>Protokoll der Änderungen</translation>
+    </message>
+    <message>
+        <source>Log of shown calls</source>
+        <translation>Protokoll der angezeigten Aufrufe</translation>
+    </message>
+    <message>
+        <source>Long conversations</source>
+        <translation>Lange Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Longest answer</source>
+        <translation>Längste Antwort</translation>
+    </message>
+    <message>
+        <source>Longest command</source>
+        <translation>Längster Befehl</translation>
+    </message>
+    <message>
+        <source>Longest look</source>
+        <translation>Längster Durchgang</translation>
+    </message>
+    <message>
+        <source>MCP servers</source>
+        <translation>MCP-Server</translation>
+    </message>
+    <message>
+        <source>Memory of a command</source>
+        <translation>Speicher eines Befehls</translation>
+    </message>
+    <message>
+        <source>MiB</source>
+        <translation>MiB</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Name sessions</source>
+        <translation>Sitzungen benennen</translation>
+    </message>
+    <message>
+        <source>Names of environment variables that commands get although they look like a credential, or lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.</source>
+        <translation>Namen von Umgebungsvariablen, die Befehle erhalten, obwohl sie nach Zugangsdaten aussehen oder aus der Sandbox führen, etwa `DATABASE_URL`. `desktop-agent doctor` listet auf, was vorenthalten wird.</translation>
+    </message>
+    <message>
+        <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
+        <translation>Namen von Ordnern, irgendwo im Arbeitsordner, deren Inhalt nicht beobachtet wird, während ein Befehl läuft. Was sich dort ändert, kann nicht rückgängig gemacht werden.</translation>
+    </message>
+    <message>
+        <source>Never asks</source>
+        <translation>Fragt nie</translation>
+    </message>
+    <message>
+        <source>No sandbox</source>
+        <translation>Keine Sandbox</translation>
+    </message>
+    <message>
+        <source>Notifications</source>
+        <translation>Benachrichtigungen</translation>
+    </message>
+    <message>
+        <source>Of how much a copy is kept at most. What git has unchanged needs none.</source>
+        <translation>Von wie viel höchstens eine Kopie behalten wird. Was git unverändert hat, braucht keine.</translation>
+    </message>
+    <message>
+        <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
+        <translation>Des Desktops, wenn etwas auf Sie wartet oder eine Runde endet, während das Fenster nicht vorne ist.</translation>
+    </message>
+    <message>
+        <source>Of the window. What the model and the command line say is not translated.</source>
+        <translation>Des Fensters. Was das Modell und die Befehlszeile sagen, wird nicht übersetzt.</translation>
+    </message>
+    <message>
+        <source>Ollama</source>
+        <translation>Ollama</translation>
+    </message>
+    <message>
+        <source>One conversation</source>
+        <translation>Eine Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Open files of a process</source>
+        <translation>Offene Dateien eines Prozesses</translation>
+    </message>
+    <message>
+        <source>Open questions in a dialog</source>
+        <translation>Fragen in einem Dialog öffnen</translation>
+    </message>
+    <message>
+        <source>OpenAI</source>
+        <translation>OpenAI</translation>
+    </message>
+    <message>
+        <source>OpenAI, Chat Completions</source>
+        <translation>OpenAI, Chat Completions</translation>
+    </message>
+    <message>
+        <source>OpenRouter</source>
+        <translation>OpenRouter</translation>
+    </message>
+    <message>
+        <source>Other folders</source>
+        <translation>Andere Ordner</translation>
+    </message>
+    <message>
+        <source>Processes of a command</source>
+        <translation>Prozesse eines Befehls</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>Anbieter</translation>
+    </message>
+    <message>
+        <source>Receiver</source>
+        <translation>Empfänger</translation>
+    </message>
+    <message>
+        <source>Requests of a run</source>
+        <translation>Anfragen eines Laufs</translation>
+    </message>
+    <message>
+        <source>Result for the model</source>
+        <translation>Ergebnis für das Modell</translation>
+    </message>
+    <message>
+        <source>Room for pins</source>
+        <translation>Platz für Angeheftetes</translation>
+    </message>
+    <message>
+        <source>Room for the tools of servers</source>
+        <translation>Platz für die Werkzeuge von Servern</translation>
+    </message>
+    <message>
+        <source>Safety copies</source>
+        <translation>Sicherungskopien</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>Sandbox: read-only</source>
+        <translation>Sandbox: nur lesen</translation>
+    </message>
+    <message>
+        <source>Sandbox: this folder</source>
+        <translation>Sandbox: dieser Ordner</translation>
+    </message>
+    <message>
+        <source>Send requests to an http:// address through a proxy, which can then read the key and the conversation. Without it, such requests are refused.</source>
+        <translation>Anfragen an eine http://-Adresse über einen Proxy senden, der dann Schlüssel und Unterhaltung lesen kann. Ohne dies werden solche Anfragen verweigert.</translation>
+    </message>
+    <message>
+        <source>Servers in use</source>
+        <translation>Verwendete Server</translation>
+    </message>
+    <message>
+        <source>Show every tool call on standard error.</source>
+        <translation>Jeden Werkzeugaufruf auf der Standardfehlerausgabe anzeigen.</translation>
+    </message>
+    <message>
+        <source>Show tool calls</source>
+        <translation>Werkzeugaufrufe anzeigen</translation>
+    </message>
+    <message>
+        <source>Size copied before</source>
+        <translation>Vorher kopierte Größe</translation>
+    </message>
+    <message>
+        <source>Size of chat text</source>
+        <translation>Größe des Unterhaltungstextes</translation>
+    </message>
+    <message>
+        <source>Size of code</source>
+        <translation>Größe von Code</translation>
+    </message>
+    <message>
+        <source>Size of diffs</source>
+        <translation>Größe von Diffs</translation>
+    </message>
+    <message>
+        <source>Sound of notifications</source>
+        <translation>Ton der Benachrichtigungen</translation>
+    </message>
+    <message>
+        <source>Spending</source>
+        <translation>Ausgaben</translation>
+    </message>
+    <message>
+        <source>Start the servers that are defined, and let the model call their tools.</source>
+        <translation>Die festgelegten Server starten und das Modell ihre Werkzeuge aufrufen lassen.</translation>
+    </message>
+    <message>
+        <source>Stop at the first failure</source>
+        <translation>Beim ersten Fehlschlag anhalten</translation>
+    </message>
+    <message>
+        <source>Summarise by itself</source>
+        <translation>Von selbst zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of a conversation when it comes to more than the target.</source>
+        <translation>Den älteren Teil einer Unterhaltung zusammenfassen, wenn sie das Ziel überschreitet.</translation>
+    </message>
+    <message>
+        <source>Target</source>
+        <translation>Ziel</translation>
+    </message>
+    <message>
+        <source>Telemetry</source>
+        <translation>Telemetrie</translation>
+    </message>
+    <message>
+        <source>Telemetry file</source>
+        <translation>Telemetriedatei</translation>
+    </message>
+    <message>
+        <source>The largest file of which a copy is kept.</source>
+        <translation>Die größte Datei, von der eine Kopie behalten wird.</translation>
+    </message>
+    <message>
+        <source>The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. The conversation says so; the next request is asked of the usual one again.</source>
+        <translation>Das Modell, das eine Anfrage beantwortet, als ANBIETER/NAME, wenn das übliche nach allen Versuchen überlastet ist. Die Unterhaltung sagt es; die nächste Anfrage geht wieder an das übliche.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s name, as its provider calls it.</source>
+        <translation>Der Name des Modells, wie sein Anbieter es nennt.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s provider</source>
+        <translation>Der Anbieter des Modells</translation>
+    </message>
+    <message>
+        <source>The names of those that are used. `mcp://local` stands for all that are defined.</source>
+        <translation>Die Namen derer, die verwendet werden. `mcp://local` steht für alle festgelegten.</translation>
+    </message>
+    <message>
+        <source>The only tools a run has.</source>
+        <translation>Die einzigen Werkzeuge, die ein Lauf hat.</translation>
+    </message>
+    <message>
+        <source>The same limit in bytes; the smaller one counts.</source>
+        <translation>Dasselbe Limit in Bytes; das kleinere zählt.</translation>
+    </message>
+    <message>
+        <source>The size of a conversation from which on it is summarised.</source>
+        <translation>Die Größe einer Unterhaltung, ab der sie zusammengefasst wird.</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>Design</translation>
+    </message>
+    <message>
+        <source>This program</source>
+        <translation>Dieses Programm</translation>
+    </message>
+    <message>
+        <source>Tool results</source>
+        <translation>Werkzeugergebnisse</translation>
+    </message>
+    <message>
+        <source>Tools that a run does not have.</source>
+        <translation>Werkzeuge, die ein Lauf nicht hat.</translation>
+    </message>
+    <message>
+        <source>Tools that other programs offer.</source>
+        <translation>Werkzeuge, die andere Programme bieten.</translation>
+    </message>
+    <message>
+        <source>Turns kept whole</source>
+        <translation>Ganz behaltene Runden</translation>
+    </message>
+    <message>
+        <source>US dollars</source>
+        <translation>US-Dollar</translation>
+    </message>
+    <message>
+        <source>Use MCP servers</source>
+        <translation>MCP-Server verwenden</translation>
+    </message>
+    <message>
+        <source>Variables passed on</source>
+        <translation>Durchgereichte Variablen</translation>
+    </message>
+    <message>
+        <source>Visible in the home folder</source>
+        <translation>Sichtbar im Benutzerverzeichnis</translation>
+    </message>
+    <message>
+        <source>Watched files</source>
+        <translation>Beobachtete Dateien</translation>
+    </message>
+    <message>
+        <source>Web search</source>
+        <translation>Websuche</translation>
+    </message>
+    <message>
+        <source>What a conversation may cost before the agent asks whether to go on. Only known costs count.</source>
+        <translation>Was eine Unterhaltung kosten darf, bevor der Agent fragt, ob es weitergehen soll. Nur bekannte Kosten zählen.</translation>
+    </message>
+    <message>
+        <source>What a receiver of yours gets to know of sessions. By default nothing.</source>
+        <translation>Was ein Empfänger von Ihnen über Sitzungen erfährt. Von vornherein nichts.</translation>
+    </message>
+    <message>
+        <source>What all conversations of a day (UTC) may cost together before the agent asks whether to go on.</source>
+        <translation>Was alle Unterhaltungen eines Tages (UTC) zusammen kosten dürfen, bevor der Agent fragt, ob es weitergehen soll.</translation>
+    </message>
+    <message>
+        <source>What confines commands. Without a sandbox nothing does, and every command asks.</source>
+        <translation>Was Befehle einschränkt. Ohne Sandbox tut es nichts, und jeder Befehl fragt.</translation>
+    </message>
+    <message>
+        <source>What is watched for changes while a command runs, and so can be undone.</source>
+        <translation>Was auf Änderungen beobachtet wird, während ein Befehl läuft, und so rückgängig gemacht werden kann.</translation>
+    </message>
+    <message>
+        <source>What may be spent before the agent asks; without a window, it stops.</source>
+        <translation>Was ausgegeben werden darf, bevor der Agent fragt; ohne Fenster hält er an.</translation>
+    </message>
+    <message>
+        <source>What may happen without a question, and what confines commands.</source>
+        <translation>Was ohne Frage geschehen darf, und was Befehle einschränkt.</translation>
+    </message>
+    <message>
+        <source>What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
+        <translation>Womit kein Befehl beginnen darf, etwa `shutdown` oder `git push`, auch hinter Hilfsprogrammen und in Pipes.</translation>
+    </message>
+    <message>
+        <source>What the agent does without asking. A session can have its own, chosen below the composer.</source>
+        <translation>Was der Agent ohne Frage tut. Eine Sitzung kann ihr eigenes haben, unter dem Eingabefeld gewählt.</translation>
+    </message>
+    <message>
+        <source>When a conversation is summarised, so that it still fits the model.</source>
+        <translation>Wann eine Unterhaltung zusammengefasst wird, damit sie noch in das Modell passt.</translation>
+    </message>
+    <message>
+        <source>When it is overloaded</source>
+        <translation>Bei Überlastung</translation>
+    </message>
+    <message>
+        <source>When their definitions would take more of the model&apos;s context window than this, the model is offered `search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.</source>
+        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, werden dem Modell stattdessen `search_tools` angeboten, und was es damit findet. 0 überlässt sie immer der Suche, 100 nie.</translation>
+    </message>
+    <message>
+        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, none of it is sent.</source>
+        <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne diesen und ohne Datei wird nichts davon gesendet.</translation>
+    </message>
+    <message>
+        <source>Who answers, and how much.</source>
+        <translation>Wer antwortet, und wie viel.</translation>
+    </message>
+    <message>
+        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
+        <translation>Wer das Web durchsucht. Dieses Programm fragt vor jeder Suche. Ein Anbieter sucht, während sein Modell antwortet, ohne zu fragen: Wonach das Modell sucht, geht von dort ins Web, und jede Suche wird berechnet. Hat der Anbieter keine Suche, tritt die dieses Programms an ihre Stelle.</translation>
+    </message>
+    <message>
+        <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>
+        <translation>Wessen Modell antwortet. Die Demo folgt einem Drehbuch und braucht weder Schlüssel noch Netz.</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>alle</translation>
+    </message>
+    <message>
+        <source>files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>lines</source>
+        <translation>Zeilen</translation>
+    </message>
+    <message>
+        <source>llama.cpp</source>
+        <translation>llama.cpp</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>kein Limit</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
+    </message>
+    <message>
+        <source>on</source>
+        <translation>an</translation>
+    </message>
+    <message>
+        <source>pixels</source>
+        <translation>Pixel</translation>
+    </message>
+    <message>
+        <source>processes</source>
+        <translation>Prozesse</translation>
+    </message>
+    <message>
+        <source>requests</source>
+        <translation>Anfragen</translation>
+    </message>
+    <message>
+        <source>seconds</source>
+        <translation>Sekunden</translation>
+    </message>
+    <message>
+        <source>the call decides</source>
+        <translation>der Aufruf entscheidet</translation>
+    </message>
+    <message>
+        <source>the model&apos;s own</source>
+        <translation>der des Modells</translation>
+    </message>
+    <message>
+        <source>the provider&apos;s own</source>
+        <translation>die des Anbieters</translation>
+    </message>
+    <message>
+        <source>the request fails</source>
+        <translation>die Anfrage schlägt fehl</translation>
+    </message>
+    <message>
+        <source>the usual one</source>
+        <translation>das Standardkonto</translation>
+    </message>
+    <message>
+        <source>three quarters of the machine&apos;s memory</source>
+        <translation>drei Viertel des Speichers des Rechners</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>turns</source>
+        <translation>Runden</translation>
+    </message>
+    <message>
+        <source>xAI</source>
+        <translation>xAI</translation>
+    </message>
+    <message>
+        <source>简体中文</source>
+        <translation>简体中文</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsController</name>
+    <message>
+        <source>Some of your settings cannot be used. The previous values apply.</source>
+        <translation>Einige Ihrer Einstellungen können nicht verwendet werden. Für sie gelten die vorherigen Werte.</translation>
+    </message>
+    <message>
+        <source>Some of your settings cannot be used. Their defaults apply.</source>
+        <translation>Einige Ihrer Einstellungen können nicht verwendet werden. Für sie gelten die Vorgaben.</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsDialog</name>
+    <message>
+        <source>Search settings</source>
+        <translation>Einstellungen suchen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsSections</name>
+    <message>
+        <source>Appearance</source>
+        <translation>Erscheinungsbild</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>Freigaben</translation>
+    </message>
+    <message>
+        <source>Changes of commands</source>
+        <translation>Änderungen durch Befehle</translation>
+    </message>
+    <message>
+        <source>Command line</source>
+        <translation>Befehlszeile</translation>
+    </message>
+    <message>
+        <source>Long conversations</source>
+        <translation>Lange Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>MCP servers</source>
+        <translation>MCP-Server</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Rules</source>
+        <translation>Regeln</translation>
+    </message>
+    <message>
+        <source>Spending</source>
+        <translation>Ausgaben</translation>
+    </message>
+    <message>
+        <source>Telemetry</source>
+        <translation>Telemetrie</translation>
+    </message>
+    <message>
+        <source>Tool results</source>
+        <translation>Werkzeugergebnisse</translation>
+    </message>
+</context>
+<context>
+    <name>SignInActions</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>{0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+    <message>
+        <source>You are signed in, and {0} answers.</source>
+        <translation>Sie sind angemeldet, und {0} antwortet.</translation>
+    </message>
+</context>
+<context>
+    <name>SignInPanel</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Check the sign-in</source>
+        <translation>Anmeldung prüfen</translation>
+    </message>
+    <message>
+        <source>Sign in again…</source>
+        <translation>Erneut anmelden …</translation>
+    </message>
+    <message>
+        <source>Sign in with ChatGPT…</source>
+        <translation>Mit ChatGPT anmelden …</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter…</source>
+        <translation>Mit OpenRouter anmelden …</translation>
+    </message>
+    <message>
+        <source>Use a profile of Anthropic&apos;s tools</source>
+        <translation>Ein Profil von Anthropics Werkzeugen verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>SignInWait</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel the sign-in with {0}</source>
+        <translation>Anmeldung bei {0} abbrechen</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+</context>
+<context>
+    <name>SpendingWidget</name>
+    <message>
+        <source>Go on</source>
+        <translation>Weitermachen</translation>
+    </message>
+    <message>
+        <source>Stop here</source>
+        <translation>Hier aufhören</translation>
+    </message>
+</context>
+<context>
+    <name>SubscriptionStep</name>
+    <message>
+        <source>A Claude subscription cannot be used here: Anthropic does not permit other applications to sign in with one. Use an API key, or a profile of Anthropic&apos;s own tools (`ant auth login`).</source>
+        <translation>Ein Claude-Abonnement kann hier nicht verwendet werden: Anthropic erlaubt anderen Anwendungen nicht, sich damit anzumelden. Verwenden Sie einen API-Schlüssel oder ein Profil von Anthropics eigenen Werkzeugen (`ant auth login`).</translation>
+    </message>
+    <message>
+        <source>API access of your organisation, as Anthropic&apos;s own tools signed in for it.</source>
+        <translation>API-Zugang Ihrer Organisation, über die Anmeldung von Anthropics eigenen Werkzeugen.</translation>
+    </message>
+    <message>
+        <source>Anthropic profile “{0}”</source>
+        <translation>Anthropic-Profil „{0}“</translation>
+    </message>
+    <message>
+        <source>In the ways that the providers allow other programs to use one.</source>
+        <translation>Auf den Wegen, die die Anbieter anderen Programmen erlauben.</translation>
+    </message>
+    <message>
+        <source>Sign in with ChatGPT</source>
+        <translation>Mit ChatGPT anmelden</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>Anmelden …</translation>
+    </message>
+    <message>
+        <source>Use a subscription</source>
+        <translation>Abonnement verwenden</translation>
+    </message>
+    <message>
+        <source>Use this profile</source>
+        <translation>Dieses Profil verwenden</translation>
+    </message>
+    <message>
+        <source>Your browser opens OpenAI&apos;s page, where you allow this application to use your plan.</source>
+        <translation>Ihr Browser öffnet die Seite von OpenAI, auf der Sie dieser Anwendung die Nutzung Ihres Tarifs erlauben.</translation>
+    </message>
+</context>
+<context>
+    <name>Terminal</name>
+    <message>
+        <source>Ended with code {0}.</source>
+        <translation>Beendet mit Code {0}.</translation>
+    </message>
+    <message>
+        <source>Ended.</source>
+        <translation>Beendet.</translation>
+    </message>
+    <message>
+        <source>The shell could not be started: {0}. Set SHELL to one that can, and start again.</source>
+        <translation>Die Shell konnte nicht gestartet werden: {0}. Setzen Sie SHELL auf eine, die startet, und versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+        <source>There is no terminal on Windows yet. Use one of your own.</source>
+        <translation>Unter Windows gibt es noch kein Terminal. Verwenden Sie Ihr eigenes.</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>Gesamte Ausgabe anzeigen</translation>
+    </message>
+    <message>
+        <source>… earlier output</source>
+        <translation>… frühere Ausgabe</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalDock</name>
+    <message>
+        <source>Terminal</source>
+        <translation>Terminal</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalPanel</name>
+    <message>
+        <source>Attach output</source>
+        <translation>Ausgabe anhängen</translation>
+    </message>
+    <message>
+        <source>Attach what is selected, or the last lines, to the message</source>
+        <translation>Anhängen, was ausgewählt ist, oder die letzten Zeilen, an die Nachricht</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Do not paste</source>
+        <translation>Nicht einfügen</translation>
+    </message>
+    <message>
+        <source>Hide the terminal</source>
+        <translation>Terminal ausblenden</translation>
+    </message>
+    <message>
+        <source>Hide. What runs in it goes on.</source>
+        <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>Einfügen</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>Alles auswählen</translation>
+    </message>
+    <message>
+        <source>Start again</source>
+        <translation>Erneut starten</translation>
+    </message>
+    <message>
+        <source>Terminal</source>
+        <translation>Terminal</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalView</name>
+    <message>
+        <source>Terminal</source>
+        <translation>Terminal</translation>
+    </message>
+</context>
+<context>
+    <name>TextPage</name>
+    <message numerus="yes">
+        <source>%n lines</source>
+        <translation>
+            <numerusform>%n Zeile</numerusform>
+            <numerusform>%n Zeilen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>In dieser Datei suchen</translation>
+    </message>
+    <message>
+        <source>Line {0}, column {1}</source>
+        <translation>Zeile {0}, Spalte {1}</translation>
+    </message>
+    <message>
+        <source>Text of {0}</source>
+        <translation>Text von {0}</translation>
+    </message>
+    <message>
+        <source>Too long to be edited here</source>
+        <translation>Zu lang, um hier bearbeitet zu werden</translation>
+    </message>
+</context>
+<context>
+    <name>TextWidget</name>
+    <message>
+        <source>Answer, being written</source>
+        <translation>Antwort, wird geschrieben</translation>
+    </message>
+    <message>
+        <source>Answer: {text}</source>
+        <translation>Antwort: {text}</translation>
+    </message>
+</context>
+<context>
+    <name>TextsControl</name>
+    <message>
+        <source>Add</source>
+        <translation>Hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add a folder</source>
+        <translation>Ordner hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add an entry</source>
+        <translation>Eintrag hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add to {0}</source>
+        <translation>Zu {0} hinzufügen</translation>
+    </message>
+    <message>
+        <source>Choose a folder for {0}</source>
+        <translation>Ordner für {0} wählen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen …</translation>
+    </message>
+    <message>
+        <source>New entry for {0}</source>
+        <translation>Neuer Eintrag für {0}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove from {0}</source>
+        <translation>Aus {0} entfernen</translation>
+    </message>
+</context>
+<context>
+    <name>ThinkingWidget</name>
+    <message>
+        <source>Thinking…</source>
+        <translation>Denkt nach …</translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <translation>Nachgedacht</translation>
+    </message>
+</context>
+<context>
+    <name>ToolBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>Gesamte Ausgabe anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>ToolRow</name>
+    <message numerus="yes">
+        <source>%n tokens</source>
+        <translation>
+            <numerusform>%n Token</numerusform>
+            <numerusform>%n Token</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Use the tool {0}</source>
+        <translation>Das Werkzeug {0} verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>TopBar</name>
+    <message>
+        <source>A scripted model answers. Tools, changes and undo are real.</source>
+        <translation>Ein Modell nach Drehbuch antwortet. Werkzeuge, Änderungen und Rückgängigmachen sind echt.</translation>
+    </message>
+    <message>
+        <source>Background commands, {0} running</source>
+        <translation>Hintergrundbefehle, {0} laufen</translation>
+    </message>
+    <message>
+        <source>Branch {0}</source>
+        <translation>Branch {0}</translation>
+    </message>
+    <message>
+        <source>Choose a folder</source>
+        <translation>Ordner wählen</translation>
+    </message>
+    <message>
+        <source>Command palette</source>
+        <translation>Befehlspalette</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Demo</source>
+        <translation>Demo</translation>
+    </message>
+    <message>
+        <source>Menu</source>
+        <translation>Menü</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>Nothing is open yet</source>
+        <translation>Noch ist nichts geöffnet</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search all sessions</source>
+        <translation>Alle Sitzungen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Settings and more</source>
+        <translation>Einstellungen und mehr</translation>
+    </message>
+    <message>
+        <source>Workspace folder</source>
+        <translation>Arbeitsordner</translation>
+    </message>
+    <message>
+        <source>Workspace folder: {0}</source>
+        <translation>Arbeitsordner: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>Transcript</name>
+    <message numerus="yes">
+        <source>%n branches</source>
+        <translation>
+            <numerusform>Branch {0}</numerusform>
+            <numerusform>%n Branches</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n Byte</numerusform>
+            <numerusform>%n Bytes</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n changes</source>
+        <translation>
+            <numerusform>%n Änderung</numerusform>
+            <numerusform>%n Änderungen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n characters</source>
+        <translation>
+            <numerusform>%n Zeichen</numerusform>
+            <numerusform>%n Zeichen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n entries</source>
+        <translation>
+            <numerusform>%n Eintrag</numerusform>
+            <numerusform>%n Einträge</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines</source>
+        <translation>
+            <numerusform>%n Zeile</numerusform>
+            <numerusform>%n Zeilen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines go on for {0}</source>
+        <translation>
+            <numerusform>%n Zeile geht noch {0} weiter</numerusform>
+            <numerusform>%n Zeilen gehen noch {0} weiter</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n matches</source>
+        <translation>
+            <numerusform>%n Treffer</numerusform>
+            <numerusform>%n Treffer</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model requests</source>
+        <translation>
+            <numerusform>%n Modellanfrage</numerusform>
+            <numerusform>%n Modellanfragen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more changed lines</source>
+        <translation>
+            <numerusform>%n weitere geänderte Zeile</numerusform>
+            <numerusform>%n weitere geänderte Zeilen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n results</source>
+        <translation>
+            <numerusform>%n Ergebnis</numerusform>
+            <numerusform>%n Ergebnisse</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n stash entries</source>
+        <translation>
+            <numerusform>%n Stash-Eintrag</numerusform>
+            <numerusform>%n Stash-Einträge</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tags</source>
+        <translation>
+            <numerusform>Tag {0}</numerusform>
+            <numerusform>%n Tags</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A copy of “{title}” before turn {turn}</source>
+        <translation>Eine Kopie von „{title}“ vor Runde {turn}</translation>
+    </message>
+    <message>
+        <source>A copy of “{title}” up to here</source>
+        <translation>Eine Kopie von „{title}“ bis hierher</translation>
+    </message>
+    <message>
+        <source>Ask</source>
+        <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>Asked: {reason} · {answer}</source>
+        <translation>Gefragt: {reason} · {answer}</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>Erstellen</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Done after {time}</source>
+        <translation>Fertig nach {time}</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Files went back to before turn {turn}. The conversation stayed.</source>
+        <translation>Die Dateien sind auf dem Stand vor Runde {turn}. Die Unterhaltung blieb.</translation>
+    </message>
+    <message>
+        <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
+        <translation>Befehlen vorenthalten: {names}. Die Einstellung „Durchgereichte Variablen“ reicht sie durch.</translation>
+    </message>
+    <message>
+        <source>List</source>
+        <translation>Auflisten</translation>
+    </message>
+    <message>
+        <source>Look at</source>
+        <translation>Ansehen</translation>
+    </message>
+    <message>
+        <source>Modified by you: {command}</source>
+        <translation>Von Ihnen geändert: {command}</translation>
+    </message>
+    <message>
+        <source>Not run: {reason}</source>
+        <translation>Nicht ausgeführt: {reason}</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
+        <source>Plan updated</source>
+        <translation>Plan aktualisiert</translation>
+    </message>
+    <message>
+        <source>Put back {things}</source>
+        <translation>{things} wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>Puts back {things}</source>
+        <translation>Stellt {things} wieder her</translation>
+    </message>
+    <message>
+        <source>Reached the limit of {requests}. Send a message to go on.</source>
+        <translation>Das Limit von {requests} ist erreicht. Senden Sie eine Nachricht, um weiterzumachen.</translation>
+    </message>
+    <message>
+        <source>Read</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Recovered: all that was copied is back.</source>
+        <translation>Zurückgeholt: Alles, was kopiert war, ist wieder da.</translation>
+    </message>
+    <message>
+        <source>Recovered: everything that it destroyed is back.</source>
+        <translation>Zurückgeholt: Alles, was zerstört wurde, ist wieder da.</translation>
+    </message>
+    <message>
+        <source>Redid {files}</source>
+        <translation>{files} wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>Ausführen</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search the web</source>
+        <translation>Im Web suchen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Shortened %n older results for the agent: about {before} tokens became {after}</source>
+        <translation>
+            <numerusform>%n älteres Ergebnis für den Agenten gekürzt: aus etwa {before} Token wurden {after}</numerusform>
+            <numerusform>%n ältere Ergebnisse für den Agenten gekürzt: aus etwa {before} Token wurden {after}</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n more</source>
+        <translation>
+            <numerusform>%n weitere anzeigen</numerusform>
+            <numerusform>%n weitere anzeigen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n results more</source>
+        <translation>
+            <numerusform>%n weiteres Ergebnis anzeigen</numerusform>
+            <numerusform>%n weitere Ergebnisse anzeigen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Started in the background. Ctrl+J shows how it is doing.</source>
+        <translation>Im Hintergrund gestartet. Strg+J zeigt, wie es läuft.</translation>
+    </message>
+    <message>
+        <source>Stopped because a limit was reached.</source>
+        <translation>Angehalten, weil ein Limit erreicht wurde.</translation>
+    </message>
+    <message>
+        <source>Stopped because a tool failed beyond repair.</source>
+        <translation>Angehalten, weil ein Werkzeug unrettbar fehlgeschlagen ist.</translation>
+    </message>
+    <message>
+        <source>Stopped because a tool failed.</source>
+        <translation>Angehalten, weil ein Werkzeug fehlgeschlagen ist.</translation>
+    </message>
+    <message>
+        <source>Stopped because the folder cannot be used.</source>
+        <translation>Angehalten, weil der Ordner nicht verwendet werden kann.</translation>
+    </message>
+    <message>
+        <source>Stopped because the model did not answer.</source>
+        <translation>Angehalten, weil das Modell nicht antwortete.</translation>
+    </message>
+    <message>
+        <source>Stopped because the session could not be saved.</source>
+        <translation>Angehalten, weil die Sitzung nicht gespeichert werden konnte.</translation>
+    </message>
+    <message>
+        <source>Stopped by a fault in the application.</source>
+        <translation>Angehalten durch einen Fehler in der Anwendung.</translation>
+    </message>
+    <message>
+        <source>Stopped by you after {time}</source>
+        <translation>Von Ihnen angehalten nach {time}</translation>
+    </message>
+    <message>
+        <source>Stopped: an approval was needed and no user could give it.</source>
+        <translation>Angehalten: Eine Freigabe war nötig, und niemand konnte sie geben.</translation>
+    </message>
+    <message>
+        <source>Summarised for the agent up to turn {turn}: about {before} tokens became {after}</source>
+        <translation>Für den Agenten bis Runde {turn} zusammengefasst: aus etwa {before} Token wurden {after}</translation>
+    </message>
+    <message>
+        <source>The model declined to answer.</source>
+        <translation>Das Modell hat die Antwort verweigert.</translation>
+    </message>
+    <message>
+        <source>The summary was taken back: the agent sees the whole conversation again.</source>
+        <translation>Die Zusammenfassung wurde zurückgenommen: Der Agent sieht wieder die ganze Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>This is no picture that can be shown here.</source>
+        <translation>Dies ist kein Bild, das hier angezeigt werden kann.</translation>
+    </message>
+    <message>
+        <source>This picture is damaged and cannot be shown.</source>
+        <translation>Dieses Bild ist beschädigt und kann nicht angezeigt werden.</translation>
+    </message>
+    <message>
+        <source>This picture is too large to be shown.</source>
+        <translation>Dieses Bild ist zu groß, um angezeigt zu werden.</translation>
+    </message>
+    <message>
+        <source>Undid {files}</source>
+        <translation>{files} rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {turn}, conversation and files.</source>
+        <translation>Zurück vor Runde {turn}, Unterhaltung und Dateien.</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.</source>
+        <translation>Zurück vor Runde {turn}: Der Agent sieht nicht mehr, was danach kam. Die Dateien blieben.</translation>
+    </message>
+    <message>
+        <source>You said no.</source>
+        <translation>Sie haben abgelehnt.</translation>
+    </message>
+    <message>
+        <source>You said no: {message}</source>
+        <translation>Sie haben abgelehnt: {message}</translation>
+    </message>
+    <message numerus="yes">
+        <source>[%n earlier messages that are not loaded]</source>
+        <translation>
+            <numerusform>[%n frühere Nachricht, die nicht geladen ist]</numerusform>
+            <numerusform>[%n frühere Nachrichten, die nicht geladen sind]</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>allowed from now on: {patterns}</source>
+        <translation>ab jetzt erlaubt: {patterns}</translation>
+    </message>
+    <message>
+        <source>allowed in this folder</source>
+        <translation>in diesem Ordner erlaubt</translation>
+    </message>
+    <message>
+        <source>allowed in this session</source>
+        <translation>in dieser Sitzung erlaubt</translation>
+    </message>
+    <message>
+        <source>allowed once</source>
+        <translation>einmal erlaubt</translation>
+    </message>
+    <message>
+        <source>always allowed</source>
+        <translation>immer erlaubt</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n files more</source>
+        <translation>
+            <numerusform>und %n weitere Datei</numerusform>
+            <numerusform>und %n weitere Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>at the provider</source>
+        <translation>beim Anbieter</translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <translation>abgebrochen</translation>
+    </message>
+    <message>
+        <source>denied</source>
+        <translation>abgelehnt</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>erledigt</translation>
+    </message>
+    <message>
+        <source>exit {code}</source>
+        <translation>Exit-Code {code}</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>git&apos;s own files</source>
+        <translation>gits eigene Dateien</translation>
+    </message>
+    <message>
+        <source>in progress</source>
+        <translation>in Arbeit</translation>
+    </message>
+    <message>
+        <source>no matches</source>
+        <translation>keine Treffer</translation>
+    </message>
+    <message>
+        <source>not answered</source>
+        <translation>nicht beantwortet</translation>
+    </message>
+    <message>
+        <source>not run</source>
+        <translation>nicht ausgeführt</translation>
+    </message>
+    <message>
+        <source>outside the sandbox</source>
+        <translation>außerhalb der Sandbox</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>timed out</source>
+        <translation>Zeit abgelaufen</translation>
+    </message>
+    <message>
+        <source>to do</source>
+        <translation>zu tun</translation>
+    </message>
+    <message>
+        <source>took too much</source>
+        <translation>brauchte zu viel</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>what was staged</source>
+        <translation>was vorgemerkt war</translation>
+    </message>
+    <message>
+        <source>where the repository stood</source>
+        <translation>wo das Repository stand</translation>
+    </message>
+    <message>
+        <source>{added} added, {removed} removed</source>
+        <translation>{added} hinzugefügt, {removed} entfernt</translation>
+    </message>
+    <message>
+        <source>{changes} in {path}</source>
+        <translation>{changes} in {path}</translation>
+    </message>
+    <message>
+        <source>{count} could not be written</source>
+        <translation>{count} konnten nicht geschrieben werden</translation>
+    </message>
+    <message>
+        <source>{count} left alone because you changed it</source>
+        <translation>{count} unberührt gelassen, weil Sie sie geändert haben</translation>
+    </message>
+    <message>
+        <source>{count} more did not get all back</source>
+        <translation>{count} weitere wurden nicht ganz wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>{done} of {all}</source>
+        <translation>{done} von {all}</translation>
+    </message>
+    <message>
+        <source>{matches} in {files}</source>
+        <translation>{matches} in {files}</translation>
+    </message>
+    <message>
+        <source>{things} and {last}</source>
+        <translation>{things} und {last}</translation>
+    </message>
+    <message>
+        <source>{what} of turn {turn}</source>
+        <translation>{what} aus Runde {turn}</translation>
+    </message>
+    <message numerus="yes">
+        <source>… %n lines before</source>
+        <translation>
+            <numerusform>… %n Zeile davor</numerusform>
+            <numerusform>… %n Zeilen davor</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>… %n lines more</source>
+        <translation>
+            <numerusform>… noch %n Zeile</numerusform>
+            <numerusform>… noch %n Zeilen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>⚠ {path} cannot be undone: {reason}</source>
+        <translation>⚠ {path} kann nicht rückgängig gemacht werden: {reason}</translation>
+    </message>
+</context>
+<context>
+    <name>TranscriptView</name>
+    <message>
+        <source>Conversation</source>
+        <translation>Unterhaltung</translation>
+    </message>
+</context>
+<context>
+    <name>UndoBar</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were changed but not recorded: they cannot be undone.</source>
+        <translation>
+            <numerusform>%n Datei wurde geändert, aber nicht aufgezeichnet: Sie kann nicht rückgängig gemacht werden.</numerusform>
+            <numerusform>%n Dateien wurden geändert, aber nicht aufgezeichnet: Sie können nicht rückgängig gemacht werden.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Everything is decided</source>
+        <translation>Alles ist entschieden</translation>
+    </message>
+    <message>
+        <source>Files that are kept or undone, of those that are listed</source>
+        <translation>Dateien, die behalten oder rückgängig gemacht sind, von denen in der Liste</translation>
+    </message>
+    <message>
+        <source>Files that were changed since are left alone and listed.</source>
+        <translation>Dateien, die seither geändert wurden, bleiben unberührt und werden aufgelistet.</translation>
+    </message>
+    <message>
+        <source>Go to what is undecided next</source>
+        <translation>Zum nächsten Unentschiedenen gehen</translation>
+    </message>
+    <message>
+        <source>Keep all</source>
+        <translation>Alle behalten</translation>
+    </message>
+    <message>
+        <source>Keep what is undecided in these files</source>
+        <translation>Was in diesen Dateien unentschieden ist, behalten</translation>
+    </message>
+    <message>
+        <source>Keep {0}</source>
+        <translation>{0} behalten</translation>
+    </message>
+    <message>
+        <source>More ways to undo</source>
+        <translation>Weitere Arten, rückgängig zu machen</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>Als Nächstes</translation>
+    </message>
+    <message>
+        <source>Next undecided change</source>
+        <translation>Nächste unentschiedene Änderung</translation>
+    </message>
+    <message>
+        <source>Nothing is left to undo</source>
+        <translation>Nichts mehr rückgängig zu machen</translation>
+    </message>
+    <message>
+        <source>Nothing to decide</source>
+        <translation>Nichts zu entscheiden</translation>
+    </message>
+    <message numerus="yes">
+        <source>Put %n files back. {0}</source>
+        <translation>
+            <numerusform>%n Datei zurücksetzen. {0}</numerusform>
+            <numerusform>%n Dateien zurücksetzen. {0}</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments…</source>
+        <translation>
+            <numerusform>%n Kommentar senden …</numerusform>
+            <numerusform>%n Kommentare senden …</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Take back the last undo, in %n files. What you changed since stays, or you are asked.</source>
+        <translation>
+            <numerusform>Das letzte Rückgängigmachen in %n Datei zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
+            <numerusform>Das letzte Rückgängigmachen in %n Dateien zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The last undo changed %n files.</source>
+        <translation>
+            <numerusform>Das letzte Rückgängigmachen hat %n Datei geändert.</numerusform>
+            <numerusform>Das letzte Rückgängigmachen hat %n Dateien geändert.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Undo all</source>
+        <translation>Alles rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo session</source>
+        <translation>Sitzung rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo since</source>
+        <translation>Seither rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo turn</source>
+        <translation>Runde rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo {0}</source>
+        <translation>{0} rückgängig machen</translation>
+    </message>
+    <message>
+        <source>{0} of {1} decided</source>
+        <translation>{0} von {1} entschieden</translation>
+    </message>
+    <message>
+        <source>{0} was changed but not recorded: it cannot be undone.</source>
+        <translation>{0} wurde geändert, aber nicht aufgezeichnet: Es kann nicht rückgängig gemacht werden.</translation>
+    </message>
+    <message>
+        <source>{0} with a message to the agent…</source>
+        <translation>{0}, mit Nachricht an den Agenten …</translation>
+    </message>
+</context>
+<context>
+    <name>UndoConflictDialog</name>
+    <message numerus="yes">
+        <source>%n files were not redone</source>
+        <translation>
+            <numerusform>%n Datei wurde nicht wiederhergestellt</numerusform>
+            <numerusform>%n Dateien wurden nicht wiederhergestellt</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were not undone</source>
+        <translation>
+            <numerusform>%n Datei wurde nicht rückgängig gemacht</numerusform>
+            <numerusform>%n Dateien wurden nicht rückgängig gemacht</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other files were redone.</source>
+        <translation>
+            <numerusform>%n andere Datei wurde wiederhergestellt.</numerusform>
+            <numerusform>%n andere Dateien wurden wiederhergestellt.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other files were undone.</source>
+        <translation>
+            <numerusform>%n andere Datei wurde rückgängig gemacht.</numerusform>
+            <numerusform>%n andere Dateien wurden rückgängig gemacht.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Files left alone</source>
+        <translation>Unberührte Dateien</translation>
+    </message>
+    <message>
+        <source>These files were not written.</source>
+        <translation>Diese Dateien wurden nicht geschrieben.</translation>
+    </message>
+</context>
+<context>
+    <name>Usage</name>
+    <message>
+        <source>Calls</source>
+        <translation>Aufrufe</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>Kosten</translation>
+    </message>
+    <message>
+        <source>Day (UTC)</source>
+        <translation>Tag (UTC)</translation>
+    </message>
+    <message>
+        <source>Errors</source>
+        <translation>Fehler</translation>
+    </message>
+    <message>
+        <source>Failed calls</source>
+        <translation>Fehlgeschlagene Aufrufe</translation>
+    </message>
+    <message>
+        <source>Failed turns</source>
+        <translation>Fehlgeschlagene Runden</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>No answer is recorded.</source>
+        <translation>Keine Antwort ist aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>No call failed.</source>
+        <translation>Kein Aufruf ist fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>No call is recorded.</source>
+        <translation>Kein Aufruf ist aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>No request is recorded.</source>
+        <translation>Keine Anfrage ist aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>No turn is recorded.</source>
+        <translation>Keine Runde ist aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>P50 {0}, P95 {1}, P99 {2}, {3} in all, {4} times</source>
+        <translation>P50 {0}, P95 {1}, P99 {2}, {3} insgesamt, {4}-mal</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>Anfragen</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>Sitzungen</translation>
+    </message>
+    <message>
+        <source>The price of {0} tokens is not known: the cost is higher.</source>
+        <translation>Der Preis von {0} Token ist nicht bekannt: Die Kosten sind höher.</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>Time in all</source>
+        <translation>Zeit insgesamt</translation>
+    </message>
+    <message>
+        <source>Tokens read</source>
+        <translation>Gelesene Token</translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation>Werkzeug</translation>
+    </message>
+    <message>
+        <source>Turns</source>
+        <translation>Runden</translation>
+    </message>
+    <message>
+        <source>Written</source>
+        <translation>Geschrieben</translation>
+    </message>
+    <message>
+        <source>cost not known</source>
+        <translation>Kosten nicht bekannt</translation>
+    </message>
+    <message>
+        <source>fatal</source>
+        <translation>unrettbar</translation>
+    </message>
+    <message>
+        <source>for {0} requests</source>
+        <translation>für {0} Anfragen</translation>
+    </message>
+    <message>
+        <source>in {0}</source>
+        <translation>in {0}</translation>
+    </message>
+    <message>
+        <source>no requests</source>
+        <translation>keine Anfragen</translation>
+    </message>
+    <message>
+        <source>not allowed</source>
+        <translation>nicht erlaubt</translation>
+    </message>
+    <message>
+        <source>not found</source>
+        <translation>nicht gefunden</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>nicht bekannt</translation>
+    </message>
+    <message>
+        <source>not recorded</source>
+        <translation>nicht aufgezeichnet</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>anderes</translation>
+    </message>
+    <message>
+        <source>other models</source>
+        <translation>andere Modelle</translation>
+    </message>
+    <message>
+        <source>tokens, {0} written</source>
+        <translation>Token, {0} geschrieben</translation>
+    </message>
+    <message>
+        <source>tool calls</source>
+        <translation>Werkzeugaufrufe</translation>
+    </message>
+    <message>
+        <source>tool calls, {0} failed ({1})</source>
+        <translation>Werkzeugaufrufe, {0} fehlgeschlagen ({1})</translation>
+    </message>
+    <message>
+        <source>wrong arguments</source>
+        <translation>falsche Argumente</translation>
+    </message>
+    <message>
+        <source>{0} in {1} turns, {2} of them failed</source>
+        <translation>{0} in {1} Runden, {2} davon fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>{0} more in the table</source>
+        <translation>{0} weitere in der Tabelle</translation>
+    </message>
+    <message>
+        <source>{0} of {1} ({2}): {3}</source>
+        <translation>{0} von {1} ({2}): {3}</translation>
+    </message>
+    <message>
+        <source>{0} of {1}, {2}</source>
+        <translation>{0} von {1}, {2}</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} Token</translation>
+    </message>
+    <message>
+        <source>{0} turns, {1} failed</source>
+        <translation>{0} Runden, {1} fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>{0}, {1} tokens without a price</source>
+        <translation>{0}, {1} Token ohne Preis</translation>
+    </message>
+    <message>
+        <source>{0}; {1} tokens read, {2} written, {3} requests</source>
+        <translation>{0}; {1} Token gelesen, {2} geschrieben, {3} Anfragen</translation>
+    </message>
+    <message>
+        <source>● P50, ○ P95</source>
+        <translation>● P50, ○ P95</translation>
+    </message>
+</context>
+<context>
+    <name>UsageDisplay</name>
+    <message>
+        <source>Not all sessions are counted: reading was stopped.</source>
+        <translation>Nicht alle Sitzungen sind gezählt: Das Lesen wurde angehalten.</translation>
+    </message>
+</context>
+<context>
+    <name>UsagePages</name>
+    <message>
+        <source>Cost</source>
+        <translation>Kosten</translation>
+    </message>
+    <message>
+        <source>Cost over time</source>
+        <translation>Kosten im Verlauf</translation>
+    </message>
+    <message>
+        <source>Failed calls</source>
+        <translation>Fehlgeschlagene Aufrufe</translation>
+    </message>
+    <message>
+        <source>Time for an answer</source>
+        <translation>Zeit bis zur Antwort</translation>
+    </message>
+    <message>
+        <source>Time of a call</source>
+        <translation>Dauer eines Aufrufs</translation>
+    </message>
+    <message>
+        <source>Time of turns</source>
+        <translation>Dauer der Runden</translation>
+    </message>
+    <message>
+        <source>Tokens over time</source>
+        <translation>Token im Verlauf</translation>
+    </message>
+    <message>
+        <source>Usage by day</source>
+        <translation>Nutzung nach Tag</translation>
+    </message>
+    <message>
+        <source>Usage by folder</source>
+        <translation>Nutzung nach Ordner</translation>
+    </message>
+    <message>
+        <source>Usage by model</source>
+        <translation>Nutzung nach Modell</translation>
+    </message>
+    <message>
+        <source>Usage by tool</source>
+        <translation>Nutzung nach Werkzeug</translation>
+    </message>
+</context>
+<context>
+    <name>UsageProgress</name>
+    <message>
+        <source>Reading sessions: {0} of {1}</source>
+        <translation>Sitzungen werden gelesen: {0} von {1}</translation>
+    </message>
+    <message>
+        <source>Reading sessions…</source>
+        <translation>Sitzungen werden gelesen …</translation>
+    </message>
+    <message>
+        <source>Sessions that are read</source>
+        <translation>Gelesene Sitzungen</translation>
+    </message>
+    <message>
+        <source>Stop reading</source>
+        <translation>Lesen anhalten</translation>
+    </message>
+</context>
+<context>
+    <name>UsageWindow</name>
+    <message>
+        <source>All days</source>
+        <translation>Alle Tage</translation>
+    </message>
+    <message>
+        <source>By day</source>
+        <translation>Nach Tag</translation>
+    </message>
+    <message>
+        <source>By folder</source>
+        <translation>Nach Ordner</translation>
+    </message>
+    <message>
+        <source>By model</source>
+        <translation>Nach Modell</translation>
+    </message>
+    <message>
+        <source>By tool</source>
+        <translation>Nach Werkzeug</translation>
+    </message>
+    <message>
+        <source>Copied {0} rows</source>
+        <translation>{0} Zeilen kopiert</translation>
+    </message>
+    <message>
+        <source>Copy as CSV</source>
+        <translation>Als CSV kopieren</translation>
+    </message>
+    <message numerus="yes">
+        <source>Last %n days</source>
+        <translation>
+            <numerusform>Letzter Tag</numerusform>
+            <numerusform>Letzte %n Tage</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Nothing is recorded in the last %n days. Choose a longer period to see more.</source>
+        <translation>
+            <numerusform>Am letzten Tag ist nichts aufgezeichnet. Wählen Sie einen längeren Zeitraum, um mehr zu sehen.</numerusform>
+            <numerusform>In den letzten %n Tagen ist nichts aufgezeichnet. Wählen Sie einen längeren Zeitraum, um mehr zu sehen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing is recorded yet. Ask the agent something, and it is counted here.</source>
+        <translation>Noch ist nichts aufgezeichnet. Fragen Sie den Agenten etwas, und es wird hier gezählt.</translation>
+    </message>
+    <message>
+        <source>Period</source>
+        <translation>Zeitraum</translation>
+    </message>
+    <message>
+        <source>The table below, with exact figures, for a spreadsheet</source>
+        <translation>Die Tabelle darunter, mit genauen Zahlen, für eine Tabellenkalkulation</translation>
+    </message>
+    <message>
+        <source>Usage</source>
+        <translation>Nutzung</translation>
+    </message>
+</context>
+<context>
+    <name>Viewer</name>
+    <message>
+        <source>Its lines are too long to be shown here: {size}. Open it with its application.</source>
+        <translation>Ihre Zeilen sind zu lang, um hier angezeigt zu werden: {size}. Öffnen Sie sie mit ihrem Programm.</translation>
+    </message>
+    <message>
+        <source>This file cannot be read: {detail}.</source>
+        <translation>Diese Datei kann nicht gelesen werden: {detail}.</translation>
+    </message>
+    <message>
+        <source>This file does not lie in the open folder, so it is not shown.</source>
+        <translation>Diese Datei liegt nicht im geöffneten Ordner und wird daher nicht angezeigt.</translation>
+    </message>
+    <message>
+        <source>This file is no longer there. It was moved or deleted.</source>
+        <translation>Diese Datei gibt es nicht mehr. Sie wurde verschoben oder gelöscht.</translation>
+    </message>
+    <message>
+        <source>This file is not text: {kind}, {size}. Open it with its application.</source>
+        <translation>Diese Datei ist kein Text: {kind}, {size}. Öffnen Sie sie mit ihrem Programm.</translation>
+    </message>
+    <message>
+        <source>This is no file with content: a folder, a device or a pipe.</source>
+        <translation>Dies ist keine Datei mit Inhalt, sondern ein Ordner, ein Gerät oder eine Pipe.</translation>
+    </message>
+    <message>
+        <source>Too large to be shown here: {size}, and {most} is the most. Open it with its application.</source>
+        <translation>Zu groß, um hier angezeigt zu werden: {size}; höchstens {most} sind möglich. Öffnen Sie sie mit ihrem Programm.</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerHead</name>
+    <message>
+        <source>Find</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Go to line</source>
+        <translation>Gehe zu Zeile</translation>
+    </message>
+    <message>
+        <source>Open with its application</source>
+        <translation>Mit seinem Programm öffnen</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerWindow</name>
+    <message>
+        <source>{0} — {1}</source>
+        <translation>{0} — {1}</translation>
+    </message>
+</context>
+<context>
+    <name>Viewing</name>
+    <message>
+        <source>Close it in the other window, then take it over.</source>
+        <translation>Schließen Sie sie im anderen Fenster, und übernehmen Sie sie dann.</translation>
+    </message>
+    <message>
+        <source>This session is open in another window. You can read it here.</source>
+        <translation>Diese Sitzung ist in einem anderen Fenster geöffnet. Sie können sie hier lesen.</translation>
+    </message>
+    <message>
+        <source>This session is read-only here. Nothing was done.</source>
+        <translation>Diese Sitzung ist hier schreibgeschützt. Es wurde nichts getan.</translation>
+    </message>
+</context>
+<context>
+    <name>ViewingBar</name>
+    <message>
+        <source>Take it over to go on with it here.</source>
+        <translation>Übernehmen Sie sie, um hier weiterzumachen.</translation>
+    </message>
+    <message>
+        <source>Take over</source>
+        <translation>Übernehmen</translation>
+    </message>
+    <message>
+        <source>This session is no longer open in another window.</source>
+        <translation>Diese Sitzung ist in keinem anderen Fenster mehr geöffnet.</translation>
+    </message>
+    <message>
+        <source>This session is open in another window. You can read it here.</source>
+        <translation>Diese Sitzung ist in einem anderen Fenster geöffnet. Sie können sie hier lesen.</translation>
+    </message>
+    <message>
+        <source>You can take it over when it is closed there.</source>
+        <translation>Sie können sie übernehmen, wenn sie dort geschlossen ist.</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingPrompts</name>
+    <message>
+        <source>and {count} more</source>
+        <translation>und {count} weitere</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingStep</name>
+    <message>
+        <source>Sign in</source>
+        <translation>Anmelden</translation>
+    </message>
+    <message>
+        <source>The sign-in goes on in your browser, at the service&apos;s own page.</source>
+        <translation>Die Anmeldung geht in Ihrem Browser weiter, auf der Seite des Dienstes.</translation>
+    </message>
+</context>
+<context>
+    <name>WaysToBegin</name>
+    <message>
+        <source>Open a folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+</context>
+<context>
+    <name>WebResultsBody</name>
+    <message>
+        <source>Show fewer</source>
+        <translation>Weniger anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>Welcome</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>{0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Choose another name.</source>
+        <translation>Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Look whether it is whole, and for {0}.</source>
+        <translation>Prüfen Sie, ob er vollständig ist, und ob er für {0} gilt.</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>In der Anwendung ist etwas schiefgegangen.</translation>
+    </message>
+    <message>
+        <source>There is another account called “{0}”.</source>
+        <translation>Es gibt ein anderes Konto namens „{0}“.</translation>
+    </message>
+    <message>
+        <source>You are signed in. Asking {0}…</source>
+        <translation>Sie sind angemeldet. {0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
+    </message>
+</context>
+<context>
+    <name>WholePage</name>
+    <message>
+        <source>After redo</source>
+        <translation>Nach dem Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>Nach dem Rückgängigmachen</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>Fassung des Agenten</translation>
+    </message>
+    <message>
+        <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
+        <translation>Diese Fassungen lassen sich nicht Zeile für Zeile zusammenführen. Wählen Sie eine als Ganzes.</translation>
+    </message>
+    <message>
+        <source>Yours (on disk)</source>
+        <translation>Ihre (auf der Platte)</translation>
+    </message>
+</context>
+<context>
+    <name>Window</name>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>In der Anwendung ist etwas schiefgegangen.</translation>
+    </message>
+    <message>
+        <source>Your files and conversations are safe. The details are in the log.</source>
+        <translation>Ihre Dateien und Unterhaltungen sind sicher. Einzelheiten stehen im Protokoll.</translation>
+    </message>
+</context>
+<context>
+    <name>WordDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Message to the agent</source>
+        <translation>Nachricht an den Agenten</translation>
+    </message>
+    <message>
+        <source>The agent reads this with your next message, so that it does not try the same again.</source>
+        <translation>Der Agent liest dies mit Ihrer nächsten Nachricht, damit er nicht dasselbe wieder versucht.</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Why are you undoing this?</source>
+        <translation>Warum machen Sie dies rückgängig?</translation>
+    </message>
+</context>
+<context>
+    <name>_CommandField</name>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+</context>
+<context>
+    <name>_Commands</name>
+    <message>
+        <source>Cannot be used: {problem}</source>
+        <translation>Nicht verwendbar: {problem}</translation>
+    </message>
+    <message>
+        <source>project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>server</source>
+        <translation>Server</translation>
+    </message>
+    <message>
+        <source>yours</source>
+        <translation>eigener</translation>
+    </message>
+</context>
+<context>
+    <name>_ExportProgress</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Export the conversation</source>
+        <translation>Unterhaltung exportieren</translation>
+    </message>
+    <message>
+        <source>Exporting…</source>
+        <translation>Wird exportiert …</translation>
+    </message>
+    <message>
+        <source>Exporting… {0}</source>
+        <translation>Wird exportiert … {0}</translation>
+    </message>
+</context>
+<context>
+    <name>_Offers</name>
+    <message>
+        <source>file</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>resource</source>
+        <translation>Ressource</translation>
+    </message>
+    <message>
+        <source>session</source>
+        <translation>Sitzung</translation>
+    </message>
+    <message>
+        <source>source</source>
+        <translation>Quelle</translation>
+    </message>
+    <message>
+        <source>template</source>
+        <translation>Vorlage</translation>
+    </message>
+</context>
+</TS>

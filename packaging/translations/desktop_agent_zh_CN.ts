@@ -1,0 +1,8580 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>AccountActions</name>
+    <message>
+        <source>No account is used until this is mended: {0}</source>
+        <translation>修复之前不使用任何账户：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>AccountChooser</name>
+    <message>
+        <source>Account</source>
+        <translation>账户</translation>
+    </message>
+    <message>
+        <source>Add an account</source>
+        <translation>添加账户</translation>
+    </message>
+    <message>
+        <source>Add…</source>
+        <translation>添加…</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove this account</source>
+        <translation>移除此账户</translation>
+    </message>
+    <message>
+        <source>Remove with its key</source>
+        <translation>连同密钥一起移除</translation>
+    </message>
+    <message>
+        <source>Sign out</source>
+        <translation>退出登录</translation>
+    </message>
+    <message>
+        <source>Sign out now</source>
+        <translation>立即退出登录</translation>
+    </message>
+    <message>
+        <source>There is no account “{0}” any more. Choose another one, or add it again.</source>
+        <translation>账户“{0}”已不存在。请选择其他账户，或重新添加。</translation>
+    </message>
+</context>
+<context>
+    <name>AccountFields</name>
+    <message>
+        <source>Address of the account</source>
+        <translation>账户地址</translation>
+    </message>
+    <message>
+        <source>For example: work</source>
+        <translation>例如：工作</translation>
+    </message>
+    <message>
+        <source>Give the account a name.</source>
+        <translation>请为账户命名。</translation>
+    </message>
+    <message>
+        <source>How the key travels</source>
+        <translation>密钥的传送方式</translation>
+    </message>
+    <message>
+        <source>Name of the account</source>
+        <translation>账户名称</translation>
+    </message>
+    <message>
+        <source>No key is needed</source>
+        <translation>不需要密钥</translation>
+    </message>
+    <message>
+        <source>The account cannot be used: {0}.</source>
+        <translation>无法使用该账户：{0}。</translation>
+    </message>
+    <message>
+        <source>There is an account of this name already.</source>
+        <translation>已有同名账户。</translation>
+    </message>
+</context>
+<context>
+    <name>AccountForm</name>
+    <message>
+        <source>Add account</source>
+        <translation>添加账户</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Its key is sent to this address only. Empty: the provider&apos;s own.</source>
+        <translation>其密钥只发送到此地址。留空：使用提供商的地址。</translation>
+    </message>
+    <message>
+        <source>Key sent as</source>
+        <translation>密钥发送方式</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>New account of {0}</source>
+        <translation>{0} 的新账户</translation>
+    </message>
+</context>
+<context>
+    <name>Accounts</name>
+    <message>
+        <source>Requests go to {0}, as who signed in. Removing the account signs out.</source>
+        <translation>请求以登录者的身份发送到 {0}。移除账户即退出登录。</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which keep its tokens.</source>
+        <translation>请求使用提供商自己工具的配置文件发送到 {0}，令牌由这些工具保存。</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with its API key. The key is sent nowhere else.</source>
+        <translation>请求发送到 {0}，附带其 API 密钥。密钥不会发送到其他地方。</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}. No key is needed there.</source>
+        <translation>请求发送到 {0}。那里不需要密钥。</translation>
+    </message>
+    <message>
+        <source>Usual</source>
+        <translation>默认</translation>
+    </message>
+    <message>
+        <source>profile</source>
+        <translation>配置文件</translation>
+    </message>
+    <message>
+        <source>signed in</source>
+        <translation>已登录</translation>
+    </message>
+</context>
+<context>
+    <name>Actions</name>
+    <message>
+        <source>Attach the output of the terminal</source>
+        <translation>附加终端输出</translation>
+    </message>
+    <message>
+        <source>Background commands</source>
+        <translation>后台命令</translation>
+    </message>
+    <message>
+        <source>Choose a model…</source>
+        <translation>选择模型…</translation>
+    </message>
+    <message>
+        <source>Choose which changes to review…</source>
+        <translation>选择要审阅的更改…</translation>
+    </message>
+    <message>
+        <source>Command palette…</source>
+        <translation>命令面板…</translation>
+    </message>
+    <message>
+        <source>Export the conversation…</source>
+        <translation>导出对话…</translation>
+    </message>
+    <message>
+        <source>Filter the files</source>
+        <translation>筛选文件</translation>
+    </message>
+    <message>
+        <source>Find in the conversation</source>
+        <translation>在对话中查找</translation>
+    </message>
+    <message>
+        <source>Go back to before a message…</source>
+        <translation>回到某条消息之前…</translation>
+    </message>
+    <message>
+        <source>Go to file…</source>
+        <translation>转到文件…</translation>
+    </message>
+    <message>
+        <source>Go to the next undecided change</source>
+        <translation>转到下一处未决定的更改</translation>
+    </message>
+    <message>
+        <source>Go to the undecided change before</source>
+        <translation>转到上一处未决定的更改</translation>
+    </message>
+    <message>
+        <source>Import a conversation…</source>
+        <translation>导入对话…</translation>
+    </message>
+    <message>
+        <source>Inbox</source>
+        <translation>收件箱</translation>
+    </message>
+    <message>
+        <source>Keep all that is listed in the review</source>
+        <translation>保留审阅中列出的全部内容</translation>
+    </message>
+    <message>
+        <source>Keep the file in review</source>
+        <translation>保留审阅中的文件</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts…</source>
+        <translation>键盘快捷键…</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>New window</source>
+        <translation>新窗口</translation>
+    </message>
+    <message>
+        <source>Open folder…</source>
+        <translation>打开文件夹…</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>Quote what is selected, or the last answer</source>
+        <translation>引用所选内容或上一个回答</translation>
+    </message>
+    <message>
+        <source>Redo what was undone last</source>
+        <translation>重做上次撤销的内容</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>审阅</translation>
+    </message>
+    <message>
+        <source>Search all sessions…</source>
+        <translation>搜索所有会话…</translation>
+    </message>
+    <message>
+        <source>Send the comments of the review…</source>
+        <translation>发送审阅的评论…</translation>
+    </message>
+    <message>
+        <source>Sessions and files</source>
+        <translation>会话和文件</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>设置…</translation>
+    </message>
+    <message>
+        <source>Stop the agent</source>
+        <translation>停止代理</translation>
+    </message>
+    <message>
+        <source>Summarise older turns for the agent</source>
+        <translation>为代理总结较早的轮次</translation>
+    </message>
+    <message>
+        <source>Terminal</source>
+        <translation>终端</translation>
+    </message>
+    <message>
+        <source>Try the demo</source>
+        <translation>试用演示</translation>
+    </message>
+    <message>
+        <source>Undo the agent&apos;s turn</source>
+        <translation>撤销代理的本轮更改</translation>
+    </message>
+    <message>
+        <source>Undo the file in review</source>
+        <translation>撤销审阅中的文件</translation>
+    </message>
+    <message>
+        <source>Usage…</source>
+        <translation>用量…</translation>
+    </message>
+    <message>
+        <source>What the model sees…</source>
+        <translation>模型看到的内容…</translation>
+    </message>
+    <message>
+        <source>Write a message</source>
+        <translation>写消息</translation>
+    </message>
+</context>
+<context>
+    <name>ActivityLine</name>
+    <message>
+        <source>Working…</source>
+        <translation>正在工作…</translation>
+    </message>
+</context>
+<context>
+    <name>AddressFields</name>
+    <message>
+        <source>Another header</source>
+        <translation>其他标头</translation>
+    </message>
+    <message>
+        <source>Authorization</source>
+        <translation>Authorization</translation>
+    </message>
+    <message>
+        <source>Bearer …</source>
+        <translation>Bearer …</translation>
+    </message>
+    <message>
+        <source>Client ID</source>
+        <translation>客户端 ID</translation>
+    </message>
+    <message>
+        <source>Client ID at the server</source>
+        <translation>服务器上的客户端 ID</translation>
+    </message>
+    <message>
+        <source>Client secret</source>
+        <translation>客户端密钥</translation>
+    </message>
+    <message>
+        <source>Client secret at the server</source>
+        <translation>服务器上的客户端密钥</translation>
+    </message>
+    <message>
+        <source>Headers</source>
+        <translation>标头</translation>
+    </message>
+    <message>
+        <source>Headers that are secrets, and the client secret, go to the keyring of your system.</source>
+        <translation>机密标头和客户端密钥会保存到系统密钥环。</translation>
+    </message>
+    <message>
+        <source>If there is one</source>
+        <translation>如果有</translation>
+    </message>
+    <message>
+        <source>Name of header {0}</source>
+        <translation>标头 {0} 的名称</translation>
+    </message>
+    <message>
+        <source>Only if you registered this application there by hand</source>
+        <translation>仅当您在那里手动注册了此应用</translation>
+    </message>
+    <message>
+        <source>Value of header {0}</source>
+        <translation>标头 {0} 的值</translation>
+    </message>
+    <message>
+        <source>a header needs a name</source>
+        <translation>标头需要名称</translation>
+    </message>
+</context>
+<context>
+    <name>AddressStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s Messages</source>
+        <translation>Anthropic 的 Messages</translation>
+    </message>
+    <message>
+        <source>Chat Completions: most servers</source>
+        <translation>Chat Completions：大多数服务器</translation>
+    </message>
+    <message>
+        <source>Enter an address</source>
+        <translation>输入地址</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>格式</translation>
+    </message>
+    <message>
+        <source>Its key is sent to this address only. The connection is tested before anything is kept.</source>
+        <translation>密钥只会发送到此地址。保存之前会先测试连接。</translation>
+    </message>
+    <message>
+        <source>Key sent as</source>
+        <translation>密钥发送方式</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>未加密：传输途中的任何人都能读取密钥和对话。</translation>
+    </message>
+    <message>
+        <source>OpenAI&apos;s Responses</source>
+        <translation>OpenAI 的 Responses</translation>
+    </message>
+    <message>
+        <source>Test and continue</source>
+        <translation>测试并继续</translation>
+    </message>
+</context>
+<context>
+    <name>AnswerBar</name>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Closing this decides nothing. The question stays in the conversation.</source>
+        <translation>关闭不作任何决定。问题仍保留在对话中。</translation>
+    </message>
+    <message>
+        <source>Ctrl+↵</source>
+        <translation>Ctrl+↵</translation>
+    </message>
+    <message>
+        <source>Ctrl+⌫</source>
+        <translation>Ctrl+⌫</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>ApplyDialog</name>
+    <message>
+        <source>Apply to file</source>
+        <translation>应用到文件</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>在末尾</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Choose a file</source>
+        <translation>选择文件</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>File, from the folder of the conversation on</source>
+        <translation>文件（相对于对话的文件夹）</translation>
+    </message>
+    <message>
+        <source>Nothing to change</source>
+        <translation>没有要更改的内容</translation>
+    </message>
+    <message>
+        <source>The file says this already.</source>
+        <translation>文件内容已经如此。</translation>
+    </message>
+    <message>
+        <source>The lines it matches</source>
+        <translation>匹配的行</translation>
+    </message>
+    <message>
+        <source>There is no such file yet: it will be made.</source>
+        <translation>尚无此文件：将会创建。</translation>
+    </message>
+    <message>
+        <source>This counts as your change, and can be undone in the review.</source>
+        <translation>这算作您的更改，可在审阅中撤销。</translation>
+    </message>
+    <message>
+        <source>What it would change is shown here before it is written.</source>
+        <translation>写入之前会在此显示将要更改的内容。</translation>
+    </message>
+    <message>
+        <source>What the code replaces</source>
+        <translation>代码所替换的内容</translation>
+    </message>
+    <message>
+        <source>Whole file</source>
+        <translation>整个文件</translation>
+    </message>
+    <message>
+        <source>Write file</source>
+        <translation>写入文件</translation>
+    </message>
+    <message>
+        <source>src/example.py</source>
+        <translation>src/example.py</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalCard</name>
+    <message>
+        <source>Run this command?</source>
+        <translation>运行此命令？</translation>
+    </message>
+    <message>
+        <source>in {folder}</source>
+        <translation>位于 {folder}</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalDialog</name>
+    <message>
+        <source>Approval</source>
+        <translation>审批</translation>
+    </message>
+    <message>
+        <source>If you deny: why, or what to do instead</source>
+        <translation>如果拒绝：原因，或应改做什么</translation>
+    </message>
+    <message>
+        <source>Message to the agent if you deny</source>
+        <translation>拒绝时给代理的消息</translation>
+    </message>
+    <message>
+        <source>No valid rule yet. Correct one, or allow only once</source>
+        <translation>尚无有效规则。请更正一条规则，或仅允许一次</translation>
+    </message>
+    <message>
+        <source>Only a visible change can be allowed</source>
+        <translation>只能允许可见的更改</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>没有可运行的命令</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalRequest</name>
+    <message>
+        <source> … {0} more characters</source>
+        <translation> …另有 {0} 个字符</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The command has characters that cannot be seen. It really is: {0}</source>
+        <translation>命令含有不可见字符。实际为：{0}</translation>
+    </message>
+    <message>
+        <source>in the workspace</source>
+        <translation>在工作区中</translation>
+    </message>
+    <message>
+        <source>in {0}</source>
+        <translation>位于 {0}</translation>
+    </message>
+    <message>
+        <source>inside the workspace</source>
+        <translation>工作区之内</translation>
+    </message>
+    <message>
+        <source>outside the workspace</source>
+        <translation>工作区之外</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalsPage</name>
+    <message>
+        <source>For new sessions. A session&apos;s own choice is below its composer.</source>
+        <translation>适用于新会话。会话自己的选择在其输入框下方。</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>{0}: the project sets “{1}”, which applies here.</source>
+        <translation>{0}：项目设置为“{1}”，在此生效。</translation>
+    </message>
+</context>
+<context>
+    <name>ArrangeButton</name>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>Group by</source>
+        <translation>分组依据</translation>
+    </message>
+    <message>
+        <source>How sessions are listed</source>
+        <translation>会话的列出方式</translation>
+    </message>
+    <message>
+        <source>Show turns and cost</source>
+        <translation>显示轮次和费用</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>This folder first</source>
+        <translation>此文件夹优先</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>View ▾</source>
+        <translation>视图 ▾</translation>
+    </message>
+</context>
+<context>
+    <name>AskedCommand</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>正在检查您的命令…</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>编辑命令 ({keys})</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>隐藏定义</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>显示该工具的说明</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>没有可运行的命令</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>更改内容</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>服务器对该工具的说明</translation>
+    </message>
+</context>
+<context>
+    <name>Banner</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Open another folder…</source>
+        <translation>打开其他文件夹…</translation>
+    </message>
+</context>
+<context>
+    <name>BannerFrame</name>
+    <message>
+        <source>And {0} more.</source>
+        <translation>还有 {0} 条。</translation>
+    </message>
+</context>
+<context>
+    <name>BaselineModel</name>
+    <message>
+        <source>Against a branch</source>
+        <translation>与分支比较</translation>
+    </message>
+    <message>
+        <source>Against {0}</source>
+        <translation>与 {0} 比较</translation>
+    </message>
+    <message>
+        <source>Last turn</source>
+        <translation>上一轮</translation>
+    </message>
+    <message>
+        <source>Last turn ({0})</source>
+        <translation>上一轮（{0}）</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>No git repository</source>
+        <translation>不是 git 存储库</translation>
+    </message>
+    <message>
+        <source>Since message {0}</source>
+        <translation>自第 {0} 条消息起</translation>
+    </message>
+    <message>
+        <source>Since message {0}: {1}</source>
+        <translation>自第 {0} 条消息起：{1}</translation>
+    </message>
+    <message>
+        <source>There is no other branch</source>
+        <translation>没有其他分支</translation>
+    </message>
+    <message>
+        <source>This session</source>
+        <translation>此会话</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>Turn {0}: {1}</source>
+        <translation>第 {0} 轮：{1}</translation>
+    </message>
+    <message>
+        <source>Uncommitted</source>
+        <translation>未提交</translation>
+    </message>
+    <message>
+        <source>git failed</source>
+        <translation>git 失败</translation>
+    </message>
+    <message>
+        <source>git is not installed</source>
+        <translation>未安装 git</translation>
+    </message>
+    <message>
+        <source>git took too long</source>
+        <translation>git 耗时过长</translation>
+    </message>
+</context>
+<context>
+    <name>BaselinePicker</name>
+    <message>
+        <source>Changes to review</source>
+        <translation>要审阅的更改</translation>
+    </message>
+</context>
+<context>
+    <name>BinaryView</name>
+    <message>
+        <source>After</source>
+        <translation>更改后</translation>
+    </message>
+    <message>
+        <source>BLAKE2</source>
+        <translation>BLAKE2</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>更改前</translation>
+    </message>
+    <message>
+        <source>Bytes before and after</source>
+        <translation>更改前后的字节</translation>
+    </message>
+    <message>
+        <source>First difference at byte {0}</source>
+        <translation>首个差异位于字节 {0}</translation>
+    </message>
+    <message>
+        <source>It begins with</source>
+        <translation>开头为</translation>
+    </message>
+    <message>
+        <source>It is empty</source>
+        <translation>为空</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>The same bytes; they begin with</source>
+        <translation>字节相同；开头为</translation>
+    </message>
+    <message>
+        <source>Type</source>
+        <translation>类型</translation>
+    </message>
+</context>
+<context>
+    <name>BrowserWait</name>
+    <message>
+        <source>Address of the sign-in</source>
+        <translation>登录地址</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy the address</source>
+        <translation>复制地址</translation>
+    </message>
+    <message>
+        <source>No browser could be opened.</source>
+        <translation>无法打开浏览器。</translation>
+    </message>
+    <message>
+        <source>Open this address in a browser on this machine, within 10 minutes:</source>
+        <translation>请在 10 分钟内用本机浏览器打开此地址：</translation>
+    </message>
+    <message>
+        <source>Sign in there, at most 10 minutes. If no browser opened, open this address:</source>
+        <translation>请在 10 分钟内在那里登录。如果浏览器未打开，请打开此地址：</translation>
+    </message>
+    <message>
+        <source>Waiting for the browser</source>
+        <translation>等待浏览器</translation>
+    </message>
+    <message>
+        <source>Waiting for the browser…</source>
+        <translation>正在等待浏览器…</translation>
+    </message>
+</context>
+<context>
+    <name>CacheMiss</name>
+    <message>
+        <source>About {0} tokens of the last turn were not in the provider&apos;s cache: {1}.</source>
+        <translation>上一轮约有 {0} 个 token 不在提供商的缓存中：{1}。</translation>
+    </message>
+    <message>
+        <source>The last turn was not in the provider&apos;s cache: {0}.</source>
+        <translation>上一轮不在提供商的缓存中：{0}。</translation>
+    </message>
+    <message>
+        <source>an option of the request changed</source>
+        <translation>请求的某个选项已更改</translation>
+    </message>
+    <message>
+        <source>it does not say why, and keeps nothing for long</source>
+        <translation>未说明原因，且不会长期保留</translation>
+    </message>
+    <message>
+        <source>older turns were summarised</source>
+        <translation>较早的轮次已总结</translation>
+    </message>
+    <message>
+        <source>the earlier conversation changed</source>
+        <translation>较早的对话已更改</translation>
+    </message>
+    <message>
+        <source>the instructions changed</source>
+        <translation>指令已更改</translation>
+    </message>
+    <message>
+        <source>the model changed</source>
+        <translation>模型已更改</translation>
+    </message>
+    <message>
+        <source>the tools changed</source>
+        <translation>工具已更改</translation>
+    </message>
+</context>
+<context>
+    <name>CallButtons</name>
+    <message>
+        <source>Recover</source>
+        <translation>恢复</translation>
+    </message>
+    <message>
+        <source>Recover. {what}</source>
+        <translation>恢复。{what}</translation>
+    </message>
+    <message>
+        <source>Show change</source>
+        <translation>显示更改</translation>
+    </message>
+    <message>
+        <source>Show change ▸</source>
+        <translation>显示更改 ▸</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>停止本轮</translation>
+    </message>
+</context>
+<context>
+    <name>CallList</name>
+    <message>
+        <source>Answered</source>
+        <translation>已答复</translation>
+    </message>
+</context>
+<context>
+    <name>CardAnswers</name>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Deny…</source>
+        <translation>拒绝…</translation>
+    </message>
+    <message>
+        <source>Review…</source>
+        <translation>查看…</translation>
+    </message>
+</context>
+<context>
+    <name>CardDenial</name>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Message to the agent</source>
+        <translation>给代理的消息</translation>
+    </message>
+    <message>
+        <source>Reason for the agent (optional)</source>
+        <translation>给代理的原因（可选）</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeList</name>
+    <message>
+        <source>Changed files</source>
+        <translation>已更改的文件</translation>
+    </message>
+    <message>
+        <source>Decide again</source>
+        <translation>重新决定</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>保留此文件</translation>
+    </message>
+    <message>
+        <source>Open file</source>
+        <translation>打开文件</translation>
+    </message>
+    <message>
+        <source>Redo this file</source>
+        <translation>重做此文件</translation>
+    </message>
+    <message>
+        <source>Show the call</source>
+        <translation>显示调用</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>撤销此文件</translation>
+    </message>
+    <message>
+        <source>Undo this file with a message to the agent…</source>
+        <translation>撤销此文件并给代理留言…</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeListing</name>
+    <message numerus="yes">
+        <source>%n lines added</source>
+        <translation>
+            <numerusform>添加 %n 行</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines removed</source>
+        <translation>
+            <numerusform>删除 %n 行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Filter by path</source>
+        <translation>按路径筛选</translation>
+    </message>
+    <message>
+        <source>Filter the files by path</source>
+        <translation>按路径筛选文件</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>No changed file matches.</source>
+        <translation>没有匹配的已更改文件。</translation>
+    </message>
+    <message>
+        <source>No differences: the files on disk are as committed.</source>
+        <translation>没有差异：磁盘上的文件与提交一致。</translation>
+    </message>
+    <message>
+        <source>Nothing changed here.</source>
+        <translation>此处没有更改。</translation>
+    </message>
+    <message>
+        <source>Show all files</source>
+        <translation>显示所有文件</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeModel</name>
+    <message>
+        <source>MCP</source>
+        <translation>MCP</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>binary</source>
+        <translation>二进制</translation>
+    </message>
+    <message>
+        <source>decided in part</source>
+        <translation>部分已决定</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>已删除</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>in conflict</source>
+        <translation>有冲突</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>link</source>
+        <translation>链接</translation>
+    </message>
+    <message>
+        <source>named pipe</source>
+        <translation>命名管道</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>新</translation>
+    </message>
+    <message>
+        <source>renamed from {0}</source>
+        <translation>由 {0} 重命名</translation>
+    </message>
+    <message>
+        <source>shell</source>
+        <translation>shell</translation>
+    </message>
+    <message>
+        <source>socket</source>
+        <translation>套接字</translation>
+    </message>
+    <message>
+        <source>undecided</source>
+        <translation>未决定</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>已撤销</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>您</translation>
+    </message>
+    <message>
+        <source>{0} added, {1} removed</source>
+        <translation>添加 {0} 行，删除 {1} 行</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n changes decided</source>
+        <translation>
+            <numerusform>%n 处更改中已决定 {0} 处</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ChangePreview</name>
+    <message>
+        <source>Files that would change</source>
+        <translation>将被更改的文件</translation>
+    </message>
+    <message>
+        <source>It cannot be allowed here.</source>
+        <translation>无法在此处允许。</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>正在加载…</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>无法显示该更改</translation>
+    </message>
+</context>
+<context>
+    <name>ChooseStep</name>
+    <message>
+        <source>Continue</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Enter a key…</source>
+        <translation>输入密钥…</translation>
+    </message>
+    <message>
+        <source>Enter an API key</source>
+        <translation>输入 API 密钥</translation>
+    </message>
+    <message>
+        <source>For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else.</source>
+        <translation>适用于 Anthropic、OpenAI、OpenRouter 或 xAI。只保存在系统密钥环中。</translation>
+    </message>
+    <message>
+        <source>Look for models…</source>
+        <translation>查找模型…</translation>
+    </message>
+    <message>
+        <source>No key, no network. A scripted model works on a small project with real tools.</source>
+        <translation>无需密钥和网络。按脚本运行的模型用真实工具处理一个小项目。</translation>
+    </message>
+    <message>
+        <source>OpenRouter or another address</source>
+        <translation>OpenRouter 或其他地址</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter, or enter the address of any compatible server.</source>
+        <translation>用 OpenRouter 登录，或输入任何兼容服务器的地址。</translation>
+    </message>
+    <message>
+        <source>Sign in with your ChatGPT plan, or use a profile of Anthropic&apos;s tools.</source>
+        <translation>用您的 ChatGPT 套餐登录，或使用 Anthropic 工具的配置文件。</translation>
+    </message>
+    <message>
+        <source>Start the demo</source>
+        <translation>开始演示</translation>
+    </message>
+    <message>
+        <source>Try the demo</source>
+        <translation>试用演示</translation>
+    </message>
+    <message>
+        <source>Use a model on this machine</source>
+        <translation>使用本机上的模型</translation>
+    </message>
+    <message>
+        <source>Use a subscription</source>
+        <translation>使用订阅</translation>
+    </message>
+    <message>
+        <source>Welcome. Choose a model</source>
+        <translation>欢迎。请选择一个模型</translation>
+    </message>
+    <message>
+        <source>With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.</source>
+        <translation>使用 Ollama、LM Studio 或 llama.cpp。无需密钥，数据不离开本机。</translation>
+    </message>
+    <message>
+        <source>You can change this at any time in Settings.</source>
+        <translation>您可以随时在设置中更改。</translation>
+    </message>
+</context>
+<context>
+    <name>ClashDialog</name>
+    <message numerus="yes">
+        <source>%n other files are done.</source>
+        <translation>
+            <numerusform>另外 %n 个文件已完成。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other places in it merge without a clash.</source>
+        <translation>
+            <numerusform>其中另有 %n 处可无冲突合并。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Ctrl+Enter</translation>
+    </message>
+    <message>
+        <source>Files left alone</source>
+        <translation>保留不动的文件</translation>
+    </message>
+    <message>
+        <source>Keep mine</source>
+        <translation>保留我的版本</translation>
+    </message>
+    <message>
+        <source>Not redone</source>
+        <translation>未重做</translation>
+    </message>
+    <message>
+        <source>Not undone</source>
+        <translation>未撤销</translation>
+    </message>
+    <message>
+        <source>Reading the three versions…</source>
+        <translation>正在读取三个版本…</translation>
+    </message>
+    <message>
+        <source>Redo conflicts with your edit</source>
+        <translation>重做与您的编辑冲突</translation>
+    </message>
+    <message>
+        <source>Remove the file</source>
+        <translation>移除文件</translation>
+    </message>
+    <message>
+        <source>Undo conflicts with your edit</source>
+        <translation>撤销与您的编辑冲突</translation>
+    </message>
+    <message>
+        <source>Use the redone version</source>
+        <translation>使用重做后的版本</translation>
+    </message>
+    <message>
+        <source>Use the undone version</source>
+        <translation>使用撤销后的版本</translation>
+    </message>
+    <message>
+        <source>Write this result</source>
+        <translation>写入此结果</translation>
+    </message>
+    <message>
+        <source>kept as it is</source>
+        <translation>保持原样</translation>
+    </message>
+    <message>
+        <source>removed</source>
+        <translation>已移除</translation>
+    </message>
+    <message>
+        <source>written</source>
+        <translation>已写入</translation>
+    </message>
+    <message>
+        <source>your version stays for the rest</source>
+        <translation>其余保留您的版本</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n clashes decided</source>
+        <translation>
+            <numerusform>%n 处冲突中已决定 {0} 处</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}. Nothing has been written to it.</source>
+        <translation>{0}。未写入任何内容。</translation>
+    </message>
+</context>
+<context>
+    <name>ClashPage</name>
+    <message>
+        <source>After redo</source>
+        <translation>重做后</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>撤销后</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>代理的版本</translation>
+    </message>
+    <message>
+        <source>Both, yours last</source>
+        <translation>两者都要，您的在后</translation>
+    </message>
+    <message>
+        <source>Clash {0} of {1}</source>
+        <translation>冲突 {0}/{1}</translation>
+    </message>
+    <message>
+        <source>Keep yours</source>
+        <translation>保留您的</translation>
+    </message>
+    <message>
+        <source>Next clash</source>
+        <translation>下一个冲突</translation>
+    </message>
+    <message>
+        <source>Next clash (F7)</source>
+        <translation>下一个冲突 (F7)</translation>
+    </message>
+    <message>
+        <source>Previous clash</source>
+        <translation>上一个冲突</translation>
+    </message>
+    <message>
+        <source>Previous clash (Shift+F7)</source>
+        <translation>上一个冲突 (Shift+F7)</translation>
+    </message>
+    <message>
+        <source>Result, as it can be written</source>
+        <translation>可写入的结果</translation>
+    </message>
+    <message>
+        <source>Take the redo</source>
+        <translation>采用重做</translation>
+    </message>
+    <message>
+        <source>Take the undo</source>
+        <translation>采用撤销</translation>
+    </message>
+    <message>
+        <source>The result that can be written</source>
+        <translation>可写入的结果</translation>
+    </message>
+    <message>
+        <source>The three versions</source>
+        <translation>三个版本</translation>
+    </message>
+    <message>
+        <source>Yours (on disk)</source>
+        <translation>您的版本（磁盘上）</translation>
+    </message>
+    <message>
+        <source>edited by hand</source>
+        <translation>手动编辑</translation>
+    </message>
+</context>
+<context>
+    <name>CodeApplying</name>
+    <message>
+        <source>No folder is open</source>
+        <translation>没有打开的文件夹</translation>
+    </message>
+    <message>
+        <source>Open one first.</source>
+        <translation>请先打开一个。</translation>
+    </message>
+    <message>
+        <source>This conversation cannot be changed here.</source>
+        <translation>无法在此更改此对话。</translation>
+    </message>
+</context>
+<context>
+    <name>ColumnCard</name>
+    <message>
+        <source>price of {0} not known</source>
+        <translation>{0} 的价格未知</translation>
+    </message>
+</context>
+<context>
+    <name>CommandEdit</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>正在检查您的命令…</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>恢复为代理的命令</translation>
+    </message>
+    <message>
+        <source>Modified by you. The agent sees your change.</source>
+        <translation>已由您修改。代理会看到您的修改。</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>还原</translation>
+    </message>
+    <message>
+        <source>You are asked because of: {0}</source>
+        <translation>询问您的原因：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Begin with {0}</source>
+        <translation>以 {0} 开头</translation>
+    </message>
+    <message>
+        <source>Command palette</source>
+        <translation>命令面板</translation>
+    </message>
+    <message>
+        <source>Go to a file by parts of its path</source>
+        <translation>输入路径的一部分转到文件</translation>
+    </message>
+    <message>
+        <source>Search actions, settings, commands, sessions and files</source>
+        <translation>搜索操作、设置、命令、会话和文件</translation>
+    </message>
+    <message>
+        <source>What fits</source>
+        <translation>匹配项</translation>
+    </message>
+    <message>
+        <source>actions</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>keys</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>settings</source>
+        <translation>设置</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPopup</name>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+</context>
+<context>
+    <name>CommandWidget</name>
+    <message>
+        <source>Command {text} failed: {output}</source>
+        <translation>命令 {text} 失败：{output}</translation>
+    </message>
+    <message>
+        <source>Command {text}: {output}</source>
+        <translation>命令 {text}：{output}</translation>
+    </message>
+</context>
+<context>
+    <name>CommentCard</name>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the comment: {0}</source>
+        <translation>编辑评论：{0}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the comment: {0}</source>
+        <translation>移除评论：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>CommentEditor</name>
+    <message>
+        <source>Add comment</source>
+        <translation>添加评论</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Cancel (Esc)</source>
+        <translation>取消 (Esc)</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter</source>
+        <translation>Ctrl+Enter</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Save the comment (Ctrl+Enter)</source>
+        <translation>保存评论 (Ctrl+Enter)</translation>
+    </message>
+    <message>
+        <source>What should be different?</source>
+        <translation>应该怎样修改？</translation>
+    </message>
+</context>
+<context>
+    <name>CommentOverlay</name>
+    <message>
+        <source>Comment on this line, or drag over several (C)</source>
+        <translation>评论此行，或拖选多行 (C)</translation>
+    </message>
+</context>
+<context>
+    <name>CommentsDialog</name>
+    <message numerus="yes">
+        <source>%n comments</source>
+        <translation>
+            <numerusform>%n 条评论</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>, before</source>
+        <translation>，更改前</translation>
+    </message>
+    <message>
+        <source>Comments</source>
+        <translation>评论</translation>
+    </message>
+    <message>
+        <source>Introduction (optional)</source>
+        <translation>引言（可选）</translation>
+    </message>
+    <message>
+        <source>Introduction to the comments</source>
+        <translation>评论的引言</translation>
+    </message>
+    <message>
+        <source>Not yet</source>
+        <translation>暂不</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the comment on {0}</source>
+        <translation>移除对 {0} 的评论</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments</source>
+        <translation>
+            <numerusform>发送 %n 条评论</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Send comments</source>
+        <translation>发送评论</translation>
+    </message>
+    <message>
+        <source>The agent gets them as one message, with the lines they are about.</source>
+        <translation>代理会以一条消息收到它们，并附上相关的行。</translation>
+    </message>
+    <message>
+        <source>line {0}</source>
+        <translation>第 {0} 行</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1}</source>
+        <translation>第 {0}–{1} 行</translation>
+    </message>
+</context>
+<context>
+    <name>CompactionWidget</name>
+    <message>
+        <source>Edit…</source>
+        <translation>编辑…</translation>
+    </message>
+    <message>
+        <source>The agent sees the older turns word by word again</source>
+        <translation>代理将再次逐字看到较早的轮次</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo the summary</source>
+        <translation>撤销摘要</translation>
+    </message>
+</context>
+<context>
+    <name>Composer</name>
+    <message>
+        <source>Ask for a change, or a question about this folder…</source>
+        <translation>请求更改，或就此文件夹提问…</translation>
+    </message>
+    <message>
+        <source>Composer</source>
+        <translation>输入框</translation>
+    </message>
+    <message>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <translation>本轮结束后开始。按 {keys} 将其发送到本轮，在下一步生效。</translation>
+    </message>
+    <message>
+        <source>Mention files…</source>
+        <translation>提及文件…</translation>
+    </message>
+    <message>
+        <source>Mention files… (or type @)</source>
+        <translation>提及文件…（或键入 @）</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>Queue the next message… {keys} sends it into this turn.</source>
+        <translation>将下一条消息加入队列… 按 {keys} 发送到当前轮次。</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>停止本轮</translation>
+    </message>
+</context>
+<context>
+    <name>Context</name>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>From {0}. It is read again when a turn begins.</source>
+        <translation>来自 {0}。每轮开始时重新读取。</translation>
+    </message>
+    <message>
+        <source>Pictures</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Pins</source>
+        <translation>固定内容</translation>
+    </message>
+    <message>
+        <source>Stands in the place of older turns. You can rewrite it: one point per line, under its heading.</source>
+        <translation>代替较早的轮次。您可以改写：每行一点，放在相应标题下。</translation>
+    </message>
+    <message>
+        <source>Summary</source>
+        <translation>摘要</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>系统提示词</translation>
+    </message>
+    <message>
+        <source>The descriptions of the agent&apos;s tools.</source>
+        <translation>代理工具的说明。</translation>
+    </message>
+    <message>
+        <source>The instructions the agent gets before everything else.</source>
+        <translation>代理最先收到的指令。</translation>
+    </message>
+    <message>
+        <source>The newest pictures of the conversation. Older ones are left out.</source>
+        <translation>对话中最新的图片。较早的会省略。</translation>
+    </message>
+    <message>
+        <source>Tools</source>
+        <translation>工具</translation>
+    </message>
+    <message>
+        <source>What was said, called and answered, word by word.</source>
+        <translation>逐字的消息、调用和结果。</translation>
+    </message>
+    <message>
+        <source>What you pinned. It is sent with every request, behind everything else.</source>
+        <translation>您固定的内容。每次请求都会发送，位于最后。</translation>
+    </message>
+</context>
+<context>
+    <name>ContextInspector</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Keep above all… (optional)</source>
+        <translation>优先保留…（可选）</translation>
+    </message>
+    <message>
+        <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
+        <translation>未保存任何内容：请将每一点写成“- …”的一行，放在某个标题下。</translation>
+    </message>
+    <message>
+        <source>Pins</source>
+        <translation>固定内容</translation>
+    </message>
+    <message>
+        <source>Save summary</source>
+        <translation>保存摘要</translation>
+    </message>
+    <message>
+        <source>Summarise older turns</source>
+        <translation>总结较早的轮次</translation>
+    </message>
+    <message>
+        <source>Text of this part</source>
+        <translation>此部分的文本</translation>
+    </message>
+    <message>
+        <source>The agent sees the older turns word by word again</source>
+        <translation>代理将再次逐字看到较早的轮次</translation>
+    </message>
+    <message>
+        <source>Undo summary</source>
+        <translation>撤销摘要</translation>
+    </message>
+    <message>
+        <source>What the model sees</source>
+        <translation>模型看到的内容</translation>
+    </message>
+    <message>
+        <source>What the summary should keep above all</source>
+        <translation>摘要应优先保留的内容</translation>
+    </message>
+    <message>
+        <source>older turns are summarised from {0} on</source>
+        <translation>从 {0} 起总结较早的轮次</translation>
+    </message>
+    <message>
+        <source>older turns are summarised only when you ask</source>
+        <translation>仅在您要求时总结较早的轮次</translation>
+    </message>
+    <message>
+        <source>{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs.</source>
+        <translation>另有 {0} 个 MCP 服务器的工具（约 {1} 个 token）留待搜索：代理会找到所需的工具。</translation>
+    </message>
+    <message>
+        <source>{0} of {1} tokens, {2} %</source>
+        <translation>{0} / {1} 个 token，{2}%</translation>
+    </message>
+</context>
+<context>
+    <name>ContextMeter</name>
+    <message numerus="yes">
+        <source>%n tools of MCP servers are left to a search.</source>
+        <translation>
+            <numerusform>MCP 服务器的 %n 个工具留待搜索。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>About {0} of them are tools of MCP servers.</source>
+        <translation>其中约 {0} 个是 MCP 服务器的工具。</translation>
+    </message>
+    <message>
+        <source>Click to see what the model sees.</source>
+        <translation>点击查看模型看到的内容。</translation>
+    </message>
+    <message>
+        <source>Context used</source>
+        <translation>已用上下文</translation>
+    </message>
+    <message>
+        <source>The window is nearly full.</source>
+        <translation>上下文窗口即将用满。</translation>
+    </message>
+    <message>
+        <source>as the model reported it</source>
+        <translation>由模型报告</translation>
+    </message>
+    <message>
+        <source>as the provider counted them</source>
+        <translation>由提供商统计</translation>
+    </message>
+    <message>
+        <source>ctx {0} %</source>
+        <translation>上下文 {0}%</translation>
+    </message>
+    <message>
+        <source>estimated</source>
+        <translation>估计</translation>
+    </message>
+    <message>
+        <source>{0} of {1} tokens, {2}</source>
+        <translation>{0} / {1} 个 token，{2}</translation>
+    </message>
+</context>
+<context>
+    <name>ConversationPane</name>
+    <message>
+        <source>Find in the conversation</source>
+        <translation>在对话中查找</translation>
+    </message>
+</context>
+<context>
+    <name>CostLabel</name>
+    <message>
+        <source>Click to see the usage of all sessions.</source>
+        <translation>点击查看所有会话的用量。</translation>
+    </message>
+    <message>
+        <source>Cost of this session</source>
+        <translation>此会话的费用</translation>
+    </message>
+    <message>
+        <source>Last turn: {0}</source>
+        <translation>上一轮：{0}</translation>
+    </message>
+    <message>
+        <source>The price of {0} tokens is not known: the cost is higher.</source>
+        <translation>{0} 个 token 的价格未知：实际费用更高。</translation>
+    </message>
+    <message>
+        <source>This session: {0}</source>
+        <translation>此会话：{0}</translation>
+    </message>
+    <message>
+        <source>{0} % of what it read came from its cache</source>
+        <translation>读取内容的 {0}% 来自缓存</translation>
+    </message>
+    <message>
+        <source>{0} tokens read by the model, {1} written</source>
+        <translation>模型读取 {0} 个 token，写入 {1} 个</translation>
+    </message>
+</context>
+<context>
+    <name>DeleteQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message numerus="yes">
+        <source>Delete %n sessions?</source>
+        <translation>
+            <numerusform>删除 %n 个会话？</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Delete session</source>
+        <translation>删除会话</translation>
+    </message>
+    <message>
+        <source>Delete sessions</source>
+        <translation>删除会话</translation>
+    </message>
+    <message>
+        <source>Delete “{0}”?</source>
+        <translation>删除“{0}”？</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>The conversation ({0}) and the undo history of its changes are deleted permanently.</source>
+        <translation>对话（{0}）及其更改的撤销历史将被永久删除。</translation>
+    </message>
+    <message>
+        <source>The conversations ({0}) and the undo history of their changes are deleted permanently.</source>
+        <translation>这些对话（{0}）及其更改的撤销历史将被永久删除。</translation>
+    </message>
+    <message>
+        <source>The files in their folders stay as they are.</source>
+        <translation>其文件夹中的文件保持不变。</translation>
+    </message>
+    <message>
+        <source>The files in {0} stay as they are.</source>
+        <translation>{0} 中的文件保持不变。</translation>
+    </message>
+</context>
+<context>
+    <name>DiffDocument</name>
+    <message>
+        <source>Nothing to show</source>
+        <translation>没有可显示的内容</translation>
+    </message>
+    <message>
+        <source>The file has only one side</source>
+        <translation>文件只有一侧</translation>
+    </message>
+    <message>
+        <source>Too narrow for two sides</source>
+        <translation>太窄，无法并排显示</translation>
+    </message>
+</context>
+<context>
+    <name>DiffFindBar</name>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>关闭 (Esc)</translation>
+    </message>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>在此文件的更改中查找</translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>在此文件中查找</translation>
+    </message>
+    <message>
+        <source>Next match (Enter)</source>
+        <translation>下一个匹配 (Enter)</translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>DiffLoader</name>
+    <message>
+        <source>Loading…</source>
+        <translation>正在加载…</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>无法显示该更改</translation>
+    </message>
+    <message>
+        <source>The log has the details.</source>
+        <translation>详情见日志。</translation>
+    </message>
+</context>
+<context>
+    <name>DiffMouse</name>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
+    </message>
+</context>
+<context>
+    <name>DiffView</name>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n 字节</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines, only their ending changed</source>
+        <translation>
+            <numerusform>%n 行，仅换行符更改</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n unchanged lines</source>
+        <translation>
+            <numerusform>%n 行未更改</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n unchanged lines, {0} of them with another ending</source>
+        <translation>
+            <numerusform>%n 行未更改，其中 {0} 行换行符不同</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Binary file</source>
+        <translation>二进制文件</translation>
+    </message>
+    <message>
+        <source>Change {0} of {1}: {2}</source>
+        <translation>更改 {0}/{1}：{2}</translation>
+    </message>
+    <message>
+        <source>Changes in {0}: {1} lines added, {2} removed</source>
+        <translation>{0} 的更改：添加 {1} 行，删除 {2} 行</translation>
+    </message>
+    <message>
+        <source>Empty file</source>
+        <translation>空文件</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message numerus="yes">
+        <source>Line endings of %n lines</source>
+        <translation>
+            <numerusform>%n 行的换行符</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Line {0} added: {1}</source>
+        <translation>添加第 {0} 行：{1}</translation>
+    </message>
+    <message>
+        <source>Line {0} removed: {1}</source>
+        <translation>删除第 {0} 行：{1}</translation>
+    </message>
+    <message>
+        <source>Line {0} was {1}, now line {2}: {3}</source>
+        <translation>第 {0} 行原为 {1}，现为第 {2} 行：{3}</translation>
+    </message>
+    <message>
+        <source>Line {0}: {1}</source>
+        <translation>第 {0} 行：{1}</translation>
+    </message>
+    <message>
+        <source>MCP server</source>
+        <translation>MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Named pipe</source>
+        <translation>命名管道</translation>
+    </message>
+    <message>
+        <source>No changes to show</source>
+        <translation>没有可显示的更改</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>权限</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Socket</source>
+        <translation>套接字</translation>
+    </message>
+    <message>
+        <source>The whole file</source>
+        <translation>整个文件</translation>
+    </message>
+    <message>
+        <source>Too large to show line by line</source>
+        <translation>过大，无法逐行显示</translation>
+    </message>
+    <message>
+        <source>You, on line {0}</source>
+        <translation>您，对第 {0} 行</translation>
+    </message>
+    <message>
+        <source>You, on lines {0}–{1}</source>
+        <translation>您，对第 {0}–{1} 行</translation>
+    </message>
+    <message>
+        <source>You, on old line {0}</source>
+        <translation>您，对旧第 {0} 行</translation>
+    </message>
+    <message>
+        <source>You, on old lines {0}–{1}</source>
+        <translation>您，对旧第 {0}–{1} 行</translation>
+    </message>
+    <message>
+        <source>You, on this file</source>
+        <translation>您，对此文件</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>created</source>
+        <translation>已创建</translation>
+    </message>
+    <message>
+        <source>created, {0}</source>
+        <translation>已创建，{0}</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>已删除</translation>
+    </message>
+    <message>
+        <source>deleted, was {0}</source>
+        <translation>已删除，原为 {0}</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>line {0}</source>
+        <translation>第 {0} 行</translation>
+    </message>
+    <message>
+        <source>line {0} removed</source>
+        <translation>删除第 {0} 行</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1}</source>
+        <translation>第 {0}–{1} 行</translation>
+    </message>
+    <message>
+        <source>lines {0}–{1} removed</source>
+        <translation>删除第 {0}–{1} 行</translation>
+    </message>
+    <message>
+        <source>moved from line {0}</source>
+        <translation>从第 {0} 行移来</translation>
+    </message>
+    <message>
+        <source>moved to line {0}</source>
+        <translation>移到第 {0} 行</translation>
+    </message>
+    <message>
+        <source>no newline at the end</source>
+        <translation>文件末尾无换行符</translation>
+    </message>
+    <message>
+        <source>not decided</source>
+        <translation>未决定</translation>
+    </message>
+    <message>
+        <source>shell</source>
+        <translation>shell</translation>
+    </message>
+    <message>
+        <source>undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>已撤销</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>您</translation>
+    </message>
+    <message>
+        <source>{0}, folded. Press Enter to show them</source>
+        <translation>{0}，已折叠。按 Enter 显示</translation>
+    </message>
+</context>
+<context>
+    <name>DifferenceDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>From the file on disk to yours</source>
+        <translation>从磁盘上的文件到您的版本</translation>
+    </message>
+</context>
+<context>
+    <name>DoneBar</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+</context>
+<context>
+    <name>DoneStep</name>
+    <message>
+        <source>Another one can be chosen below the message field at any time.</source>
+        <translation>随时可以在消息框下方选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Begin</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Connected with {0}</source>
+        <translation>已连接到 {0}</translation>
+    </message>
+    <message numerus="yes">
+        <source>It has %n models. New conversations begin with the one that you choose here.</source>
+        <translation>
+            <numerusform>共有 %n 个模型。新对话将使用您在此选择的模型。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+</context>
+<context>
+    <name>EffortChoice</name>
+    <message>
+        <source>As much as the model thinks right</source>
+        <translation>由模型自行决定</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>推理强度</translation>
+    </message>
+    <message>
+        <source>{0} effort</source>
+        <translation>推理强度 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyPage</name>
+    <message>
+        <source>Every file that the agent creates, edits or deletes appears here, ready to be undone.</source>
+        <translation>代理创建、编辑或删除的每个文件都会显示在这里，随时可以撤销。</translation>
+    </message>
+    <message>
+        <source>No changes yet</source>
+        <translation>尚无更改</translation>
+    </message>
+    <message>
+        <source>Reading the changes…</source>
+        <translation>正在读取更改…</translation>
+    </message>
+    <message>
+        <source>Review uncommitted changes</source>
+        <translation>审阅未提交的更改</translation>
+    </message>
+    <message>
+        <source>The changes could not be read</source>
+        <translation>无法读取更改</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyState</name>
+    <message>
+        <source>Ask a question about this folder, or ask for a change. You see every step and can undo it.</source>
+        <translation>就此文件夹提问，或请求更改。您能看到每一步，并可随时撤销。</translation>
+    </message>
+    <message>
+        <source>Explain how this project is put together</source>
+        <translation>解释这个项目的结构</translation>
+    </message>
+    <message>
+        <source>Find a bug and fix it, with a test</source>
+        <translation>找到一个缺陷并修复，附带测试</translation>
+    </message>
+    <message>
+        <source>What shall we work on?</source>
+        <translation>我们来做什么？</translation>
+    </message>
+    <message>
+        <source>Write a README for this folder</source>
+        <translation>为此文件夹写一份 README</translation>
+    </message>
+</context>
+<context>
+    <name>Exporting</name>
+    <message>
+        <source>Export the conversation</source>
+        <translation>导出对话</translation>
+    </message>
+    <message>
+        <source>JSON lines, to import elsewhere (*.jsonl)</source>
+        <translation>JSON 行，可在别处导入 (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>Patch of the changes (*.patch)</source>
+        <translation>更改的补丁 (*.patch)</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
+    </message>
+</context>
+<context>
+    <name>FenceButtons</name>
+    <message>
+        <source>Apply code to a file</source>
+        <translation>将代码应用到文件</translation>
+    </message>
+    <message>
+        <source>Apply…</source>
+        <translation>应用…</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy code</source>
+        <translation>复制代码</translation>
+    </message>
+</context>
+<context>
+    <name>FileBar</name>
+    <message numerus="yes">
+        <source>%n changes</source>
+        <translation>
+            <numerusform>%n 处更改</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Decide later</source>
+        <translation>稍后决定</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the file here (E)</source>
+        <translation>在此编辑文件 (E)</translation>
+    </message>
+    <message>
+        <source>Go on editing</source>
+        <translation>继续编辑</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>保留此文件</translation>
+    </message>
+    <message>
+        <source>Make this change again</source>
+        <translation>重新应用此更改</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>重做</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Show the call behind this change</source>
+        <translation>显示产生此更改的调用</translation>
+    </message>
+    <message>
+        <source>Show the call: {0}</source>
+        <translation>显示调用：{0}</translation>
+    </message>
+    <message>
+        <source>Shown {0}</source>
+        <translation>当前显示：{0}</translation>
+    </message>
+    <message>
+        <source>Side by side</source>
+        <translation>并排</translation>
+    </message>
+    <message>
+        <source>Stop editing (Esc)</source>
+        <translation>停止编辑 (Esc)</translation>
+    </message>
+    <message>
+        <source>Switch to {0}</source>
+        <translation>切换到{0}</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>撤销此文件</translation>
+    </message>
+    <message>
+        <source>Unified</source>
+        <translation>统一视图</translation>
+    </message>
+    <message>
+        <source>Write the file (Ctrl+S)</source>
+        <translation>写入文件 (Ctrl+S)</translation>
+    </message>
+    <message>
+        <source>{0} kept</source>
+        <translation>保留 {0} 处</translation>
+    </message>
+    <message>
+        <source>{0} undone</source>
+        <translation>撤销 {0} 处</translation>
+    </message>
+    <message>
+        <source>✓ Kept</source>
+        <translation>✓ 已保留</translation>
+    </message>
+</context>
+<context>
+    <name>FileChanging</name>
+    <message>
+        <source>{0} is {1} now.</source>
+        <translation>{0} 现在是 {1}。</translation>
+    </message>
+    <message>
+        <source>{0} was deleted.</source>
+        <translation>{0} 已删除。</translation>
+    </message>
+</context>
+<context>
+    <name>FileDecisions</name>
+    <message>
+        <source>Undo {0}</source>
+        <translation>撤销 {0}</translation>
+    </message>
+    <message>
+        <source>You changed this yourself</source>
+        <translation>这是您自己的更改</translation>
+    </message>
+    <message>
+        <source>turn {0} · {1}</source>
+        <translation>第 {0} 轮 · {1}</translation>
+    </message>
+</context>
+<context>
+    <name>FileEditing</name>
+    <message>
+        <source>A character does not fit the file&apos;s encoding.</source>
+        <translation>有字符不符合文件的编码。</translation>
+    </message>
+    <message>
+        <source>Discard your edits?</source>
+        <translation>放弃您的编辑？</translation>
+    </message>
+    <message>
+        <source>Only text can be edited here</source>
+        <translation>此处只能编辑文本</translation>
+    </message>
+    <message>
+        <source>Saving…</source>
+        <translation>正在保存…</translation>
+    </message>
+    <message>
+        <source>Text of {0}</source>
+        <translation>{0} 的文本</translation>
+    </message>
+    <message>
+        <source>The file has changed meanwhile. Copy what you need, then cancel.</source>
+        <translation>文件在此期间已更改。请复制所需内容，然后取消。</translation>
+    </message>
+    <message>
+        <source>The file has changed since it was shown</source>
+        <translation>文件自显示以来已更改</translation>
+    </message>
+    <message>
+        <source>The file is being loaded</source>
+        <translation>正在加载文件</translation>
+    </message>
+    <message>
+        <source>There is no file to edit</source>
+        <translation>没有可编辑的文件</translation>
+    </message>
+    <message>
+        <source>Too large to edit here</source>
+        <translation>过大，无法在此编辑</translation>
+    </message>
+</context>
+<context>
+    <name>FileSaving</name>
+    <message>
+        <source>Some of what is shown is undone. Review uncommitted changes to edit the file as it is</source>
+        <translation>显示的部分内容已撤销。请审阅未提交的更改，以编辑文件现状</translation>
+    </message>
+    <message>
+        <source>The file has changed since. Review uncommitted changes to edit it as it is</source>
+        <translation>文件此后已更改。请审阅未提交的更改，以编辑文件现状</translation>
+    </message>
+    <message>
+        <source>There is no file to edit</source>
+        <translation>没有可编辑的文件</translation>
+    </message>
+</context>
+<context>
+    <name>FileTabs</name>
+    <message>
+        <source>Close (Ctrl+W)</source>
+        <translation>关闭 (Ctrl+W)</translation>
+    </message>
+    <message>
+        <source>Close {0}</source>
+        <translation>关闭 {0}</translation>
+    </message>
+    <message>
+        <source>Open files</source>
+        <translation>打开的文件</translation>
+    </message>
+    <message>
+        <source>{0}, not saved</source>
+        <translation>{0}，未保存</translation>
+    </message>
+</context>
+<context>
+    <name>FileTree</name>
+    <message>
+        <source>Choose a folder to see its files.</source>
+        <translation>选择一个文件夹以查看其文件。</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Filter files</source>
+        <translation>筛选文件</translation>
+    </message>
+    <message>
+        <source>No file fits.</source>
+        <translation>没有匹配的文件。</translation>
+    </message>
+    <message>
+        <source>No marks: another git repository has taken the place of this folder&apos;s.</source>
+        <translation>无标记：此文件夹的 git 存储库已被另一个存储库取代。</translation>
+    </message>
+    <message>
+        <source>No marks: git is not installed.</source>
+        <translation>无标记：未安装 git。</translation>
+    </message>
+    <message>
+        <source>No marks: git says “{0}”</source>
+        <translation>无标记：git 提示“{0}”</translation>
+    </message>
+    <message>
+        <source>No marks: git took too long.</source>
+        <translation>无标记：git 耗时过长。</translation>
+    </message>
+    <message>
+        <source>This folder cannot be read: {0}</source>
+        <translation>无法读取此文件夹：{0}</translation>
+    </message>
+    <message>
+        <source>This folder is empty.</source>
+        <translation>此文件夹为空。</translation>
+    </message>
+    <message>
+        <source>added</source>
+        <translation>已添加</translation>
+    </message>
+    <message>
+        <source>changed by the agent</source>
+        <translation>由代理更改</translation>
+    </message>
+    <message>
+        <source>contains changes</source>
+        <translation>包含更改</translation>
+    </message>
+    <message>
+        <source>contains merge conflicts</source>
+        <translation>包含合并冲突</translation>
+    </message>
+    <message>
+        <source>contains new files</source>
+        <translation>包含新文件</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>已删除</translation>
+    </message>
+    <message>
+        <source>has merge conflicts</source>
+        <translation>有合并冲突</translation>
+    </message>
+    <message>
+        <source>ignored by git</source>
+        <translation>被 git 忽略</translation>
+    </message>
+    <message>
+        <source>modified</source>
+        <translation>已修改</translation>
+    </message>
+    <message>
+        <source>new, not in git yet</source>
+        <translation>新文件，尚未纳入 git</translation>
+    </message>
+    <message>
+        <source>renamed from {0}</source>
+        <translation>由 {0} 重命名</translation>
+    </message>
+    <message>
+        <source>{0} of {1} files</source>
+        <translation>{1} 个文件中的 {0} 个</translation>
+    </message>
+</context>
+<context>
+    <name>FileTreeModel</name>
+    <message>
+        <source>folder, closed</source>
+        <translation>文件夹，已折叠</translation>
+    </message>
+    <message>
+        <source>folder, open</source>
+        <translation>文件夹，已展开</translation>
+    </message>
+    <message>
+        <source>link</source>
+        <translation>链接</translation>
+    </message>
+</context>
+<context>
+    <name>FileTurns</name>
+    <message>
+        <source>Before the first message</source>
+        <translation>第一条消息之前</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>已撤销</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>您</translation>
+    </message>
+</context>
+<context>
+    <name>FileWriting</name>
+    <message>
+        <source>Another folder is open now. Open {0} first.</source>
+        <translation>现在打开的是另一个文件夹。请先打开 {0}。</translation>
+    </message>
+    <message>
+        <source>The conversation did not answer, so it is not known whether that was done.</source>
+        <translation>对话没有响应，因此不知道操作是否完成。</translation>
+    </message>
+</context>
+<context>
+    <name>FilterButton</name>
+    <message>
+        <source>Agent</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>Everyone</source>
+        <translation>所有人</translation>
+    </message>
+    <message>
+        <source>Files listed: {0}</source>
+        <translation>列出的文件：{0}</translation>
+    </message>
+    <message>
+        <source>Filter by path…</source>
+        <translation>按路径筛选…</translation>
+    </message>
+    <message>
+        <source>In any state</source>
+        <translation>任何状态</translation>
+    </message>
+    <message>
+        <source>In conflict</source>
+        <translation>有冲突</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>MCP</source>
+        <translation>MCP</translation>
+    </message>
+    <message>
+        <source>Me</source>
+        <translation>我</translation>
+    </message>
+    <message>
+        <source>Shell</source>
+        <translation>Shell</translation>
+    </message>
+    <message>
+        <source>Undecided</source>
+        <translation>未决定</translation>
+    </message>
+    <message>
+        <source>Undone</source>
+        <translation>已撤销</translation>
+    </message>
+</context>
+<context>
+    <name>FilterField</name>
+    <message>
+        <source>Clear the filter</source>
+        <translation>清除筛选</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>Next match</source>
+        <translation>下一个匹配</translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>未找到</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
+        <translation>上一个匹配</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0}/{1}</translation>
+    </message>
+    <message>
+        <source>{0} of {1}+</source>
+        <translation>{0}/{1}+</translation>
+    </message>
+</context>
+<context>
+    <name>FoldBar</name>
+    <message numerus="yes">
+        <source>%n more lines</source>
+        <translation>
+            <numerusform>还有 %n 行</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>1 line goes on for %n characters</source>
+        <translation>
+            <numerusform>1 行还有 %n 个字符</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Scroll through all of it to enable Allow</source>
+        <translation>滚动查看全部内容后才能允许</translation>
+    </message>
+    <message>
+        <source>Show more</source>
+        <translation>显示更多</translation>
+    </message>
+    <message>
+        <source>You have seen all of it</source>
+        <translation>您已看完全部内容</translation>
+    </message>
+</context>
+<context>
+    <name>FolderMenu</name>
+    <message>
+        <source>Recent folders</source>
+        <translation>最近的文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>Foot</name>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Changes apply and are saved at once.</source>
+        <translation>更改会立即生效并保存。</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>文件夹：{0}</translation>
+    </message>
+    <message>
+        <source>No folder chosen yet</source>
+        <translation>尚未选择文件夹</translation>
+    </message>
+    <message>
+        <source>Open the settings file</source>
+        <translation>打开设置文件</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
+        <translation>{0}：已保存，但环境变量 {1} 优先于文件。</translation>
+    </message>
+</context>
+<context>
+    <name>FormRow</name>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>{label} (optional)</source>
+        <translation>{label}（可选）</translation>
+    </message>
+</context>
+<context>
+    <name>FoundList</name>
+    <message>
+        <source>Places found</source>
+        <translation>找到的位置</translation>
+    </message>
+</context>
+<context>
+    <name>FoundModel</name>
+    <message>
+        <source>Agent</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>Session without a title</source>
+        <translation>无标题会话</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>标题</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>您</translation>
+    </message>
+</context>
+<context>
+    <name>HoldBanner</name>
+    <message>
+        <source>Nothing runs: settings that your safety depends on cannot be read.</source>
+        <translation>已停止一切运行：无法读取与您的安全有关的设置。</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>打开文件</translation>
+    </message>
+    <message>
+        <source>Use defaults anyway</source>
+        <translation>仍使用默认值</translation>
+    </message>
+    <message>
+        <source>Valid settings apply. Defaults replace the others until you fix the file.</source>
+        <translation>有效的设置仍然适用。其余使用默认值，直到您修正文件。</translation>
+    </message>
+    <message>
+        <source>Work continues when you fix the file.</source>
+        <translation>修正文件后工作将继续。</translation>
+    </message>
+</context>
+<context>
+    <name>HunkActions</name>
+    <message>
+        <source>Comment</source>
+        <translation>评论</translation>
+    </message>
+    <message>
+        <source>Comment on {0}</source>
+        <translation>评论 {0}</translation>
+    </message>
+    <message>
+        <source>Decide later (K)</source>
+        <translation>稍后决定 (K)</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Keep this change (K)</source>
+        <translation>保留此更改 (K)</translation>
+    </message>
+    <message>
+        <source>Keep {0}</source>
+        <translation>保留 {0}</translation>
+    </message>
+    <message>
+        <source>Kept: {0}</source>
+        <translation>已保留：{0}</translation>
+    </message>
+    <message>
+        <source>Make this change again (R)</source>
+        <translation>重新应用此更改 (R)</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>重做</translation>
+    </message>
+    <message>
+        <source>Redo {0}</source>
+        <translation>重做 {0}</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo this change (U)</source>
+        <translation>撤销此更改 (U)</translation>
+    </message>
+    <message>
+        <source>Undo {0}</source>
+        <translation>撤销 {0}</translation>
+    </message>
+    <message>
+        <source>Write a comment on these lines (C)</source>
+        <translation>对这些行写评论 (C)</translation>
+    </message>
+    <message>
+        <source>✓ Kept</source>
+        <translation>✓ 已保留</translation>
+    </message>
+</context>
+<context>
+    <name>ImageView</name>
+    <message>
+        <source>100 %</source>
+        <translation>100%</translation>
+    </message>
+    <message>
+        <source>After</source>
+        <translation>更改后</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>更改前</translation>
+    </message>
+    <message>
+        <source>Blend</source>
+        <translation>叠加</translation>
+    </message>
+    <message>
+        <source>Deleted</source>
+        <translation>已删除</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>How much of the old version is seen</source>
+        <translation>旧版本的可见程度</translation>
+    </message>
+    <message>
+        <source>New</source>
+        <translation>新增</translation>
+    </message>
+    <message>
+        <source>Picture before and after</source>
+        <translation>更改前后的图片</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>显示全部 (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>按原始大小显示 (1)</translation>
+    </message>
+    <message>
+        <source>Side by side</source>
+        <translation>并排</translation>
+    </message>
+    <message>
+        <source>Swipe</source>
+        <translation>滑动</translation>
+    </message>
+    <message>
+        <source>Where the swipe is</source>
+        <translation>滑动位置</translation>
+    </message>
+</context>
+<context>
+    <name>ImportedAlreadyQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Import a conversation</source>
+        <translation>导入对话</translation>
+    </message>
+    <message>
+        <source>Import again</source>
+        <translation>再次导入</translation>
+    </message>
+    <message>
+        <source>Importing it again makes a second session; the first one stays.</source>
+        <translation>再次导入会创建第二个会话；第一个保留。</translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>This conversation was imported already.</source>
+        <translation>此对话已导入过。</translation>
+    </message>
+</context>
+<context>
+    <name>Inbox</name>
+    <message numerus="yes">
+        <source>%n questions wait</source>
+        <translation>
+            <numerusform>%n 个问题等待处理</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A limit of spending is reached</source>
+        <translation>已达到支出上限</translation>
+    </message>
+    <message>
+        <source>A server has a question</source>
+        <translation>有服务器提出问题</translation>
+    </message>
+    <message>
+        <source>A server wants to ask the model</source>
+        <translation>有服务器想请求模型</translation>
+    </message>
+    <message>
+        <source>A server wants you to visit a page</source>
+        <translation>有服务器希望您访问一个页面</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>The agent has finished</source>
+        <translation>代理已完成</translation>
+    </message>
+    <message>
+        <source>The model refused</source>
+        <translation>模型已拒绝</translation>
+    </message>
+    <message>
+        <source>The turn ended at a limit</source>
+        <translation>本轮因达到限制而结束</translation>
+    </message>
+    <message>
+        <source>The turn failed</source>
+        <translation>本轮失败</translation>
+    </message>
+    <message>
+        <source>The turn was stopped</source>
+        <translation>本轮已停止</translation>
+    </message>
+    <message>
+        <source>Wants to change files</source>
+        <translation>想更改文件</translation>
+    </message>
+    <message>
+        <source>Wants to run a command</source>
+        <translation>想运行命令</translation>
+    </message>
+    <message>
+        <source>Wants to run a command outside the sandbox</source>
+        <translation>想在沙盒外运行命令</translation>
+    </message>
+    <message>
+        <source>Wants to use a tool</source>
+        <translation>想使用工具</translation>
+    </message>
+</context>
+<context>
+    <name>InboxButton</name>
+    <message>
+        <source>Inbox, nothing waits</source>
+        <translation>收件箱，没有等待项</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} new</source>
+        <translation>收件箱，{0} 项新内容</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} waiting for you</source>
+        <translation>收件箱，{0} 项等待您处理</translation>
+    </message>
+    <message>
+        <source>Inbox, {0} waiting for you, {1} new</source>
+        <translation>收件箱，{0} 项等待您处理，{1} 项新内容</translation>
+    </message>
+</context>
+<context>
+    <name>InboxPopup</name>
+    <message>
+        <source>And {0} more: answer some of these first.</source>
+        <translation>还有 {0} 项：请先处理其中一些。</translation>
+    </message>
+    <message>
+        <source>Inbox</source>
+        <translation>收件箱</translation>
+    </message>
+    <message>
+        <source>Mark all as seen</source>
+        <translation>全部标为已看</translation>
+    </message>
+    <message>
+        <source>Nothing waits for you</source>
+        <translation>没有等待您的内容</translation>
+    </message>
+    <message>
+        <source>Questions of all sessions appear here, and turns that ended while you were looking at something else.</source>
+        <translation>这里显示所有会话的问题，以及您查看其他内容时结束的轮次。</translation>
+    </message>
+    <message>
+        <source>What waits for you</source>
+        <translation>等待您的内容</translation>
+    </message>
+</context>
+<context>
+    <name>InboxRow</name>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Mark as seen</source>
+        <translation>标为已看</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>{0}: {1}</source>
+        <translation>{0}：{1}</translation>
+    </message>
+</context>
+<context>
+    <name>InboxTelling</name>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+</context>
+<context>
+    <name>JobRow</name>
+    <message>
+        <source>Ends this and everything it started:
+{0}</source>
+        <translation>结束此命令及其启动的所有进程：
+{0}</translation>
+    </message>
+    <message>
+        <source>No output</source>
+        <translation>没有输出</translation>
+    </message>
+    <message>
+        <source>Show output</source>
+        <translation>显示输出</translation>
+    </message>
+    <message>
+        <source>Show the output of {0}</source>
+        <translation>显示 {0} 的输出</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop {0}</source>
+        <translation>停止 {0}</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+</context>
+<context>
+    <name>Jobs</name>
+    <message numerus="yes">
+        <source>%n jobs</source>
+        <translation>
+            <numerusform>%n 个后台任务</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Jobs</source>
+        <translation>后台任务</translation>
+    </message>
+    <message>
+        <source>ended</source>
+        <translation>已结束</translation>
+    </message>
+    <message>
+        <source>exit code {0}</source>
+        <translation>退出码 {0}</translation>
+    </message>
+    <message>
+        <source>ran {0}</source>
+        <translation>运行了 {0}</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>stopped at its time limit</source>
+        <translation>因超时而停止</translation>
+    </message>
+    <message>
+        <source>{0} d {1} h</source>
+        <translation>{0} 天 {1} 小时</translation>
+    </message>
+    <message>
+        <source>{0} h {1} min</source>
+        <translation>{0} 小时 {1} 分</translation>
+    </message>
+    <message>
+        <source>{0} min</source>
+        <translation>{0} 分</translation>
+    </message>
+    <message>
+        <source>{0} s</source>
+        <translation>{0} 秒</translation>
+    </message>
+</context>
+<context>
+    <name>JobsPanel</name>
+    <message>
+        <source>Background commands</source>
+        <translation>后台命令</translation>
+    </message>
+    <message>
+        <source>Hide background commands</source>
+        <translation>隐藏后台命令</translation>
+    </message>
+    <message>
+        <source>Hide. Running commands continue.</source>
+        <translation>隐藏。运行中的命令会继续。</translation>
+    </message>
+    <message>
+        <source>No background commands. Commands that keep running, such as a server, appear here once started.</source>
+        <translation>没有后台命令。持续运行的命令（如服务器）启动后会显示在这里。</translation>
+    </message>
+    <message>
+        <source>{0} running</source>
+        <translation>{0} 个运行中</translation>
+    </message>
+</context>
+<context>
+    <name>JumpButton</name>
+    <message>
+        <source>Jump to latest ↓</source>
+        <translation>跳到最新 ↓</translation>
+    </message>
+</context>
+<context>
+    <name>KeptQuestion</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo the other files</source>
+        <translation>撤销其他文件</translation>
+    </message>
+    <message>
+        <source>Undo them as well?</source>
+        <translation>也要撤销它们吗？</translation>
+    </message>
+    <message>
+        <source>Undo them, too</source>
+        <translation>一并撤销</translation>
+    </message>
+    <message>
+        <source>You decided to keep changes in {0}.</source>
+        <translation>您已决定保留 {0} 中的更改。</translation>
+    </message>
+    <message>
+        <source>{0} more</source>
+        <translation>另外 {0} 个</translation>
+    </message>
+</context>
+<context>
+    <name>KeyActions</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>Removing the key…</source>
+        <translation>正在移除密钥…</translation>
+    </message>
+    <message>
+        <source>Saving the key…</source>
+        <translation>正在保存密钥…</translation>
+    </message>
+    <message>
+        <source>The key is kept in the system keyring.</source>
+        <translation>密钥已保存在系统密钥环中。</translation>
+    </message>
+    <message>
+        <source>The key was removed.</source>
+        <translation>密钥已移除。</translation>
+    </message>
+    <message>
+        <source>The key works.</source>
+        <translation>密钥有效。</translation>
+    </message>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} 密钥仅在本次运行中保留。</translation>
+    </message>
+    <message>
+        <source>{0} answers.</source>
+        <translation>{0} 有响应。</translation>
+    </message>
+</context>
+<context>
+    <name>KeyEditor</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Check key</source>
+        <translation>检查密钥</translation>
+    </message>
+    <message>
+        <source>Check the server</source>
+        <translation>检查服务器</translation>
+    </message>
+    <message>
+        <source>In use: a key for this run only. It is kept nowhere.</source>
+        <translation>正在使用：仅用于本次运行的密钥。不会保存。</translation>
+    </message>
+    <message>
+        <source>In use: the key from the environment variable {0}. It comes before a saved one.</source>
+        <translation>正在使用：环境变量 {0} 中的密钥。它优先于已保存的密钥。</translation>
+    </message>
+    <message>
+        <source>In use: the key kept in the system keyring ({0}).</source>
+        <translation>正在使用：保存在系统密钥环中的密钥（{0}）。</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Keys are made at {0}</source>
+        <translation>可在 {0} 创建密钥</translation>
+    </message>
+    <message>
+        <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
+        <translation>不需要密钥。如果您保存了密钥，会发送它并保存在系统密钥环中。</translation>
+    </message>
+    <message>
+        <source>Remove key</source>
+        <translation>移除密钥</translation>
+    </message>
+    <message>
+        <source>Remove permanently</source>
+        <translation>永久移除</translation>
+    </message>
+    <message>
+        <source>Save key</source>
+        <translation>保存密钥</translation>
+    </message>
+    <message>
+        <source>There is no key yet. It will be kept in the system keyring, never in a file.</source>
+        <translation>尚无密钥。密钥将保存在系统密钥环中，绝不写入文件。</translation>
+    </message>
+    <message>
+        <source>You pasted what looks like an API key. It was put here, and nowhere else.</source>
+        <translation>您粘贴的内容像是 API 密钥。它只放在了这里。</translation>
+    </message>
+</context>
+<context>
+    <name>KeyField</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Hide</source>
+        <translation>隐藏</translation>
+    </message>
+    <message>
+        <source>Paste a key</source>
+        <translation>粘贴密钥</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Show the key</source>
+        <translation>显示密钥</translation>
+    </message>
+</context>
+<context>
+    <name>KeyStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Enter an API key</source>
+        <translation>输入 API 密钥</translation>
+    </message>
+    <message>
+        <source>It is tested with the provider, which costs nothing, and then kept in your system keyring.</source>
+        <translation>将在提供商处免费验证，然后保存到系统密钥环。</translation>
+    </message>
+    <message>
+        <source>Keys are made at {0}</source>
+        <translation>可在 {0} 创建密钥</translation>
+    </message>
+    <message>
+        <source>Leave it empty to use the key in {0}.</source>
+        <translation>留空则使用 {0} 中的密钥。</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>提供商</translation>
+    </message>
+    <message>
+        <source>Test and continue</source>
+        <translation>测试并继续</translation>
+    </message>
+</context>
+<context>
+    <name>Legend</name>
+    <message>
+        <source>Price not known</source>
+        <translation>价格未知</translation>
+    </message>
+</context>
+<context>
+    <name>LineBar</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>关闭 (Esc)</translation>
+    </message>
+    <message>
+        <source>Go to line</source>
+        <translation>转到行</translation>
+    </message>
+    <message>
+        <source>Line to go to</source>
+        <translation>要转到的行</translation>
+    </message>
+    <message>
+        <source>of {0}</source>
+        <translation>共 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>LineWidget</name>
+    <message>
+        <source>Open it</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Open the conversation this is a copy of</source>
+        <translation>打开此副本的原对话</translation>
+    </message>
+</context>
+<context>
+    <name>ListDecisions</name>
+    <message>
+        <source>Undo everything that is listed</source>
+        <translation>撤销列出的全部内容</translation>
+    </message>
+</context>
+<context>
+    <name>LiveTerminal</name>
+    <message numerus="yes">
+        <source>The program here takes each of the %n pasted lines at once.</source>
+        <translation>
+            <numerusform>此处的程序会立即逐行执行粘贴的 %n 行。</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>LocalStep</name>
+    <message>
+        <source>Look again</source>
+        <translation>重新查找</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>Servers are looked for on this machine only. They need no key.</source>
+        <translation>只在本机上查找服务器。无需密钥。</translation>
+    </message>
+    <message>
+        <source>Use a model on this machine</source>
+        <translation>使用本机上的模型</translation>
+    </message>
+    <message>
+        <source>Use this server</source>
+        <translation>使用此服务器</translation>
+    </message>
+</context>
+<context>
+    <name>LogView</name>
+    <message>
+        <source>What {0} said last</source>
+        <translation>{0} 最近的输出</translation>
+    </message>
+</context>
+<context>
+    <name>MainMenu</name>
+    <message>
+        <source>Changes</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Go to</source>
+        <translation>转到</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Desktop Agent</source>
+        <translation>Desktop Agent</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>审阅</translation>
+    </message>
+    <message>
+        <source>Sessions and files</source>
+        <translation>会话和文件</translation>
+    </message>
+</context>
+<context>
+    <name>MatchesBody</name>
+    <message>
+        <source>Show fewer</source>
+        <translation>显示更少</translation>
+    </message>
+</context>
+<context>
+    <name>Media</name>
+    <message>
+        <source>Not drawn: it refers to other files or runs a program</source>
+        <translation>未绘制：它引用其他文件或运行程序</translation>
+    </message>
+    <message>
+        <source>Not drawn: the drawing has too many parts</source>
+        <translation>未绘制：图形的部分过多</translation>
+    </message>
+    <message>
+        <source>The picture is damaged or cut off</source>
+        <translation>图片已损坏或不完整</translation>
+    </message>
+    <message>
+        <source>There is no file</source>
+        <translation>没有文件</translation>
+    </message>
+    <message>
+        <source>This is not a picture that can be shown here</source>
+        <translation>此图片无法在此显示</translation>
+    </message>
+    <message>
+        <source>Too large to show: more than {0} million pixels or 30 MB</source>
+        <translation>过大，无法显示：超过 {0} 百万像素或 30 MB</translation>
+    </message>
+    <message>
+        <source>first frame</source>
+        <translation>第一帧</translation>
+    </message>
+    <message>
+        <source>{0} bytes</source>
+        <translation>{0} 字节</translation>
+    </message>
+</context>
+<context>
+    <name>MediaStack</name>
+    <message>
+        <source>Notebook</source>
+        <translation>笔记本</translation>
+    </message>
+    <message>
+        <source>Picture</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Raw JSON</source>
+        <translation>原始 JSON</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>文本</translation>
+    </message>
+</context>
+<context>
+    <name>MentionFinding</name>
+    <message>
+        <source>Mention files</source>
+        <translation>提及文件</translation>
+    </message>
+</context>
+<context>
+    <name>MentionPopup</name>
+    <message>
+        <source>Mentions</source>
+        <translation>提及</translation>
+    </message>
+</context>
+<context>
+    <name>MessageEdit</name>
+    <message>
+        <source>Message</source>
+        <translation>消息</translation>
+    </message>
+</context>
+<context>
+    <name>MessageMenu</name>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy link address</source>
+        <translation>复制链接地址</translation>
+    </message>
+    <message>
+        <source>Copy message</source>
+        <translation>复制消息</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Edit and send again…</source>
+        <translation>编辑并重新发送…</translation>
+    </message>
+    <message>
+        <source>Go back to before this…</source>
+        <translation>回到此处之前…</translation>
+    </message>
+    <message>
+        <source>Quote in your message</source>
+        <translation>在消息中引用</translation>
+    </message>
+    <message>
+        <source>Quote message</source>
+        <translation>引用消息</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
+    </message>
+</context>
+<context>
+    <name>ModePickers</name>
+    <message>
+        <source>A scripted model; no key and no network</source>
+        <translation>按脚本运行的模型；无需密钥和网络</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>审批</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>演示模型</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>No sandbox here</source>
+        <translation>此处无沙盒</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>Sandbox not available</source>
+        <translation>沙盒不可用</translation>
+    </message>
+    <message>
+        <source>{0} by {1}</source>
+        <translation>{1} 的 {0}</translation>
+    </message>
+    <message>
+        <source>{0}, {1} effort</source>
+        <translation>{0}，推理强度 {1}</translation>
+    </message>
+</context>
+<context>
+    <name>ModelList</name>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPage</name>
+    <message>
+        <source>Account</source>
+        <translation>账户</translation>
+    </message>
+    <message>
+        <source>Add a key, and you can choose models of it in any conversation. New ones begin with {0}.</source>
+        <translation>添加密钥后，即可在任何对话中选择其模型。新对话使用 {0}。</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>As the server calls it</source>
+        <translation>服务器使用的名称</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>未加密：传输途中的任何人都能读取密钥和对话。</translation>
+    </message>
+    <message>
+        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
+        <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>提供商</translation>
+    </message>
+    <message>
+        <source>Set by the environment: {0}.</source>
+        <translation>由环境变量设置：{0}。</translation>
+    </message>
+    <message>
+        <source>The account&apos;s own. To have another, add another account.</source>
+        <translation>账户自己的地址。如需其他地址，请添加另一个账户。</translation>
+    </message>
+    <message>
+        <source>The demo follows a script. It needs no key, no network and no address.</source>
+        <translation>演示按脚本进行。不需要密钥、网络或地址。</translation>
+    </message>
+    <message>
+        <source>This address cannot be used: {0}.</source>
+        <translation>无法使用此地址：{0}。</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPopup</name>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Search models</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>Search models, or type the name of another one</source>
+        <translation>搜索模型，或输入其他模型的名称</translation>
+    </message>
+    <message>
+        <source>as much as the model thinks right</source>
+        <translation>由模型自行决定</translation>
+    </message>
+    <message>
+        <source>{0} marks a favourite</source>
+        <translation>{0} 标记收藏</translation>
+    </message>
+</context>
+<context>
+    <name>ModelRows</name>
+    <message>
+        <source>A favourite</source>
+        <translation>已收藏</translation>
+    </message>
+    <message>
+        <source>Answers now</source>
+        <translation>当前使用</translation>
+    </message>
+</context>
+<context>
+    <name>Models</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>Connect {0}…</source>
+        <translation>连接 {0}…</translation>
+    </message>
+    <message>
+        <source>Costs nothing</source>
+        <translation>免费</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>演示模型</translation>
+    </message>
+    <message>
+        <source>Favourites</source>
+        <translation>收藏</translation>
+    </message>
+    <message>
+        <source>How much it reads at once is not known</source>
+        <translation>一次可读取的长度未知</translation>
+    </message>
+    <message>
+        <source>Its price is not known</source>
+        <translation>价格未知</translation>
+    </message>
+    <message>
+        <source>No model is called that</source>
+        <translation>没有此名称的模型</translation>
+    </message>
+    <message>
+        <source>Not connected</source>
+        <translation>未连接</translation>
+    </message>
+    <message>
+        <source>Reads {0} tokens at once</source>
+        <translation>一次可读取 {0} 个 token</translation>
+    </message>
+    <message>
+        <source>Recent</source>
+        <translation>最近</translation>
+    </message>
+    <message>
+        <source>Sees images</source>
+        <translation>能看图片</translation>
+    </message>
+    <message>
+        <source>Sees no images</source>
+        <translation>不能看图片</translation>
+    </message>
+    <message>
+        <source>Thinks before it answers</source>
+        <translation>回答前会思考</translation>
+    </message>
+    <message>
+        <source>Use “{0}” of {1}</source>
+        <translation>使用 {1} 的“{0}”</translation>
+    </message>
+    <message>
+        <source>Without a key</source>
+        <translation>无密钥</translation>
+    </message>
+    <message>
+        <source>Your plan covers what it costs</source>
+        <translation>费用包含在您的套餐中</translation>
+    </message>
+    <message>
+        <source>in your plan</source>
+        <translation>包含在您的套餐中</translation>
+    </message>
+    <message>
+        <source>price unknown</source>
+        <translation>价格未知</translation>
+    </message>
+    <message>
+        <source>{0} for a million tokens read, {1} for a million written</source>
+        <translation>每百万 token：读取 {0}，写入 {1}</translation>
+    </message>
+    <message>
+        <source>{0} more; type more letters to find them</source>
+        <translation>还有 {0} 个；输入更多字符以查找</translation>
+    </message>
+    <message>
+        <source>{0}: its list could not be read</source>
+        <translation>{0}：无法读取列表</translation>
+    </message>
+    <message>
+        <source>{0}: its list was never asked for</source>
+        <translation>{0}：从未获取列表</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0}: list from %n days ago</source>
+        <translation>
+            <numerusform>{0}：%n 天前的列表</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}: list from yesterday</source>
+        <translation>{0}：昨天的列表</translation>
+    </message>
+    <message>
+        <source>{0}: list of today</source>
+        <translation>{0}：今天的列表</translation>
+    </message>
+</context>
+<context>
+    <name>Modes</name>
+    <message>
+        <source>Asks always</source>
+        <translation>总是询问</translation>
+    </message>
+    <message>
+        <source>Asks before every call</source>
+        <translation>每次调用前询问</translation>
+    </message>
+    <message>
+        <source>Asks before writing</source>
+        <translation>写入前询问</translation>
+    </message>
+    <message>
+        <source>Asks to leave</source>
+        <translation>离开时询问</translation>
+    </message>
+    <message>
+        <source>Asks to leave the sandbox</source>
+        <translation>离开沙盒前询问</translation>
+    </message>
+    <message>
+        <source>Asks to write</source>
+        <translation>写入时询问</translation>
+    </message>
+    <message>
+        <source>Commands can do whatever your account can.</source>
+        <translation>命令可以做您的账户能做的一切。</translation>
+    </message>
+    <message>
+        <source>Commands may write nothing. No network.</source>
+        <translation>命令不可写入任何内容。无网络。</translation>
+    </message>
+    <message>
+        <source>Commands may write this folder and a temporary one of their own. No network.</source>
+        <translation>命令可写入此文件夹和自己的临时文件夹。无网络。</translation>
+    </message>
+    <message>
+        <source>Edits in this folder and confined commands are free. The agent asks when it wants more.</source>
+        <translation>此文件夹中的编辑和受限命令无需询问。代理需要更多权限时会询问。</translation>
+    </message>
+    <message>
+        <source>Never asks</source>
+        <translation>从不询问</translation>
+    </message>
+    <message>
+        <source>No sandbox</source>
+        <translation>无沙盒</translation>
+    </message>
+    <message>
+        <source>Nothing is asked: what would need a yes is refused.</source>
+        <translation>不作任何询问：需要同意的操作会被拒绝。</translation>
+    </message>
+    <message>
+        <source>Read-only</source>
+        <translation>只读</translation>
+    </message>
+    <message>
+        <source>Reading is free. Edits, commands that may change something, and the network ask.</source>
+        <translation>读取无需询问。编辑、可能更改内容的命令以及网络访问会询问。</translation>
+    </message>
+    <message>
+        <source>Reading, too, waits for your yes.</source>
+        <translation>读取也要等待您同意。</translation>
+    </message>
+    <message>
+        <source>Runs outside the sandbox: it may do whatever your account may</source>
+        <translation>在沙盒外运行：可以做您的账户能做的一切</translation>
+    </message>
+    <message>
+        <source>Sandbox: read-only</source>
+        <translation>沙盒：只读</translation>
+    </message>
+    <message>
+        <source>Sandbox: this folder</source>
+        <translation>沙盒：此文件夹</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>此文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>Navigation</name>
+    <message>
+        <source>Sections</source>
+        <translation>分区</translation>
+    </message>
+</context>
+<context>
+    <name>NoticeWidget</name>
+    <message>
+        <source>Ask the model now instead of waiting</source>
+        <translation>不再等待，立即询问模型</translation>
+    </message>
+    <message>
+        <source>Choose another account…</source>
+        <translation>选择其他账户…</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>Hide details</source>
+        <translation>隐藏详情</translation>
+    </message>
+    <message>
+        <source>Open another folder…</source>
+        <translation>打开其他文件夹…</translation>
+    </message>
+    <message>
+        <source>Open settings</source>
+        <translation>打开设置</translation>
+    </message>
+    <message>
+        <source>Sign in again…</source>
+        <translation>重新登录…</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Try now</source>
+        <translation>立即重试</translation>
+    </message>
+</context>
+<context>
+    <name>OnboardingDialog</name>
+    <message>
+        <source>Welcome</source>
+        <translation>欢迎</translation>
+    </message>
+</context>
+<context>
+    <name>OtherStep</name>
+    <message>
+        <source>Enter an address</source>
+        <translation>输入地址</translation>
+    </message>
+    <message>
+        <source>Enter an address…</source>
+        <translation>输入地址…</translation>
+    </message>
+    <message>
+        <source>Of a gateway, a router or a server that speaks a format of OpenAI&apos;s or Anthropic&apos;s.</source>
+        <translation>使用 OpenAI 或 Anthropic 格式的网关、路由或服务器。</translation>
+    </message>
+    <message>
+        <source>One account for the models of many vendors.</source>
+        <translation>一个账户即可使用多家厂商的模型。</translation>
+    </message>
+    <message>
+        <source>OpenRouter or another address</source>
+        <translation>OpenRouter 或其他地址</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter</source>
+        <translation>用 OpenRouter 登录</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>登录…</translation>
+    </message>
+    <message>
+        <source>Your browser opens OpenRouter&apos;s page. It makes a key, which is kept in your keyring.</source>
+        <translation>浏览器将打开 OpenRouter 的页面。它会创建一个密钥并保存到您的密钥环。</translation>
+    </message>
+</context>
+<context>
+    <name>OutputWindow</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Find</source>
+        <translation>查找</translation>
+    </message>
+    <message>
+        <source>Find in the output</source>
+        <translation>在输出中查找</translation>
+    </message>
+    <message>
+        <source>Only the end is shown: the output is very long.</source>
+        <translation>只显示末尾：输出很长。</translation>
+    </message>
+    <message>
+        <source>Output of {0}</source>
+        <translation>{0} 的输出</translation>
+    </message>
+    <message>
+        <source>↪ continues the line above; it is copied as one line.</source>
+        <translation>↪ 接续上一行；复制时为同一行。</translation>
+    </message>
+</context>
+<context>
+    <name>PageSaving</name>
+    <message>
+        <source>A character does not fit the encoding of this file.</source>
+        <translation>有字符不符合此文件的编码。</translation>
+    </message>
+</context>
+<context>
+    <name>PageWidget</name>
+    <message>
+        <source>Earlier messages</source>
+        <translation>更早的消息</translation>
+    </message>
+</context>
+<context>
+    <name>Palette</name>
+    <message>
+        <source>Actions</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Break the line</source>
+        <translation>换行</translation>
+    </message>
+    <message>
+        <source>Bring back what was sent</source>
+        <translation>调出已发送的消息</translation>
+    </message>
+    <message>
+        <source>By day, and so on to by folder</source>
+        <translation>按天，依次至按文件夹</translation>
+    </message>
+    <message>
+        <source>Close the tab</source>
+        <translation>关闭标签页</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Copy the path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Copy the selected lines</source>
+        <translation>复制所选行</translation>
+    </message>
+    <message>
+        <source>Copy what is selected</source>
+        <translation>复制所选内容</translation>
+    </message>
+    <message>
+        <source>Delete the file</source>
+        <translation>删除文件</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Edit the command</source>
+        <translation>编辑命令</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Find in the file</source>
+        <translation>在文件中查找</translation>
+    </message>
+    <message>
+        <source>Fit the window</source>
+        <translation>适应窗口</translation>
+    </message>
+    <message>
+        <source>Go to a line</source>
+        <translation>转到行</translation>
+    </message>
+    <message>
+        <source>Go to its beginning and end</source>
+        <translation>转到开头和末尾</translation>
+    </message>
+    <message>
+        <source>In a diff</source>
+        <translation>在差异视图中</translation>
+    </message>
+    <message>
+        <source>In a picture</source>
+        <translation>在图片中</translation>
+    </message>
+    <message>
+        <source>In the approval dialog</source>
+        <translation>在审批对话框中</translation>
+    </message>
+    <message>
+        <source>In the conversation</source>
+        <translation>在对话中</translation>
+    </message>
+    <message>
+        <source>In the file tree</source>
+        <translation>在文件树中</translation>
+    </message>
+    <message>
+        <source>In the file viewer</source>
+        <translation>在文件查看器中</translation>
+    </message>
+    <message>
+        <source>In the list of sessions</source>
+        <translation>在会话列表中</translation>
+    </message>
+    <message>
+        <source>In the message</source>
+        <translation>在消息中</translation>
+    </message>
+    <message>
+        <source>In the terminal</source>
+        <translation>在终端中</translation>
+    </message>
+    <message>
+        <source>In the usage window</source>
+        <translation>在用量窗口中</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>Next change</source>
+        <translation>下一处更改</translation>
+    </message>
+    <message>
+        <source>Next tab</source>
+        <translation>下一个标签页</translation>
+    </message>
+    <message>
+        <source>Nothing fits that. Try fewer letters.</source>
+        <translation>没有匹配项。请减少字符再试。</translation>
+    </message>
+    <message>
+        <source>Open a folded part</source>
+        <translation>展开折叠部分</translation>
+    </message>
+    <message>
+        <source>Open a folder to go to one of its files.</source>
+        <translation>打开一个文件夹以转到其中的文件。</translation>
+    </message>
+    <message>
+        <source>Open and close a folder</source>
+        <translation>展开和折叠文件夹</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>打开文件</translation>
+    </message>
+    <message>
+        <source>Open the session</source>
+        <translation>打开会话</translation>
+    </message>
+    <message>
+        <source>Open the tab again that was closed last</source>
+        <translation>重新打开上次关闭的标签页</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>粘贴</translation>
+    </message>
+    <message>
+        <source>Previous change</source>
+        <translation>上一处更改</translation>
+    </message>
+    <message>
+        <source>Recently used</source>
+        <translation>最近使用</translation>
+    </message>
+    <message>
+        <source>Rename the file</source>
+        <translation>重命名文件</translation>
+    </message>
+    <message>
+        <source>Rename the session</source>
+        <translation>重命名会话</translation>
+    </message>
+    <message>
+        <source>Save the file</source>
+        <translation>保存文件</translation>
+    </message>
+    <message>
+        <source>Scroll</source>
+        <translation>滚动</translation>
+    </message>
+    <message>
+        <source>Select all, copy</source>
+        <translation>全选、复制</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Show the picture in its own size</source>
+        <translation>按原始大小显示图片</translation>
+    </message>
+    <message>
+        <source>The files of the folder are being listed…</source>
+        <translation>正在列出文件夹中的文件…</translation>
+    </message>
+    <message>
+        <source>While an approval card waits</source>
+        <translation>有审批卡等待时</translation>
+    </message>
+</context>
+<context>
+    <name>PaletteOpening</name>
+    <message>
+        <source>Everywhere</source>
+        <translation>任何位置</translation>
+    </message>
+</context>
+<context>
+    <name>PathActions</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Copy relative path</source>
+        <translation>复制相对路径</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>History in this conversation</source>
+        <translation>在此对话中的历史</translation>
+    </message>
+    <message>
+        <source>Mention in the message</source>
+        <translation>在消息中提及</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Open with its application</source>
+        <translation>用默认应用程序打开</translation>
+    </message>
+    <message>
+        <source>Rename…</source>
+        <translation>重命名…</translation>
+    </message>
+    <message>
+        <source>Show changes</source>
+        <translation>显示更改</translation>
+    </message>
+</context>
+<context>
+    <name>PickerFoot</name>
+    <message>
+        <source>Refresh list</source>
+        <translation>刷新列表</translation>
+    </message>
+    <message>
+        <source>Refreshing… {0} of {1}</source>
+        <translation>正在刷新… {0}/{1}</translation>
+    </message>
+</context>
+<context>
+    <name>PictureButton</name>
+    <message>
+        <source>Loading…</source>
+        <translation>正在加载…</translation>
+    </message>
+    <message>
+        <source>Picture {title}: {caption}</source>
+        <translation>图片 {title}：{caption}</translation>
+    </message>
+</context>
+<context>
+    <name>PictureCanvas</name>
+    <message>
+        <source>{0} % of the old version</source>
+        <translation>旧版本 {0}%</translation>
+    </message>
+</context>
+<context>
+    <name>PicturePage</name>
+    <message>
+        <source>100 %</source>
+        <translation>100%</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Picture, {0}</source>
+        <translation>图片，{0}</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>显示全部 (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>按原始大小显示 (1)</translation>
+    </message>
+</context>
+<context>
+    <name>PictureWindow</name>
+    <message>
+        <source>100 %</source>
+        <translation>100%</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Larger</source>
+        <translation>放大</translation>
+    </message>
+    <message>
+        <source>Picture {title}</source>
+        <translation>图片 {title}</translation>
+    </message>
+    <message>
+        <source>Smaller</source>
+        <translation>缩小</translation>
+    </message>
+</context>
+<context>
+    <name>PinList</name>
+    <message>
+        <source>For a day</source>
+        <translation>一天</translation>
+    </message>
+    <message>
+        <source>For a week</source>
+        <translation>一周</translation>
+    </message>
+    <message>
+        <source>For an hour</source>
+        <translation>一小时</translation>
+    </message>
+    <message>
+        <source>How long</source>
+        <translation>时长</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>固定</translation>
+    </message>
+    <message>
+        <source>Pin text for the agent…</source>
+        <translation>为代理固定文本…</translation>
+    </message>
+    <message>
+        <source>Text to pin</source>
+        <translation>要固定的文本</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>取消固定</translation>
+    </message>
+    <message>
+        <source>Unpin “{0}”</source>
+        <translation>取消固定“{0}”</translation>
+    </message>
+    <message>
+        <source>Until removed</source>
+        <translation>直到移除</translation>
+    </message>
+    <message>
+        <source>until {0}</source>
+        <translation>直到 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>PrintedBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>显示全部输出</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectBanner</name>
+    <message>
+        <source>Details…</source>
+        <translation>详情…</translation>
+    </message>
+    <message>
+        <source>Ignore</source>
+        <translation>忽略</translation>
+    </message>
+    <message>
+        <source>It would start the MCP server {0}</source>
+        <translation>它会启动 MCP 服务器 {0}</translation>
+    </message>
+    <message>
+        <source>This project has its own settings. They apply only if you trust them.</source>
+        <translation>此项目有自己的设置。只有您信任它们才会生效。</translation>
+    </message>
+    <message>
+        <source>Trust</source>
+        <translation>信任</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectPage</name>
+    <message>
+        <source>A project can only make the rules stricter and define MCP servers, and only after you trusted its file as it is.</source>
+        <translation>项目只能收紧规则并定义 MCP 服务器，且须在您信任其当前文件之后。</translation>
+    </message>
+    <message>
+        <source>Ignore</source>
+        <translation>忽略</translation>
+    </message>
+    <message>
+        <source>Ignore the project&apos;s settings</source>
+        <translation>忽略项目的设置</translation>
+    </message>
+    <message>
+        <source>It lets these MCP servers start. Those not said to be confined can do all that you can:</source>
+        <translation>它允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
+    </message>
+    <message>
+        <source>It waits for your answer. It would change:</source>
+        <translation>它在等待您的答复。它会更改：</translation>
+    </message>
+    <message>
+        <source>It would let these MCP servers start. Those not said to be confined can do all that you can:</source>
+        <translation>它会允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
+    </message>
+    <message>
+        <source>Nothing: all of it applies already or is refused.</source>
+        <translation>无：所有内容已经生效或被拒绝。</translation>
+    </message>
+    <message>
+        <source>Trust</source>
+        <translation>信任</translation>
+    </message>
+    <message>
+        <source>Trust the project&apos;s settings</source>
+        <translation>信任项目的设置</translation>
+    </message>
+    <message>
+        <source>You ignore it. It would change:</source>
+        <translation>您已忽略它。它本会更改：</translation>
+    </message>
+    <message>
+        <source>You trust it. It changes:</source>
+        <translation>您已信任它。它会更改：</translation>
+    </message>
+    <message>
+        <source>{0} (switched off)</source>
+        <translation>{0}（已关闭）</translation>
+    </message>
+</context>
+<context>
+    <name>PromptAttachments</name>
+    <message>
+        <source>Came with the message: {name}, {kind}, {size}</source>
+        <translation>随消息附带：{name}，{kind}，{size}</translation>
+    </message>
+    <message>
+        <source>Show what was sent</source>
+        <translation>显示已发送的内容</translation>
+    </message>
+    <message>
+        <source>file</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>picture</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>resource</source>
+        <translation>资源</translation>
+    </message>
+    <message>
+        <source>session</source>
+        <translation>会话</translation>
+    </message>
+</context>
+<context>
+    <name>PromptEditor</name>
+    <message>
+        <source>Also undo the changes made since</source>
+        <translation>同时撤销此后的更改</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Continues in a copy of this conversation that ends before this message.</source>
+        <translation>在此对话的副本中继续，副本截止于此消息之前。</translation>
+    </message>
+    <message>
+        <source>Keep files as they are</source>
+        <translation>文件保持不变</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>What happens with the files</source>
+        <translation>如何处理文件</translation>
+    </message>
+    <message>
+        <source>Your message, edited</source>
+        <translation>您编辑后的消息</translation>
+    </message>
+</context>
+<context>
+    <name>PromptWidget</name>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit this message and send it again</source>
+        <translation>编辑此消息并重新发送</translation>
+    </message>
+    <message>
+        <source>You, while the agent worked: {text}</source>
+        <translation>您（代理工作期间）：{text}</translation>
+    </message>
+    <message>
+        <source>You: {text}</source>
+        <translation>您：{text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionHead</name>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>How it would run</source>
+        <translation>运行方式</translation>
+    </message>
+    <message>
+        <source>Risks</source>
+        <translation>风险</translation>
+    </message>
+    <message>
+        <source>Safety copy</source>
+        <translation>安全副本</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>服务器对该工具的说明</translation>
+    </message>
+    <message>
+        <source>Why am I asked?</source>
+        <translation>为何询问我？</translation>
+    </message>
+    <message>
+        <source>Why you are asked: {0}</source>
+        <translation>为何询问您：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>QueueCard</name>
+    <message>
+        <source>Alt and the arrow keys move it, Enter edits it, Delete removes it.</source>
+        <translation>Alt 加方向键移动，Enter 编辑，Delete 移除。</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the waiting message</source>
+        <translation>编辑等待中的消息</translation>
+    </message>
+    <message>
+        <source>It reaches the agent at its next step.</source>
+        <translation>将在代理的下一步送达。</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一条</translation>
+    </message>
+    <message>
+        <source>Not sent</source>
+        <translation>未发送</translation>
+    </message>
+    <message>
+        <source>Reaches the agent at the next step</source>
+        <translation>下一步送达代理</translation>
+    </message>
+    <message>
+        <source>Reaches the agent at the next step: {text}</source>
+        <translation>下一步送达代理：{text}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the waiting message</source>
+        <translation>移除等待中的消息</translation>
+    </message>
+    <message>
+        <source>Send into this turn</source>
+        <translation>发送到本轮</translation>
+    </message>
+    <message>
+        <source>Send now</source>
+        <translation>立即发送</translation>
+    </message>
+    <message>
+        <source>Send the waiting message now</source>
+        <translation>立即发送等待中的消息</translation>
+    </message>
+    <message>
+        <source>Send the waiting message now, into this turn</source>
+        <translation>立即将等待中的消息发送到本轮</translation>
+    </message>
+    <message>
+        <source>Waits: {text}</source>
+        <translation>等待中：{text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuitQuestion</name>
+    <message>
+        <source>A program is still running in the terminal. End it and quit?</source>
+        <translation>终端中仍有程序在运行。结束它并退出？</translation>
+    </message>
+    <message>
+        <source>Its processes are ended. The conversation and its changes are kept.</source>
+        <translation>其进程会被结束。对话及其更改会保留。</translation>
+    </message>
+    <message>
+        <source>Keep working</source>
+        <translation>继续工作</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>Stop and quit</source>
+        <translation>停止并退出</translation>
+    </message>
+    <message>
+        <source>The agent is still working. Stop it and quit?</source>
+        <translation>代理仍在工作。停止并退出？</translation>
+    </message>
+</context>
+<context>
+    <name>ReadAloud</name>
+    <message>
+        <source>Text of the terminal</source>
+        <translation>终端的文本</translation>
+    </message>
+</context>
+<context>
+    <name>RenameDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>New name, with its path from the folder on</source>
+        <translation>新名称，含相对于文件夹的路径</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>重命名</translation>
+    </message>
+    <message>
+        <source>Rename {0}</source>
+        <translation>重命名 {0}</translation>
+    </message>
+    <message>
+        <source>Your change is on record, and can be undone.</source>
+        <translation>您的更改会被记录，可以撤销。</translation>
+    </message>
+</context>
+<context>
+    <name>ReviewPanel</name>
+    <message>
+        <source>Review</source>
+        <translation>审阅</translation>
+    </message>
+    <message>
+        <source>Wait until the turn has ended, or stop it</source>
+        <translation>请等待本轮结束，或停止本轮</translation>
+    </message>
+</context>
+<context>
+    <name>RewindDialog</name>
+    <message numerus="yes">
+        <source>%n files are put back as they were before.</source>
+        <translation>
+            <numerusform>%n 个文件将恢复到之前的状态。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Conversation and files</source>
+        <translation>对话和文件</translation>
+    </message>
+    <message>
+        <source>Conversation only</source>
+        <translation>仅对话</translation>
+    </message>
+    <message>
+        <source>Files only</source>
+        <translation>仅文件</translation>
+    </message>
+    <message>
+        <source>Files stay as they are.</source>
+        <translation>文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Go back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Go back to before this message?</source>
+        <translation>回到此消息之前？</translation>
+    </message>
+    <message>
+        <source>Message to go back to before</source>
+        <translation>要回到其之前的消息</translation>
+    </message>
+    <message numerus="yes">
+        <source>The agent no longer sees %n turns, from this message on.</source>
+        <translation>
+            <numerusform>代理不再看到从此消息开始的 %n 轮。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The agent no longer sees this message and its answer.</source>
+        <translation>代理不再看到此消息及其回答。</translation>
+    </message>
+    <message>
+        <source>The conversation stays.</source>
+        <translation>对话保持不变。</translation>
+    </message>
+    <message>
+        <source>What you changed since is kept; where it clashes, you are asked.</source>
+        <translation>您此后所做的更改会保留；如有冲突，会询问您。</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more</source>
+        <translation>
+            <numerusform>及另外 %n 个</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{0}: {1}</source>
+        <translation>{0}：{1}</translation>
+    </message>
+</context>
+<context>
+    <name>RuleDraft</name>
+    <message>
+        <source>Allow {0} in this folder</source>
+        <translation>在此文件夹中允许 {0}</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this session</source>
+        <translation>在此会话中允许 {0}</translation>
+    </message>
+    <message>
+        <source>Also from now on everywhere</source>
+        <translation>今后在任何位置都允许</translation>
+    </message>
+    <message>
+        <source>Also from now on in this folder</source>
+        <translation>今后在此文件夹中也允许</translation>
+    </message>
+    <message>
+        <source>Also from now on in this session</source>
+        <translation>今后在此会话中也允许</translation>
+    </message>
+    <message>
+        <source>Always allow {0}</source>
+        <translation>始终允许 {0}</translation>
+    </message>
+    <message>
+        <source>At the end of today</source>
+        <translation>今天结束时</translation>
+    </message>
+    <message>
+        <source>In 1 hour</source>
+        <translation>1 小时后</translation>
+    </message>
+    <message>
+        <source>In 30 days</source>
+        <translation>30 天后</translation>
+    </message>
+    <message>
+        <source>In 7 days</source>
+        <translation>7 天后</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>从不</translation>
+    </message>
+    <message>
+        <source>all edits</source>
+        <translation>所有编辑</translation>
+    </message>
+    <message>
+        <source>edits of {0}</source>
+        <translation>对 {0} 的编辑</translation>
+    </message>
+    <message>
+        <source>{0} outside the sandbox</source>
+        <translation>在沙盒外运行 {0}</translation>
+    </message>
+    <message>
+        <source>“{0}” and {1} more</source>
+        <translation>“{0}”及另外 {1} 项</translation>
+    </message>
+    <message>
+        <source>“{0}” and “{1}”</source>
+        <translation>“{0}”和“{1}”</translation>
+    </message>
+</context>
+<context>
+    <name>RuleEditor</name>
+    <message>
+        <source>Calls of</source>
+        <translation>调用</translation>
+    </message>
+    <message>
+        <source>Commands that begin with</source>
+        <translation>以此开头的命令</translation>
+    </message>
+    <message>
+        <source>Edits of</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Ends</source>
+        <translation>到期</translation>
+    </message>
+    <message>
+        <source>This rule does not match this request: you would be asked again.</source>
+        <translation>此规则与本次请求不匹配：仍会再次询问您。</translation>
+    </message>
+    <message>
+        <source>When the rule ends</source>
+        <translation>规则何时到期</translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for calls like this.</source>
+        <translation>
+            <numerusform>此类调用已询问您 %n 次。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for commands like this.</source>
+        <translation>
+            <numerusform>此类命令已询问您 %n 次。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>You were asked %n times for edits like this.</source>
+        <translation>
+            <numerusform>此类编辑已询问您 %n 次。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>and</source>
+        <translation>和</translation>
+    </message>
+</context>
+<context>
+    <name>RulePreview</name>
+    <message>
+        <source>Would have been allowed</source>
+        <translation>本会被允许</translation>
+    </message>
+    <message>
+        <source>Would still ask</source>
+        <translation>仍会询问</translation>
+    </message>
+</context>
+<context>
+    <name>RuleRow</name>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Ask for</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>Forbid</source>
+        <translation>禁止</translation>
+    </message>
+    <message>
+        <source>Made {0}
+{1}</source>
+        <translation>创建于 {0}
+{1}</translation>
+    </message>
+    <message>
+        <source>Revoke</source>
+        <translation>撤回</translation>
+    </message>
+    <message>
+        <source>Revoke the rule for {0}</source>
+        <translation>撤回 {0} 的规则</translation>
+    </message>
+    <message>
+        <source>The next such call asks again</source>
+        <translation>下次此类调用会再次询问</translation>
+    </message>
+    <message>
+        <source>calls of</source>
+        <translation>调用</translation>
+    </message>
+    <message>
+        <source>edits of</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>ended {0}</source>
+        <translation>已于 {0} 到期</translation>
+    </message>
+    <message>
+        <source>ends {0}</source>
+        <translation>{0} 到期</translation>
+    </message>
+    <message>
+        <source>everywhere</source>
+        <translation>任何位置</translation>
+    </message>
+    <message>
+        <source>exactly</source>
+        <translation>完全匹配</translation>
+    </message>
+    <message>
+        <source>in this folder</source>
+        <translation>在此文件夹中</translation>
+    </message>
+    <message>
+        <source>in this session</source>
+        <translation>在此会话中</translation>
+    </message>
+    <message>
+        <source>made {0}</source>
+        <translation>创建于 {0}</translation>
+    </message>
+    <message>
+        <source>never ends</source>
+        <translation>永不到期</translation>
+    </message>
+    <message>
+        <source>outside the sandbox</source>
+        <translation>在沙盒外</translation>
+    </message>
+</context>
+<context>
+    <name>RulesPage</name>
+    <message>
+        <source>Filter rules</source>
+        <translation>筛选规则</translation>
+    </message>
+    <message>
+        <source>No rule matches.</source>
+        <translation>没有匹配的规则。</translation>
+    </message>
+    <message>
+        <source>There are no rules. When you are asked, choose more than “Only this once”, and it is listed here.</source>
+        <translation>没有规则。被询问时选择“仅此一次”以外的选项，规则就会列在这里。</translation>
+    </message>
+    <message>
+        <source>What your earlier answers allow without a question, in the session that is shown.</source>
+        <translation>在当前显示的会话中，您之前的答复允许哪些操作无需询问。</translation>
+    </message>
+</context>
+<context>
+    <name>SamplingCard</name>
+    <message>
+        <source>A million tokens cost {price}, read and written.</source>
+        <translation>每百万 token 的读取和写入价格为 {price}。</translation>
+    </message>
+    <message>
+        <source>Allow in this session</source>
+        <translation>在此会话中允许</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>It costs nothing more.</source>
+        <translation>不产生额外费用。</translation>
+    </message>
+    <message>
+        <source>The server may ask the model without a question until the session is closed</source>
+        <translation>在会话关闭之前，服务器可以不经询问直接请求模型</translation>
+    </message>
+    <message>
+        <source>The words above are the server&apos;s. The model sees nothing of the conversation and has no tools. Its answer goes to the server.</source>
+        <translation>以上内容来自服务器。模型看不到对话，也没有工具。其回答会发送给服务器。</translation>
+    </message>
+    <message>
+        <source>Until it is closed: opened again, it asks again</source>
+        <translation>直到会话关闭：重新打开后会再次询问</translation>
+    </message>
+    <message>
+        <source>What is sent to the model</source>
+        <translation>发送给模型的内容</translation>
+    </message>
+    <message>
+        <source>What it costs is not known.</source>
+        <translation>费用未知。</translation>
+    </message>
+    <message>
+        <source>{model} answers, with at most {tokens} tokens.</source>
+        <translation>由 {model} 回答，最多 {tokens} 个 token。</translation>
+    </message>
+    <message>
+        <source>— As the model —</source>
+        <translation>— 以模型身份 —</translation>
+    </message>
+    <message>
+        <source>— As the user —</source>
+        <translation>— 以用户身份 —</translation>
+    </message>
+    <message>
+        <source>— Instructions —</source>
+        <translation>— 指令 —</translation>
+    </message>
+</context>
+<context>
+    <name>SandboxFields</name>
+    <message>
+        <source>Folders of your home that the server may read</source>
+        <translation>服务器可读取的主目录文件夹</translation>
+    </message>
+    <message>
+        <source>Folders that the server may write</source>
+        <translation>服务器可写入的文件夹</translation>
+    </message>
+    <message>
+        <source>Hosts that the server may reach</source>
+        <translation>服务器可访问的主机</translation>
+    </message>
+    <message>
+        <source>It reads the open folder (.), without its secrets, and gets what stands here, with commas between.</source>
+        <translation>它可读取打开的文件夹 (.)（不含其中的机密），以及此处列出的内容（用逗号分隔）。</translation>
+    </message>
+    <message>
+        <source>May reach</source>
+        <translation>可访问</translation>
+    </message>
+    <message>
+        <source>May read</source>
+        <translation>可读取</translation>
+    </message>
+    <message>
+        <source>May write</source>
+        <translation>可写入</translation>
+    </message>
+    <message>
+        <source>None. For example: . (the open folder), ~/notes</source>
+        <translation>无。例如：.（打开的文件夹）、~/notes</translation>
+    </message>
+    <message>
+        <source>None. For example: example.org, *.example.org</source>
+        <translation>无。例如：example.org、*.example.org</translation>
+    </message>
+    <message>
+        <source>None. It reads the open folder and tool chains</source>
+        <translation>无。它可读取打开的文件夹和工具链</translation>
+    </message>
+    <message>
+        <source>Not confined: it runs with all of your rights. Add only what you trust.</source>
+        <translation>不受限：它以您的全部权限运行。只添加您信任的服务器。</translation>
+    </message>
+    <message>
+        <source>Run the server in the sandbox</source>
+        <translation>在沙盒中运行服务器</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+</context>
+<context>
+    <name>SaveBar</name>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Go on editing</source>
+        <translation>继续编辑</translation>
+    </message>
+    <message>
+        <source>Nothing was written; your text is still here.</source>
+        <translation>未写入任何内容；您的文本仍在。</translation>
+    </message>
+    <message>
+        <source>Overwrite</source>
+        <translation>覆盖</translation>
+    </message>
+    <message>
+        <source>Overwrite writes your version as a new file; Reload drops it.</source>
+        <translation>“覆盖”将您的版本写为新文件；“重新加载”放弃它。</translation>
+    </message>
+    <message>
+        <source>Overwrite writes your version; Reload drops it and shows the file as it is.</source>
+        <translation>“覆盖”写入您的版本；“重新加载”放弃它并显示文件现状。</translation>
+    </message>
+    <message>
+        <source>Reload</source>
+        <translation>重新加载</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Show difference</source>
+        <translation>显示差异</translation>
+    </message>
+    <message>
+        <source>This file was changed on disk since you began to edit it.</source>
+        <translation>自您开始编辑以来，磁盘上的此文件已更改。</translation>
+    </message>
+    <message>
+        <source>This file was deleted or moved since you began to edit it.</source>
+        <translation>自您开始编辑以来，此文件已被删除或移动。</translation>
+    </message>
+    <message>
+        <source>Your changes to this file are not saved.</source>
+        <translation>您对此文件的更改尚未保存。</translation>
+    </message>
+</context>
+<context>
+    <name>ScopeChoice</name>
+    <message>
+        <source>A modified command can only be allowed once</source>
+        <translation>修改过的命令只能允许一次</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>If you allow:</source>
+        <translation>如果允许：</translation>
+    </message>
+    <message>
+        <source>Only this once</source>
+        <translation>仅此一次</translation>
+    </message>
+    <message>
+        <source>What to allow</source>
+        <translation>允许的范围</translation>
+    </message>
+</context>
+<context>
+    <name>SearchFilters</name>
+    <message>
+        <source>About a file</source>
+        <translation>关于某个文件</translation>
+    </message>
+    <message>
+        <source>All folders</source>
+        <translation>所有文件夹</translation>
+    </message>
+    <message>
+        <source>Any time</source>
+        <translation>任何时间</translation>
+    </message>
+    <message>
+        <source>Any tool</source>
+        <translation>任何工具</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Everything</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message numerus="yes">
+        <source>Last %n days</source>
+        <translation>
+            <numerusform>最近 %n 天</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Last year</source>
+        <translation>最近一年</translation>
+    </message>
+    <message>
+        <source>Outputs</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>Replies</source>
+        <translation>回复</translation>
+    </message>
+    <message>
+        <source>Since yesterday</source>
+        <translation>自昨天起</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>此文件夹</translation>
+    </message>
+    <message>
+        <source>Titles</source>
+        <translation>标题</translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation>工具</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>内容</translation>
+    </message>
+    <message>
+        <source>What I wrote</source>
+        <translation>我写的内容</translation>
+    </message>
+    <message>
+        <source>When</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>位置</translation>
+    </message>
+</context>
+<context>
+    <name>SearchPage</name>
+    <message>
+        <source>And {0} more. Type more to narrow the list.</source>
+        <translation>还有 {0} 项。输入更多以缩小范围。</translation>
+    </message>
+    <message>
+        <source>Found settings</source>
+        <translation>找到的设置</translation>
+    </message>
+    <message>
+        <source>No setting matches “{0}”.</source>
+        <translation>没有与“{0}”匹配的设置。</translation>
+    </message>
+</context>
+<context>
+    <name>SearchPanel</name>
+    <message numerus="yes">
+        <source>%n places</source>
+        <translation>
+            <numerusform>%n 处</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n sessions</source>
+        <translation>
+            <numerusform>%n 个会话</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Finds words in any order and &quot;quoted phrases&quot; as written, newest first.</source>
+        <translation>按任意顺序查找词语，&quot;引号内的短语&quot;按原样查找，最新的在前。</translation>
+    </message>
+    <message>
+        <source>Nothing found.</source>
+        <translation>未找到。</translation>
+    </message>
+    <message>
+        <source>Reading what is new…</source>
+        <translation>正在读取新内容…</translation>
+    </message>
+    <message>
+        <source>Search all sessions</source>
+        <translation>搜索所有会话</translation>
+    </message>
+    <message>
+        <source>Search prompts, replies, commands, outputs and changes</source>
+        <translation>搜索消息、回复、命令、输出和更改</translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation>正在搜索…</translation>
+    </message>
+    <message>
+        <source>{0} in {1}</source>
+        <translation>{1}中的 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>SectionList</name>
+    <message>
+        <source>What the model sees, part by part</source>
+        <translation>模型看到的各部分内容</translation>
+    </message>
+    <message>
+        <source>{0}, {1} tokens</source>
+        <translation>{0}，{1} 个 token</translation>
+    </message>
+</context>
+<context>
+    <name>SelectionBar</name>
+    <message numerus="yes">
+        <source>%n selected</source>
+        <translation>
+            <numerusform>已选择 %n 项</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Archive</source>
+        <translation>归档</translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation>清除</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>固定</translation>
+    </message>
+    <message>
+        <source>Selected sessions</source>
+        <translation>所选会话</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>取回</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>取消固定</translation>
+    </message>
+</context>
+<context>
+    <name>ServerCard</name>
+    <message>
+        <source>Calls</source>
+        <translation>调用</translation>
+    </message>
+    <message>
+        <source>Hide calls</source>
+        <translation>隐藏调用</translation>
+    </message>
+    <message>
+        <source>Hide log</source>
+        <translation>隐藏日志</translation>
+    </message>
+    <message>
+        <source>Hide tools</source>
+        <translation>隐藏工具</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>日志</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the server {0}</source>
+        <translation>移除服务器 {0}</translation>
+    </message>
+    <message>
+        <source>Remove {0} from your settings?</source>
+        <translation>从设置中移除 {0}？</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>重新启动</translation>
+    </message>
+    <message>
+        <source>Sign in with the server {0}</source>
+        <translation>登录服务器 {0}</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>登录…</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>The project&apos;s file defines it</source>
+        <translation>由项目文件定义</translation>
+    </message>
+    <message>
+        <source>Tools</source>
+        <translation>工具</translation>
+    </message>
+    <message>
+        <source>Use the server {0}</source>
+        <translation>使用服务器 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>ServerControl</name>
+    <message>
+        <source>Imported: {0}.</source>
+        <translation>已导入：{0}。</translation>
+    </message>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>已略过：{0}。</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+</context>
+<context>
+    <name>ServerForm</name>
+    <message>
+        <source>Add and test</source>
+        <translation>添加并测试</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Command line or address of the server</source>
+        <translation>服务器的命令行或地址</translation>
+    </message>
+    <message>
+        <source>For example: git</source>
+        <translation>例如：git</translation>
+    </message>
+    <message>
+        <source>It needs: {0}</source>
+        <translation>需要：{0}</translation>
+    </message>
+    <message>
+        <source>Known servers</source>
+        <translation>已知服务器</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Name of the server</source>
+        <translation>服务器名称</translation>
+    </message>
+    <message>
+        <source>New server</source>
+        <translation>新服务器</translation>
+    </message>
+    <message>
+        <source>Server</source>
+        <translation>服务器</translation>
+    </message>
+    <message>
+        <source>The server cannot be added: {0}.</source>
+        <translation>无法添加服务器：{0}。</translation>
+    </message>
+    <message>
+        <source>There is a server of this name already.</source>
+        <translation>已有同名服务器。</translation>
+    </message>
+    <message>
+        <source>Your own</source>
+        <translation>自定义</translation>
+    </message>
+    <message>
+        <source>uvx mcp-server-git, or https://…</source>
+        <translation>uvx mcp-server-git，或 https://…</translation>
+    </message>
+</context>
+<context>
+    <name>ServerNote</name>
+    <message>
+        <source>Look again</source>
+        <translation>重新查找</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+</context>
+<context>
+    <name>ServerQuestionCard</name>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>Decline</source>
+        <translation>谢绝</translation>
+    </message>
+    <message>
+        <source>Open in browser</source>
+        <translation>在浏览器中打开</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>The page is at {host} and opens in your browser. What you do there stays there.</source>
+        <translation>该页面位于 {host}，将在浏览器中打开。您在那里的操作只留在那里。</translation>
+    </message>
+    <message>
+        <source>The words above are the server&apos;s. What you answer goes to it: write no password or key here.</source>
+        <translation>以上内容来自服务器。您的回答会发送给它：请勿在此填写密码或密钥。</translation>
+    </message>
+    <message>
+        <source>{server} asks you something</source>
+        <translation>{server} 向您提问</translation>
+    </message>
+    <message>
+        <source>{server} wants you to visit a page</source>
+        <translation>{server} 希望您访问一个页面</translation>
+    </message>
+</context>
+<context>
+    <name>ServerWords</name>
+    <message numerus="yes">
+        <source>%n tools</source>
+        <translation>
+            <numerusform>%n 个工具</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Failed too often. Restart it when the cause is mended.</source>
+        <translation>失败次数过多。排除原因后请重新启动。</translation>
+    </message>
+    <message>
+        <source>Failed. It is tried again when it is needed.</source>
+        <translation>失败。需要时会再次尝试。</translation>
+    </message>
+    <message>
+        <source>Not running. It starts when it is needed.</source>
+        <translation>未运行。需要时会启动。</translation>
+    </message>
+    <message>
+        <source>Running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>Running. A call needs you to allow more.</source>
+        <translation>运行中。某个调用需要您允许更多权限。</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>Switched off. The model is not offered its tools.</source>
+        <translation>已关闭。不会向模型提供其工具。</translation>
+    </message>
+    <message>
+        <source>no tools</source>
+        <translation>没有工具</translation>
+    </message>
+    <message>
+        <source>protocol {0} ({1})</source>
+        <translation>协议 {0}（{1}）</translation>
+    </message>
+    <message>
+        <source>with a handshake</source>
+        <translation>有握手</translation>
+    </message>
+    <message>
+        <source>without a handshake</source>
+        <translation>无握手</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0}/{1}</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0}, about %n tokens in each request</source>
+        <translation>
+            <numerusform>{0}，每次请求约 %n 个 token</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ServersPage</name>
+    <message>
+        <source>Add server…</source>
+        <translation>添加服务器…</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Import MCP servers</source>
+        <translation>导入 MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Import the servers of another tool</source>
+        <translation>导入其他工具的服务器</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>导入…</translation>
+    </message>
+    <message>
+        <source>JSON files (*.json)</source>
+        <translation>JSON 文件 (*.json)</translation>
+    </message>
+    <message>
+        <source>There is none yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <translation>尚无服务器。MCP 服务器是为模型提供工具的程序或服务：用于浏览器、数据库、问题跟踪器等。请按其说明中的命令行或地址添加，或从其他工具导入。</translation>
+    </message>
+</context>
+<context>
+    <name>SessionActions</name>
+    <message>
+        <source>Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)</source>
+        <translation>Claude Code、Codex 和 Desktop Agent 的对话 (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Import a conversation</source>
+        <translation>导入对话</translation>
+    </message>
+</context>
+<context>
+    <name>SessionDelegate</name>
+    <message>
+        <source>Title of the session</source>
+        <translation>会话标题</translation>
+    </message>
+</context>
+<context>
+    <name>SessionFollowing</name>
+    <message>
+        <source>Take this session over to go on with it here.</source>
+        <translation>接管此会话以在此继续。</translation>
+    </message>
+</context>
+<context>
+    <name>SessionGroups</name>
+    <message>
+        <source>Archived</source>
+        <translation>已归档</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Earlier this year</source>
+        <translation>今年早些时候</translation>
+    </message>
+    <message>
+        <source>Other folders</source>
+        <translation>其他文件夹</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>已固定</translation>
+    </message>
+    <message>
+        <source>The last 30 days</source>
+        <translation>最近 30 天</translation>
+    </message>
+    <message>
+        <source>The last 7 days</source>
+        <translation>最近 7 天</translation>
+    </message>
+    <message>
+        <source>This folder</source>
+        <translation>此文件夹</translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation>今天</translation>
+    </message>
+    <message>
+        <source>Waiting for you</source>
+        <translation>等待您处理</translation>
+    </message>
+    <message>
+        <source>Working</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>昨天</translation>
+    </message>
+</context>
+<context>
+    <name>SessionList</name>
+    <message>
+        <source>+ New</source>
+        <translation>+ 新建</translation>
+    </message>
+    <message>
+        <source>Hide archived</source>
+        <translation>隐藏已归档</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>No sessions yet. Your first message starts one.</source>
+        <translation>尚无会话。发送第一条消息即可开始。</translation>
+    </message>
+    <message>
+        <source>Reading your sessions…</source>
+        <translation>正在读取您的会话…</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Show archived ({0})</source>
+        <translation>显示已归档 ({0})</translation>
+    </message>
+</context>
+<context>
+    <name>SessionMenu</name>
+    <message>
+        <source>Archive</source>
+        <translation>归档</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>导出…</translation>
+    </message>
+    <message>
+        <source>Make a copy</source>
+        <translation>创建副本</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Open in a new window</source>
+        <translation>在新窗口中打开</translation>
+    </message>
+    <message>
+        <source>Pin to the top</source>
+        <translation>置顶</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>重命名</translation>
+    </message>
+    <message>
+        <source>Select</source>
+        <translation>选择</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Take back from the archive</source>
+        <translation>从归档中取回</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>取消固定</translation>
+    </message>
+</context>
+<context>
+    <name>SessionModel</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n 轮</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Fold the sessions</source>
+        <translation>折叠会话</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>Show the sessions</source>
+        <translation>显示会话</translation>
+    </message>
+    <message>
+        <source>archived</source>
+        <translation>已归档</translation>
+    </message>
+    <message>
+        <source>asks</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>is working</source>
+        <translation>正在工作</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>已固定</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>已选择</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>等待您</translation>
+    </message>
+    <message>
+        <source>{0}, folded, {1}</source>
+        <translation>{0}，已折叠，{1}</translation>
+    </message>
+</context>
+<context>
+    <name>SettingRow</name>
+    <message>
+        <source>Changed. Default: {0}</source>
+        <translation>已更改。默认值：{0}</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>重置</translation>
+    </message>
+    <message>
+        <source>Reset {0}</source>
+        <translation>重置 {0}</translation>
+    </message>
+    <message>
+        <source>Set by the environment variable {0}, which overrides the file.</source>
+        <translation>由环境变量 {0} 设置，优先于文件。</translation>
+    </message>
+    <message>
+        <source>The project sets this to “{0}”, which applies here.</source>
+        <translation>项目将其设置为“{0}”，在此生效。</translation>
+    </message>
+</context>
+<context>
+    <name>SettingRows</name>
+    <message>
+        <source>Advanced</source>
+        <translation>高级</translation>
+    </message>
+</context>
+<context>
+    <name>Settings</name>
+    <message>
+        <source>%</source>
+        <translation>%</translation>
+    </message>
+    <message>
+        <source>A day</source>
+        <translation>一天</translation>
+    </message>
+    <message>
+        <source>A file to which every change is appended as a JSON line.</source>
+        <translation>将每处更改作为一行 JSON 追加到此文件。</translation>
+    </message>
+    <message>
+        <source>A file to which every tool call is appended as a JSON line.</source>
+        <translation>将每个工具调用作为一行 JSON 追加到此文件。</translation>
+    </message>
+    <message>
+        <source>A file to which the same is appended, as lines of OTLP&apos;s JSON.</source>
+        <translation>将同样内容以 OTLP 的 JSON 行追加到此文件。</translation>
+    </message>
+    <message>
+        <source>A file to which the tool calls that are shown are appended, too.</source>
+        <translation>所显示的工具调用也会追加到此文件。</translation>
+    </message>
+    <message>
+        <source>Account</source>
+        <translation>账户</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>All copies</source>
+        <translation>全部副本</translation>
+    </message>
+    <message>
+        <source>Allowed tools</source>
+        <translation>允许的工具</translation>
+    </message>
+    <message>
+        <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
+        <translation>不同于提供商自己的地址，用于网关或代理。有名称的账户使用自己的地址。</translation>
+    </message>
+    <message>
+        <source>Answer every tool call without running it.</source>
+        <translation>答复每个工具调用但不执行。</translation>
+    </message>
+    <message>
+        <source>Anthropic</source>
+        <translation>Anthropic</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Applies from the next run.</source>
+        <translation>从下次运行起生效。</translation>
+    </message>
+    <message>
+        <source>Applies to new sessions.</source>
+        <translation>适用于新会话。</translation>
+    </message>
+    <message>
+        <source>Applies when the window is opened the next time.</source>
+        <translation>下次打开窗口时生效。</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>审批</translation>
+    </message>
+    <message>
+        <source>As soon as they come, instead of with Review… on their card in the conversation.</source>
+        <translation>问题一出现就打开，而不是通过对话中卡片上的“查看…”。</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>Asks before every call</source>
+        <translation>每次调用前询问</translation>
+    </message>
+    <message>
+        <source>Asks before writing</source>
+        <translation>写入前询问</translation>
+    </message>
+    <message>
+        <source>Asks to leave the sandbox</source>
+        <translation>离开沙盒前询问</translation>
+    </message>
+    <message>
+        <source>Audit log</source>
+        <translation>审计日志</translation>
+    </message>
+    <message>
+        <source>Before the scaling of the screen.</source>
+        <translation>屏幕缩放之前。</translation>
+    </message>
+    <message>
+        <source>Blocked commands</source>
+        <translation>禁止的命令</translation>
+    </message>
+    <message>
+        <source>Blocked tools</source>
+        <translation>禁止的工具</translation>
+    </message>
+    <message>
+        <source>By which of the provider&apos;s accounts its models are asked. `desktop-agent auth status` lists them.</source>
+        <translation>用提供商的哪个账户请求其模型。`desktop-agent auth status` 会列出账户。</translation>
+    </message>
+    <message>
+        <source>Bytes of a result</source>
+        <translation>结果的字节数</translation>
+    </message>
+    <message>
+        <source>Changes of commands</source>
+        <translation>命令的更改</translation>
+    </message>
+    <message>
+        <source>Comfortable</source>
+        <translation>宽松</translation>
+    </message>
+    <message>
+        <source>Command line</source>
+        <translation>命令行</translation>
+    </message>
+    <message>
+        <source>Compact</source>
+        <translation>紧凑</translation>
+    </message>
+    <message>
+        <source>Context window</source>
+        <translation>上下文窗口</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>Defaults of `desktop-agent run`. Its own options go before.</source>
+        <translation>`desktop-agent run` 的默认值。其自身选项优先。</translation>
+    </message>
+    <message>
+        <source>Demo, without a key</source>
+        <translation>演示，无需密钥</translation>
+    </message>
+    <message>
+        <source>Density of the conversation</source>
+        <translation>对话的疏密</translation>
+    </message>
+    <message>
+        <source>Deutsch</source>
+        <translation>Deutsch</translation>
+    </message>
+    <message>
+        <source>Diffs in blue and orange</source>
+        <translation>蓝色和橙色差异</translation>
+    </message>
+    <message>
+        <source>Dry run</source>
+        <translation>试运行</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>推理强度</translation>
+    </message>
+    <message>
+        <source>End the run after the first failed call.</source>
+        <translation>第一次调用失败后结束运行。</translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation>English</translation>
+    </message>
+    <message>
+        <source>Export contents</source>
+        <translation>导出内容</translation>
+    </message>
+    <message>
+        <source>Export prompts, answers, and what calls were given and returned, too: the beginning of each, without what looks like a key. Whoever reads the receiver can then read the conversation.</source>
+        <translation>同时导出消息、回答以及调用的输入和返回：各取开头部分，去除看似密钥的内容。能读取接收端的人因此能读到对话。</translation>
+    </message>
+    <message>
+        <source>Files and folders of the home folder that commands in the sandbox may read, beside tool chains and their caches; the rest of it is not there for them. `~` is the home folder.</source>
+        <translation>除工具链及其缓存外，沙盒中的命令可读取的主目录文件和文件夹；其余内容对它们不存在。`~` 是主目录。</translation>
+    </message>
+    <message>
+        <source>Files copied before</source>
+        <translation>预先复制的文件数</translation>
+    </message>
+    <message>
+        <source>Folders beside the workspace that tools may read and commands may write. `~` is the home folder; a relative one is relative to the settings file.</source>
+        <translation>工作区之外，工具可读取、命令可写入的文件夹。`~` 是主目录；相对路径以设置文件为准。</translation>
+    </message>
+    <message>
+        <source>Folders not watched</source>
+        <translation>不监视的文件夹</translation>
+    </message>
+    <message>
+        <source>GiB</source>
+        <translation>GiB</translation>
+    </message>
+    <message>
+        <source>How close together lines and messages stand.</source>
+        <translation>行与消息之间的距离。</translation>
+    </message>
+    <message>
+        <source>How long a command may take at most, whatever its call says.</source>
+        <translation>无论调用如何指定，命令最多可运行多久。</translation>
+    </message>
+    <message>
+        <source>How long a single answer may be. A longer one is cut and can be continued.</source>
+        <translation>单个回答的最大长度。超出会被截断，可以继续。</translation>
+    </message>
+    <message>
+        <source>How long one look through the workspace may take.</source>
+        <translation>扫描一次工作区最多用多久。</translation>
+    </message>
+    <message>
+        <source>How many files are copied before a command that destroys. What is more is named and not copied.</source>
+        <translation>破坏性命令之前复制多少文件。超出的会列出名称但不复制。</translation>
+    </message>
+    <message>
+        <source>How many files are watched.</source>
+        <translation>监视多少个文件。</translation>
+    </message>
+    <message>
+        <source>How many files each process of a command may have open at once. The system gives it no more.</source>
+        <translation>命令的每个进程同时最多打开多少文件。系统不会给予更多。</translation>
+    </message>
+    <message>
+        <source>How many lines of a tool&apos;s result the model reads.</source>
+        <translation>模型读取工具结果的多少行。</translation>
+    </message>
+    <message>
+        <source>How many of the last turns a summary leaves as they are.</source>
+        <translation>摘要会原样保留最近多少轮。</translation>
+    </message>
+    <message>
+        <source>How many processes a command may have at once, with all that they start. One that has more, or four times as many threads, is stopped.</source>
+        <translation>命令及其启动的所有进程同时最多有多少个。超过此数，或线程数超过其四倍时会被停止。</translation>
+    </message>
+    <message>
+        <source>How many requests a run sends to the model at most.</source>
+        <translation>一次运行最多向模型发送多少请求。</translation>
+    </message>
+    <message>
+        <source>How much a model can read at once of which that is not known otherwise: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
+        <translation>对于长度未知的模型，一次可读取多少：指引、对话和回答合计。`desktop-agent models list` 显示已知信息。</translation>
+    </message>
+    <message>
+        <source>How much is copied before a command that destroys.</source>
+        <translation>破坏性命令之前复制多少内容。</translation>
+    </message>
+    <message>
+        <source>How much may be pinned; pins are sent with every request.</source>
+        <translation>可固定多少内容；每次请求都会发送固定内容。</translation>
+    </message>
+    <message>
+        <source>How much memory all processes of a command may hold together. One that holds more is stopped.</source>
+        <translation>命令的所有进程合计最多占用多少内存。超过时会被停止。</translation>
+    </message>
+    <message>
+        <source>How much of a tool&apos;s result the model reads.</source>
+        <translation>模型读取工具结果的多少。</translation>
+    </message>
+    <message>
+        <source>How much of a tool&apos;s result the model reads. People see all of it.</source>
+        <translation>模型读取工具结果的多少。用户能看到全部。</translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers, in its provider&apos;s word, such as low or high. `desktop-agent models list` shows which a model takes; one that does not take it gets none.</source>
+        <translation>模型回答前思考的程度，使用提供商的用词，如 low 或 high。`desktop-agent models list` 显示各模型支持的值；不支持的模型不发送。</translation>
+    </message>
+    <message>
+        <source>How the window looks, and how it tells that something waits.</source>
+        <translation>窗口的外观，以及如何提示有内容等待处理。</translation>
+    </message>
+    <message>
+        <source>If the desktop plays one.</source>
+        <translation>如果桌面会播放声音。</translation>
+    </message>
+    <message>
+        <source>In the conversation and in output.</source>
+        <translation>在对话和输出中。</translation>
+    </message>
+    <message>
+        <source>In the review and in questions.</source>
+        <translation>在审阅和问题中。</translation>
+    </message>
+    <message>
+        <source>Instead of green and red, for people who confuse these.</source>
+        <translation>代替绿色和红色，适合难以区分它们的人。</translation>
+    </message>
+    <message>
+        <source>KiB</source>
+        <translation>KiB</translation>
+    </message>
+    <message>
+        <source>LM Studio</source>
+        <translation>LM Studio</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Largest file</source>
+        <translation>最大文件</translation>
+    </message>
+    <message>
+        <source>Let a proxy read along</source>
+        <translation>允许代理服务器读取</translation>
+    </message>
+    <message>
+        <source>Let the model name a session after its first turn, with one small request.</source>
+        <translation>让模型在第一轮后用一个小请求为会话命名。</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>Light or dark.</source>
+        <translation>浅色或深色。</translation>
+    </message>
+    <message>
+        <source>Lines of a result</source>
+        <translation>结果的行数</translation>
+    </message>
+    <message>
+        <source>Log of changes</source>
+        <translation>更改日志</translation>
+    </message>
+    <message>
+        <source>Log of shown calls</source>
+        <translation>所显示调用的日志</translation>
+    </message>
+    <message>
+        <source>Long conversations</source>
+        <translation>长对话</translation>
+    </message>
+    <message>
+        <source>Longest answer</source>
+        <translation>最长回答</translation>
+    </message>
+    <message>
+        <source>Longest command</source>
+        <translation>最长命令</translation>
+    </message>
+    <message>
+        <source>Longest look</source>
+        <translation>最长扫描</translation>
+    </message>
+    <message>
+        <source>MCP servers</source>
+        <translation>MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Memory of a command</source>
+        <translation>命令的内存</translation>
+    </message>
+    <message>
+        <source>MiB</source>
+        <translation>MiB</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Name sessions</source>
+        <translation>为会话命名</translation>
+    </message>
+    <message>
+        <source>Names of environment variables that commands get although they look like a credential, or lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.</source>
+        <translation>即使看似凭据或会通向沙盒之外，仍传给命令的环境变量名称，如 `DATABASE_URL`。`desktop-agent doctor` 会列出未传递的变量。</translation>
+    </message>
+    <message>
+        <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
+        <translation>工作区中任意位置的文件夹名称，命令运行时不监视其内容。那里的更改无法撤销。</translation>
+    </message>
+    <message>
+        <source>Never asks</source>
+        <translation>从不询问</translation>
+    </message>
+    <message>
+        <source>No sandbox</source>
+        <translation>无沙盒</translation>
+    </message>
+    <message>
+        <source>Notifications</source>
+        <translation>通知</translation>
+    </message>
+    <message>
+        <source>Of how much a copy is kept at most. What git has unchanged needs none.</source>
+        <translation>最多保留多少内容的副本。git 中未更改的内容不需要副本。</translation>
+    </message>
+    <message>
+        <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
+        <translation>窗口不在前台时，如果有内容等待您或一轮结束，则发送桌面通知。</translation>
+    </message>
+    <message>
+        <source>Of the window. What the model and the command line say is not translated.</source>
+        <translation>窗口的语言。模型和命令行的文字不翻译。</translation>
+    </message>
+    <message>
+        <source>Ollama</source>
+        <translation>Ollama</translation>
+    </message>
+    <message>
+        <source>One conversation</source>
+        <translation>一次对话</translation>
+    </message>
+    <message>
+        <source>Open files of a process</source>
+        <translation>进程打开的文件数</translation>
+    </message>
+    <message>
+        <source>Open questions in a dialog</source>
+        <translation>在对话框中打开问题</translation>
+    </message>
+    <message>
+        <source>OpenAI</source>
+        <translation>OpenAI</translation>
+    </message>
+    <message>
+        <source>OpenAI, Chat Completions</source>
+        <translation>OpenAI，Chat Completions</translation>
+    </message>
+    <message>
+        <source>OpenRouter</source>
+        <translation>OpenRouter</translation>
+    </message>
+    <message>
+        <source>Other folders</source>
+        <translation>其他文件夹</translation>
+    </message>
+    <message>
+        <source>Processes of a command</source>
+        <translation>命令的进程数</translation>
+    </message>
+    <message>
+        <source>Provider</source>
+        <translation>提供商</translation>
+    </message>
+    <message>
+        <source>Receiver</source>
+        <translation>接收端</translation>
+    </message>
+    <message>
+        <source>Requests of a run</source>
+        <translation>一次运行的请求数</translation>
+    </message>
+    <message>
+        <source>Result for the model</source>
+        <translation>给模型的结果</translation>
+    </message>
+    <message>
+        <source>Room for pins</source>
+        <translation>固定内容的空间</translation>
+    </message>
+    <message>
+        <source>Room for the tools of servers</source>
+        <translation>服务器工具的空间</translation>
+    </message>
+    <message>
+        <source>Safety copies</source>
+        <translation>安全副本</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>Sandbox: read-only</source>
+        <translation>沙盒：只读</translation>
+    </message>
+    <message>
+        <source>Sandbox: this folder</source>
+        <translation>沙盒：此文件夹</translation>
+    </message>
+    <message>
+        <source>Send requests to an http:// address through a proxy, which can then read the key and the conversation. Without it, such requests are refused.</source>
+        <translation>通过代理服务器向 http:// 地址发送请求，代理服务器因此能读取密钥和对话。未开启时拒绝此类请求。</translation>
+    </message>
+    <message>
+        <source>Servers in use</source>
+        <translation>使用的服务器</translation>
+    </message>
+    <message>
+        <source>Show every tool call on standard error.</source>
+        <translation>在标准错误输出上显示每个工具调用。</translation>
+    </message>
+    <message>
+        <source>Show tool calls</source>
+        <translation>显示工具调用</translation>
+    </message>
+    <message>
+        <source>Size copied before</source>
+        <translation>预先复制的大小</translation>
+    </message>
+    <message>
+        <source>Size of chat text</source>
+        <translation>对话文字大小</translation>
+    </message>
+    <message>
+        <source>Size of code</source>
+        <translation>代码文字大小</translation>
+    </message>
+    <message>
+        <source>Size of diffs</source>
+        <translation>差异文字大小</translation>
+    </message>
+    <message>
+        <source>Sound of notifications</source>
+        <translation>通知声音</translation>
+    </message>
+    <message>
+        <source>Spending</source>
+        <translation>支出</translation>
+    </message>
+    <message>
+        <source>Start the servers that are defined, and let the model call their tools.</source>
+        <translation>启动已定义的服务器，并让模型调用其工具。</translation>
+    </message>
+    <message>
+        <source>Stop at the first failure</source>
+        <translation>首次失败即停止</translation>
+    </message>
+    <message>
+        <source>Summarise by itself</source>
+        <translation>自动总结</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of a conversation when it comes to more than the target.</source>
+        <translation>对话超过目标大小时，总结其较早的部分。</translation>
+    </message>
+    <message>
+        <source>Target</source>
+        <translation>目标</translation>
+    </message>
+    <message>
+        <source>Telemetry</source>
+        <translation>遥测</translation>
+    </message>
+    <message>
+        <source>Telemetry file</source>
+        <translation>遥测文件</translation>
+    </message>
+    <message>
+        <source>The largest file of which a copy is kept.</source>
+        <translation>会保留副本的最大文件。</translation>
+    </message>
+    <message>
+        <source>The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. The conversation says so; the next request is asked of the usual one again.</source>
+        <translation>默认模型在所有尝试后仍过载时，由此模型回答请求，写作 PROVIDER/NAME。对话中会说明；下一次请求仍发给默认模型。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s name, as its provider calls it.</source>
+        <translation>模型的名称，以提供商的叫法为准。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s provider</source>
+        <translation>模型的提供商</translation>
+    </message>
+    <message>
+        <source>The names of those that are used. `mcp://local` stands for all that are defined.</source>
+        <translation>使用的服务器名称。`mcp://local` 表示所有已定义的服务器。</translation>
+    </message>
+    <message>
+        <source>The only tools a run has.</source>
+        <translation>运行仅有的工具。</translation>
+    </message>
+    <message>
+        <source>The same limit in bytes; the smaller one counts.</source>
+        <translation>以字节计的同一限制；以较小者为准。</translation>
+    </message>
+    <message>
+        <source>The size of a conversation from which on it is summarised.</source>
+        <translation>对话达到此大小时开始总结。</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>This program</source>
+        <translation>本程序</translation>
+    </message>
+    <message>
+        <source>Tool results</source>
+        <translation>工具结果</translation>
+    </message>
+    <message>
+        <source>Tools that a run does not have.</source>
+        <translation>运行不具备的工具。</translation>
+    </message>
+    <message>
+        <source>Tools that other programs offer.</source>
+        <translation>其他程序提供的工具。</translation>
+    </message>
+    <message>
+        <source>Turns kept whole</source>
+        <translation>完整保留的轮次</translation>
+    </message>
+    <message>
+        <source>US dollars</source>
+        <translation>美元</translation>
+    </message>
+    <message>
+        <source>Use MCP servers</source>
+        <translation>使用 MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Variables passed on</source>
+        <translation>传递的变量</translation>
+    </message>
+    <message>
+        <source>Visible in the home folder</source>
+        <translation>主目录中可见</translation>
+    </message>
+    <message>
+        <source>Watched files</source>
+        <translation>监视的文件数</translation>
+    </message>
+    <message>
+        <source>Web search</source>
+        <translation>网络搜索</translation>
+    </message>
+    <message>
+        <source>What a conversation may cost before the agent asks whether to go on. Only known costs count.</source>
+        <translation>一次对话花费多少后，代理会询问是否继续。只计算已知费用。</translation>
+    </message>
+    <message>
+        <source>What a receiver of yours gets to know of sessions. By default nothing.</source>
+        <translation>您的接收端能得知会话的哪些信息。默认没有。</translation>
+    </message>
+    <message>
+        <source>What all conversations of a day (UTC) may cost together before the agent asks whether to go on.</source>
+        <translation>一天 (UTC) 内所有对话合计花费多少后，代理会询问是否继续。</translation>
+    </message>
+    <message>
+        <source>What confines commands. Without a sandbox nothing does, and every command asks.</source>
+        <translation>用什么限制命令。没有沙盒就没有限制，每个命令都会询问。</translation>
+    </message>
+    <message>
+        <source>What is watched for changes while a command runs, and so can be undone.</source>
+        <translation>命令运行时监视哪些内容的更改，从而可以撤销。</translation>
+    </message>
+    <message>
+        <source>What may be spent before the agent asks; without a window, it stops.</source>
+        <translation>代理询问之前可以花费多少；没有窗口时会停止。</translation>
+    </message>
+    <message>
+        <source>What may happen without a question, and what confines commands.</source>
+        <translation>哪些操作无需询问，以及如何限制命令。</translation>
+    </message>
+    <message>
+        <source>What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
+        <translation>任何命令都不得以此开头，如 `shutdown` 或 `git push`，包括在包装命令之后和管道中。</translation>
+    </message>
+    <message>
+        <source>What the agent does without asking. A session can have its own, chosen below the composer.</source>
+        <translation>代理无需询问即可做什么。会话可在输入框下方选择自己的设置。</translation>
+    </message>
+    <message>
+        <source>When a conversation is summarised, so that it still fits the model.</source>
+        <translation>何时总结对话，使其仍适合模型。</translation>
+    </message>
+    <message>
+        <source>When it is overloaded</source>
+        <translation>过载时</translation>
+    </message>
+    <message>
+        <source>When their definitions would take more of the model&apos;s context window than this, the model is offered `search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.</source>
+        <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供 `search_tools` 及其找到的工具。0 表示始终留待搜索，100 表示从不。</translation>
+    </message>
+    <message>
+        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, none of it is sent.</source>
+        <translation>以 OTLP over HTTP 发送跨度和指标的目的地，如 `http://localhost:4318`：轮次、请求和调用的用时及内容。既无接收端也无文件时，不发送任何内容。</translation>
+    </message>
+    <message>
+        <source>Who answers, and how much.</source>
+        <translation>由谁回答，回答多少。</translation>
+    </message>
+    <message>
+        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
+        <translation>由谁搜索网络。本程序每次搜索前都会询问。提供商在其模型回答时直接搜索，不作询问：模型的搜索内容从那里发往网络，每次搜索都会计费。提供商没有搜索时，使用本程序的搜索。</translation>
+    </message>
+    <message>
+        <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>
+        <translation>由谁的模型回答。演示按脚本进行，不需要密钥和网络。</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>files</source>
+        <translation>个文件</translation>
+    </message>
+    <message>
+        <source>lines</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>llama.cpp</source>
+        <translation>llama.cpp</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>无限制</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>on</source>
+        <translation>开</translation>
+    </message>
+    <message>
+        <source>pixels</source>
+        <translation>像素</translation>
+    </message>
+    <message>
+        <source>processes</source>
+        <translation>个进程</translation>
+    </message>
+    <message>
+        <source>requests</source>
+        <translation>次请求</translation>
+    </message>
+    <message>
+        <source>seconds</source>
+        <translation>秒</translation>
+    </message>
+    <message>
+        <source>the call decides</source>
+        <translation>由调用决定</translation>
+    </message>
+    <message>
+        <source>the model&apos;s own</source>
+        <translation>模型自己的</translation>
+    </message>
+    <message>
+        <source>the provider&apos;s own</source>
+        <translation>提供商自己的</translation>
+    </message>
+    <message>
+        <source>the request fails</source>
+        <translation>请求失败</translation>
+    </message>
+    <message>
+        <source>the usual one</source>
+        <translation>默认账户</translation>
+    </message>
+    <message>
+        <source>three quarters of the machine&apos;s memory</source>
+        <translation>本机内存的四分之三</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>token</translation>
+    </message>
+    <message>
+        <source>turns</source>
+        <translation>轮</translation>
+    </message>
+    <message>
+        <source>xAI</source>
+        <translation>xAI</translation>
+    </message>
+    <message>
+        <source>简体中文</source>
+        <translation>简体中文</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsController</name>
+    <message>
+        <source>Some of your settings cannot be used. The previous values apply.</source>
+        <translation>部分设置无法使用，仍采用之前的值。</translation>
+    </message>
+    <message>
+        <source>Some of your settings cannot be used. Their defaults apply.</source>
+        <translation>部分设置无法使用，已采用其默认值。</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsDialog</name>
+    <message>
+        <source>Search settings</source>
+        <translation>搜索设置</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsSections</name>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Approvals</source>
+        <translation>审批</translation>
+    </message>
+    <message>
+        <source>Changes of commands</source>
+        <translation>命令的更改</translation>
+    </message>
+    <message>
+        <source>Command line</source>
+        <translation>命令行</translation>
+    </message>
+    <message>
+        <source>Long conversations</source>
+        <translation>长对话</translation>
+    </message>
+    <message>
+        <source>MCP servers</source>
+        <translation>MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>Rules</source>
+        <translation>规则</translation>
+    </message>
+    <message>
+        <source>Spending</source>
+        <translation>支出</translation>
+    </message>
+    <message>
+        <source>Telemetry</source>
+        <translation>遥测</translation>
+    </message>
+    <message>
+        <source>Tool results</source>
+        <translation>工具结果</translation>
+    </message>
+</context>
+<context>
+    <name>SignInActions</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>正在准备登录…</translation>
+    </message>
+    <message>
+        <source>You are signed in, and {0} answers.</source>
+        <translation>您已登录，{0} 有响应。</translation>
+    </message>
+</context>
+<context>
+    <name>SignInPanel</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Check the sign-in</source>
+        <translation>检查登录</translation>
+    </message>
+    <message>
+        <source>Sign in again…</source>
+        <translation>重新登录…</translation>
+    </message>
+    <message>
+        <source>Sign in with ChatGPT…</source>
+        <translation>用 ChatGPT 登录…</translation>
+    </message>
+    <message>
+        <source>Sign in with OpenRouter…</source>
+        <translation>用 OpenRouter 登录…</translation>
+    </message>
+    <message>
+        <source>Use a profile of Anthropic&apos;s tools</source>
+        <translation>使用 Anthropic 工具的配置文件</translation>
+    </message>
+</context>
+<context>
+    <name>SignInWait</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Cancel the sign-in with {0}</source>
+        <translation>取消登录 {0}</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>正在准备登录…</translation>
+    </message>
+</context>
+<context>
+    <name>SpendingWidget</name>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Stop here</source>
+        <translation>到此停止</translation>
+    </message>
+</context>
+<context>
+    <name>SubscriptionStep</name>
+    <message>
+        <source>A Claude subscription cannot be used here: Anthropic does not permit other applications to sign in with one. Use an API key, or a profile of Anthropic&apos;s own tools (`ant auth login`).</source>
+        <translation>此处无法使用 Claude 订阅：Anthropic 不允许其他应用用它登录。请使用 API 密钥，或 Anthropic 自己工具的配置文件 (`ant auth login`)。</translation>
+    </message>
+    <message>
+        <source>API access of your organisation, as Anthropic&apos;s own tools signed in for it.</source>
+        <translation>您组织的 API 访问权限，由 Anthropic 自己的工具登录。</translation>
+    </message>
+    <message>
+        <source>Anthropic profile “{0}”</source>
+        <translation>Anthropic 配置文件“{0}”</translation>
+    </message>
+    <message>
+        <source>In the ways that the providers allow other programs to use one.</source>
+        <translation>以提供商允许其他程序使用的方式。</translation>
+    </message>
+    <message>
+        <source>Sign in with ChatGPT</source>
+        <translation>用 ChatGPT 登录</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>登录…</translation>
+    </message>
+    <message>
+        <source>Use a subscription</source>
+        <translation>使用订阅</translation>
+    </message>
+    <message>
+        <source>Use this profile</source>
+        <translation>使用此配置文件</translation>
+    </message>
+    <message>
+        <source>Your browser opens OpenAI&apos;s page, where you allow this application to use your plan.</source>
+        <translation>浏览器将打开 OpenAI 的页面，您可在那里允许此应用使用您的套餐。</translation>
+    </message>
+</context>
+<context>
+    <name>Terminal</name>
+    <message>
+        <source>Ended with code {0}.</source>
+        <translation>已结束，代码 {0}。</translation>
+    </message>
+    <message>
+        <source>Ended.</source>
+        <translation>已结束。</translation>
+    </message>
+    <message>
+        <source>The shell could not be started: {0}. Set SHELL to one that can, and start again.</source>
+        <translation>无法启动 shell：{0}。请将 SHELL 设为可用的 shell，然后重新启动。</translation>
+    </message>
+    <message>
+        <source>There is no terminal on Windows yet. Use one of your own.</source>
+        <translation>Windows 上尚无终端。请使用您自己的终端。</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>显示全部输出</translation>
+    </message>
+    <message>
+        <source>… earlier output</source>
+        <translation>…更早的输出</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalDock</name>
+    <message>
+        <source>Terminal</source>
+        <translation>终端</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalPanel</name>
+    <message>
+        <source>Attach output</source>
+        <translation>附加输出</translation>
+    </message>
+    <message>
+        <source>Attach what is selected, or the last lines, to the message</source>
+        <translation>将所选内容或最后几行附加到消息</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Do not paste</source>
+        <translation>不粘贴</translation>
+    </message>
+    <message>
+        <source>Hide the terminal</source>
+        <translation>隐藏终端</translation>
+    </message>
+    <message>
+        <source>Hide. What runs in it goes on.</source>
+        <translation>隐藏。其中运行的程序会继续。</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>粘贴</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
+    </message>
+    <message>
+        <source>Start again</source>
+        <translation>重新启动</translation>
+    </message>
+    <message>
+        <source>Terminal</source>
+        <translation>终端</translation>
+    </message>
+</context>
+<context>
+    <name>TerminalView</name>
+    <message>
+        <source>Terminal</source>
+        <translation>终端</translation>
+    </message>
+</context>
+<context>
+    <name>TextPage</name>
+    <message numerus="yes">
+        <source>%n lines</source>
+        <translation>
+            <numerusform>%n 行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>在此文件中查找</translation>
+    </message>
+    <message>
+        <source>Line {0}, column {1}</source>
+        <translation>第 {0} 行，第 {1} 列</translation>
+    </message>
+    <message>
+        <source>Text of {0}</source>
+        <translation>{0} 的文本</translation>
+    </message>
+    <message>
+        <source>Too long to be edited here</source>
+        <translation>过长，无法在此编辑</translation>
+    </message>
+</context>
+<context>
+    <name>TextWidget</name>
+    <message>
+        <source>Answer, being written</source>
+        <translation>回答，正在书写</translation>
+    </message>
+    <message>
+        <source>Answer: {text}</source>
+        <translation>回答：{text}</translation>
+    </message>
+</context>
+<context>
+    <name>TextsControl</name>
+    <message>
+        <source>Add</source>
+        <translation>添加</translation>
+    </message>
+    <message>
+        <source>Add a folder</source>
+        <translation>添加文件夹</translation>
+    </message>
+    <message>
+        <source>Add an entry</source>
+        <translation>添加条目</translation>
+    </message>
+    <message>
+        <source>Add to {0}</source>
+        <translation>添加到 {0}</translation>
+    </message>
+    <message>
+        <source>Choose a folder for {0}</source>
+        <translation>为 {0} 选择文件夹</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>New entry for {0}</source>
+        <translation>{0} 的新条目</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove from {0}</source>
+        <translation>从 {0} 移除</translation>
+    </message>
+</context>
+<context>
+    <name>ThinkingWidget</name>
+    <message>
+        <source>Thinking…</source>
+        <translation>正在思考…</translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <translation>已思考</translation>
+    </message>
+</context>
+<context>
+    <name>ToolBody</name>
+    <message>
+        <source>Show all output</source>
+        <translation>显示全部输出</translation>
+    </message>
+</context>
+<context>
+    <name>ToolRow</name>
+    <message numerus="yes">
+        <source>%n tokens</source>
+        <translation>
+            <numerusform>%n 个 token</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Use the tool {0}</source>
+        <translation>使用工具 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>TopBar</name>
+    <message>
+        <source>A scripted model answers. Tools, changes and undo are real.</source>
+        <translation>由按脚本运行的模型回答。工具、更改和撤销都是真实的。</translation>
+    </message>
+    <message>
+        <source>Background commands, {0} running</source>
+        <translation>后台命令，{0} 个运行中</translation>
+    </message>
+    <message>
+        <source>Branch {0}</source>
+        <translation>分支 {0}</translation>
+    </message>
+    <message>
+        <source>Choose a folder</source>
+        <translation>选择文件夹</translation>
+    </message>
+    <message>
+        <source>Command palette</source>
+        <translation>命令面板</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Demo</source>
+        <translation>演示</translation>
+    </message>
+    <message>
+        <source>Menu</source>
+        <translation>菜单</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>Nothing is open yet</source>
+        <translation>尚未打开任何内容</translation>
+    </message>
+    <message>
+        <source>Review</source>
+        <translation>审阅</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Search all sessions</source>
+        <translation>搜索所有会话</translation>
+    </message>
+    <message>
+        <source>Settings and more</source>
+        <translation>设置及更多</translation>
+    </message>
+    <message>
+        <source>Workspace folder</source>
+        <translation>工作区文件夹</translation>
+    </message>
+    <message>
+        <source>Workspace folder: {0}</source>
+        <translation>工作区文件夹：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>Transcript</name>
+    <message numerus="yes">
+        <source>%n branches</source>
+        <translation>
+            <numerusform>%n 个分支</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n 字节</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n changes</source>
+        <translation>
+            <numerusform>%n 处更改</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n characters</source>
+        <translation>
+            <numerusform>%n 个字符</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n entries</source>
+        <translation>
+            <numerusform>%n 项</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines</source>
+        <translation>
+            <numerusform>%n 行</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines go on for {0}</source>
+        <translation>
+            <numerusform>%n 行还有 {0}</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n matches</source>
+        <translation>
+            <numerusform>%n 处匹配</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model requests</source>
+        <translation>
+            <numerusform>%n 次模型请求</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more changed lines</source>
+        <translation>
+            <numerusform>另有 %n 行更改</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n results</source>
+        <translation>
+            <numerusform>%n 个结果</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n stash entries</source>
+        <translation>
+            <numerusform>%n 条贮藏记录</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tags</source>
+        <translation>
+            <numerusform>%n 个标签</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A copy of “{title}” before turn {turn}</source>
+        <translation>“{title}”第 {turn} 轮之前的副本</translation>
+    </message>
+    <message>
+        <source>A copy of “{title}” up to here</source>
+        <translation>“{title}”截至此处的副本</translation>
+    </message>
+    <message>
+        <source>Ask</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>Asked: {reason} · {answer}</source>
+        <translation>询问：{reason} · {answer}</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>创建</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Done after {time}</source>
+        <translation>已完成，用时 {time}</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Files went back to before turn {turn}. The conversation stayed.</source>
+        <translation>文件已回到第 {turn} 轮之前。对话保持不变。</translation>
+    </message>
+    <message>
+        <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
+        <translation>未传递给命令：{names}。可用设置“传递的变量”传递它们。</translation>
+    </message>
+    <message>
+        <source>List</source>
+        <translation>列出</translation>
+    </message>
+    <message>
+        <source>Look at</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>Modified by you: {command}</source>
+        <translation>已由您修改：{command}</translation>
+    </message>
+    <message>
+        <source>Not run: {reason}</source>
+        <translation>未运行：{reason}</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Plan updated</source>
+        <translation>计划已更新</translation>
+    </message>
+    <message>
+        <source>Put back {things}</source>
+        <translation>已还原 {things}</translation>
+    </message>
+    <message>
+        <source>Puts back {things}</source>
+        <translation>恢复 {things}</translation>
+    </message>
+    <message>
+        <source>Reached the limit of {requests}. Send a message to go on.</source>
+        <translation>已达到 {requests}的上限。发送消息以继续。</translation>
+    </message>
+    <message>
+        <source>Read</source>
+        <translation>读取</translation>
+    </message>
+    <message>
+        <source>Recovered: all that was copied is back.</source>
+        <translation>已恢复：所有已复制的内容都已还原。</translation>
+    </message>
+    <message>
+        <source>Recovered: everything that it destroyed is back.</source>
+        <translation>已恢复：被破坏的全部内容都已还原。</translation>
+    </message>
+    <message>
+        <source>Redid {files}</source>
+        <translation>已重做 {files}</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>重命名</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Search the web</source>
+        <translation>搜索网络</translation>
+    </message>
+    <message numerus="yes">
+        <source>Shortened %n older results for the agent: about {before} tokens became {after}</source>
+        <translation>
+            <numerusform>已为代理缩短 %n 个较早的结果：约 {before} 个 token 变为 {after} 个</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n more</source>
+        <translation>
+            <numerusform>再显示 %n 项</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n results more</source>
+        <translation>
+            <numerusform>再显示 %n 个结果</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Started in the background. Ctrl+J shows how it is doing.</source>
+        <translation>已在后台启动。按 Ctrl+J 查看进展。</translation>
+    </message>
+    <message>
+        <source>Stopped because a limit was reached.</source>
+        <translation>因达到限制而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped because a tool failed beyond repair.</source>
+        <translation>因工具发生无法修复的失败而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped because a tool failed.</source>
+        <translation>因工具失败而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped because the folder cannot be used.</source>
+        <translation>因文件夹无法使用而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped because the model did not answer.</source>
+        <translation>因模型没有响应而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped because the session could not be saved.</source>
+        <translation>因无法保存会话而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped by a fault in the application.</source>
+        <translation>因应用程序内部错误而停止。</translation>
+    </message>
+    <message>
+        <source>Stopped by you after {time}</source>
+        <translation>您已停止，用时 {time}</translation>
+    </message>
+    <message>
+        <source>Stopped: an approval was needed and no user could give it.</source>
+        <translation>已停止：需要审批，但没有用户可以批准。</translation>
+    </message>
+    <message>
+        <source>Summarised for the agent up to turn {turn}: about {before} tokens became {after}</source>
+        <translation>已为代理将截至第 {turn} 轮的内容总结为摘要：约 {before} 个 token 变为 {after} 个</translation>
+    </message>
+    <message>
+        <source>The model declined to answer.</source>
+        <translation>模型拒绝回答。</translation>
+    </message>
+    <message>
+        <source>The summary was taken back: the agent sees the whole conversation again.</source>
+        <translation>摘要已撤回：代理再次看到完整对话。</translation>
+    </message>
+    <message>
+        <source>This is no picture that can be shown here.</source>
+        <translation>此图片无法在此显示。</translation>
+    </message>
+    <message>
+        <source>This picture is damaged and cannot be shown.</source>
+        <translation>此图片已损坏，无法显示。</translation>
+    </message>
+    <message>
+        <source>This picture is too large to be shown.</source>
+        <translation>此图片过大，无法显示。</translation>
+    </message>
+    <message>
+        <source>Undid {files}</source>
+        <translation>已撤销 {files}</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {turn}, conversation and files.</source>
+        <translation>对话和文件均已回到第 {turn} 轮之前。</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.</source>
+        <translation>已回到第 {turn} 轮之前：代理不再看到之后的内容。文件保持不变。</translation>
+    </message>
+    <message>
+        <source>You said no.</source>
+        <translation>您已拒绝。</translation>
+    </message>
+    <message>
+        <source>You said no: {message}</source>
+        <translation>您已拒绝：{message}</translation>
+    </message>
+    <message numerus="yes">
+        <source>[%n earlier messages that are not loaded]</source>
+        <translation>
+            <numerusform>[%n 条更早的消息未加载]</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>allowed from now on: {patterns}</source>
+        <translation>今后允许：{patterns}</translation>
+    </message>
+    <message>
+        <source>allowed in this folder</source>
+        <translation>在此文件夹中允许</translation>
+    </message>
+    <message>
+        <source>allowed in this session</source>
+        <translation>在此会话中允许</translation>
+    </message>
+    <message>
+        <source>allowed once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>always allowed</source>
+        <translation>始终允许</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n files more</source>
+        <translation>
+            <numerusform>及另外 %n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>at the provider</source>
+        <translation>在提供商处</translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <translation>已取消</translation>
+    </message>
+    <message>
+        <source>denied</source>
+        <translation>已拒绝</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>exit {code}</source>
+        <translation>退出码 {code}</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>git&apos;s own files</source>
+        <translation>git 自身的文件</translation>
+    </message>
+    <message>
+        <source>in progress</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>no matches</source>
+        <translation>无匹配</translation>
+    </message>
+    <message>
+        <source>not answered</source>
+        <translation>未答复</translation>
+    </message>
+    <message>
+        <source>not run</source>
+        <translation>未运行</translation>
+    </message>
+    <message>
+        <source>outside the sandbox</source>
+        <translation>在沙盒外</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>timed out</source>
+        <translation>超时</translation>
+    </message>
+    <message>
+        <source>to do</source>
+        <translation>待办</translation>
+    </message>
+    <message>
+        <source>took too much</source>
+        <translation>占用过多资源</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>等待您</translation>
+    </message>
+    <message>
+        <source>what was staged</source>
+        <translation>已暂存的内容</translation>
+    </message>
+    <message>
+        <source>where the repository stood</source>
+        <translation>存储库原来的位置</translation>
+    </message>
+    <message>
+        <source>{added} added, {removed} removed</source>
+        <translation>添加 {added} 行，删除 {removed} 行</translation>
+    </message>
+    <message>
+        <source>{changes} in {path}</source>
+        <translation>{path} 中的 {changes}</translation>
+    </message>
+    <message>
+        <source>{count} could not be written</source>
+        <translation>{count} 个无法写入</translation>
+    </message>
+    <message>
+        <source>{count} left alone because you changed it</source>
+        <translation>{count} 个因您已更改而保留不动</translation>
+    </message>
+    <message>
+        <source>{count} more did not get all back</source>
+        <translation>另有 {count} 个未能完全恢复</translation>
+    </message>
+    <message>
+        <source>{done} of {all}</source>
+        <translation>{done}/{all}</translation>
+    </message>
+    <message>
+        <source>{matches} in {files}</source>
+        <translation>{files}中有 {matches}</translation>
+    </message>
+    <message>
+        <source>{things} and {last}</source>
+        <translation>{things}和 {last}</translation>
+    </message>
+    <message>
+        <source>{what} of turn {turn}</source>
+        <translation>{what}（第 {turn} 轮）</translation>
+    </message>
+    <message numerus="yes">
+        <source>… %n lines before</source>
+        <translation>
+            <numerusform>…前面还有 %n 行</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>… %n lines more</source>
+        <translation>
+            <numerusform>…还有 %n 行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>⚠ {path} cannot be undone: {reason}</source>
+        <translation>⚠ 无法撤销 {path}：{reason}</translation>
+    </message>
+</context>
+<context>
+    <name>TranscriptView</name>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+</context>
+<context>
+    <name>UndoBar</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were changed but not recorded: they cannot be undone.</source>
+        <translation>
+            <numerusform>%n 个文件已更改但未记录：无法撤销。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Everything is decided</source>
+        <translation>全部已决定</translation>
+    </message>
+    <message>
+        <source>Files that are kept or undone, of those that are listed</source>
+        <translation>列出的文件中已保留或已撤销的数量</translation>
+    </message>
+    <message>
+        <source>Files that were changed since are left alone and listed.</source>
+        <translation>此后更改过的文件会保留不动并列出。</translation>
+    </message>
+    <message>
+        <source>Go to what is undecided next</source>
+        <translation>转到下一处未决定项</translation>
+    </message>
+    <message>
+        <source>Keep all</source>
+        <translation>全部保留</translation>
+    </message>
+    <message>
+        <source>Keep what is undecided in these files</source>
+        <translation>保留这些文件中未决定的更改</translation>
+    </message>
+    <message>
+        <source>Keep {0}</source>
+        <translation>保留 {0}</translation>
+    </message>
+    <message>
+        <source>More ways to undo</source>
+        <translation>更多撤销方式</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一条</translation>
+    </message>
+    <message>
+        <source>Next undecided change</source>
+        <translation>下一处未决定的更改</translation>
+    </message>
+    <message>
+        <source>Nothing is left to undo</source>
+        <translation>没有可撤销的内容</translation>
+    </message>
+    <message>
+        <source>Nothing to decide</source>
+        <translation>没有待决定项</translation>
+    </message>
+    <message numerus="yes">
+        <source>Put %n files back. {0}</source>
+        <translation>
+            <numerusform>还原 %n 个文件。{0}</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>重做</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments…</source>
+        <translation>
+            <numerusform>发送 %n 条评论…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Take back the last undo, in %n files. What you changed since stays, or you are asked.</source>
+        <translation>
+            <numerusform>收回上次撤销（%n 个文件）。您此后的更改会保留，或会询问您。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The last undo changed %n files.</source>
+        <translation>
+            <numerusform>上次撤销更改了 %n 个文件。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Undo all</source>
+        <translation>全部撤销</translation>
+    </message>
+    <message>
+        <source>Undo session</source>
+        <translation>撤销会话</translation>
+    </message>
+    <message>
+        <source>Undo since</source>
+        <translation>撤销此后更改</translation>
+    </message>
+    <message>
+        <source>Undo turn</source>
+        <translation>撤销本轮</translation>
+    </message>
+    <message>
+        <source>Undo {0}</source>
+        <translation>撤销 {0}</translation>
+    </message>
+    <message>
+        <source>{0} of {1} decided</source>
+        <translation>已决定 {0}/{1}</translation>
+    </message>
+    <message>
+        <source>{0} was changed but not recorded: it cannot be undone.</source>
+        <translation>{0} 已更改但未记录：无法撤销。</translation>
+    </message>
+    <message>
+        <source>{0} with a message to the agent…</source>
+        <translation>{0}并给代理留言…</translation>
+    </message>
+</context>
+<context>
+    <name>UndoConflictDialog</name>
+    <message numerus="yes">
+        <source>%n files were not redone</source>
+        <translation>
+            <numerusform>%n 个文件未重做</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were not undone</source>
+        <translation>
+            <numerusform>%n 个文件未撤销</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other files were redone.</source>
+        <translation>
+            <numerusform>另外 %n 个文件已重做。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other files were undone.</source>
+        <translation>
+            <numerusform>另外 %n 个文件已撤销。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Files left alone</source>
+        <translation>保留不动的文件</translation>
+    </message>
+    <message>
+        <source>These files were not written.</source>
+        <translation>这些文件未被写入。</translation>
+    </message>
+</context>
+<context>
+    <name>Usage</name>
+    <message>
+        <source>Calls</source>
+        <translation>调用</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>费用</translation>
+    </message>
+    <message>
+        <source>Day (UTC)</source>
+        <translation>日期 (UTC)</translation>
+    </message>
+    <message>
+        <source>Errors</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Failed calls</source>
+        <translation>失败的调用</translation>
+    </message>
+    <message>
+        <source>Failed turns</source>
+        <translation>失败的轮次</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>No answer is recorded.</source>
+        <translation>没有记录的回答。</translation>
+    </message>
+    <message>
+        <source>No call failed.</source>
+        <translation>没有失败的调用。</translation>
+    </message>
+    <message>
+        <source>No call is recorded.</source>
+        <translation>没有记录的调用。</translation>
+    </message>
+    <message>
+        <source>No request is recorded.</source>
+        <translation>没有记录的请求。</translation>
+    </message>
+    <message>
+        <source>No turn is recorded.</source>
+        <translation>没有记录的轮次。</translation>
+    </message>
+    <message>
+        <source>P50 {0}, P95 {1}, P99 {2}, {3} in all, {4} times</source>
+        <translation>P50 {0}，P95 {1}，P99 {2}，总计 {3}，{4} 次</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>The price of {0} tokens is not known: the cost is higher.</source>
+        <translation>{0} 个 token 的价格未知：实际费用更高。</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Time in all</source>
+        <translation>总用时</translation>
+    </message>
+    <message>
+        <source>Tokens read</source>
+        <translation>读取的 token</translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation>工具</translation>
+    </message>
+    <message>
+        <source>Turns</source>
+        <translation>轮次</translation>
+    </message>
+    <message>
+        <source>Written</source>
+        <translation>写入</translation>
+    </message>
+    <message>
+        <source>cost not known</source>
+        <translation>费用未知</translation>
+    </message>
+    <message>
+        <source>fatal</source>
+        <translation>致命</translation>
+    </message>
+    <message>
+        <source>for {0} requests</source>
+        <translation>{0} 次请求</translation>
+    </message>
+    <message>
+        <source>in {0}</source>
+        <translation>位于 {0}</translation>
+    </message>
+    <message>
+        <source>no requests</source>
+        <translation>没有请求</translation>
+    </message>
+    <message>
+        <source>not allowed</source>
+        <translation>不允许</translation>
+    </message>
+    <message>
+        <source>not found</source>
+        <translation>未找到</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>not recorded</source>
+        <translation>未记录</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>other models</source>
+        <translation>其他模型</translation>
+    </message>
+    <message>
+        <source>tokens, {0} written</source>
+        <translation>个 token，写入 {0} 个</translation>
+    </message>
+    <message>
+        <source>tool calls</source>
+        <translation>工具调用</translation>
+    </message>
+    <message>
+        <source>tool calls, {0} failed ({1})</source>
+        <translation>次工具调用，{0} 次失败（{1}）</translation>
+    </message>
+    <message>
+        <source>wrong arguments</source>
+        <translation>参数错误</translation>
+    </message>
+    <message>
+        <source>{0} in {1} turns, {2} of them failed</source>
+        <translation>{0}，共 {1} 轮，其中 {2} 轮失败</translation>
+    </message>
+    <message>
+        <source>{0} more in the table</source>
+        <translation>表中还有 {0} 项</translation>
+    </message>
+    <message>
+        <source>{0} of {1} ({2}): {3}</source>
+        <translation>{0}/{1}（{2}）：{3}</translation>
+    </message>
+    <message>
+        <source>{0} of {1}, {2}</source>
+        <translation>{0}/{1}，{2}</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} 个 token</translation>
+    </message>
+    <message>
+        <source>{0} turns, {1} failed</source>
+        <translation>{0} 轮，{1} 轮失败</translation>
+    </message>
+    <message>
+        <source>{0}, {1} tokens without a price</source>
+        <translation>{0}，{1} 个 token 无价格</translation>
+    </message>
+    <message>
+        <source>{0}; {1} tokens read, {2} written, {3} requests</source>
+        <translation>{0}；读取 {1} 个 token，写入 {2} 个，{3} 次请求</translation>
+    </message>
+    <message>
+        <source>● P50, ○ P95</source>
+        <translation>● P50，○ P95</translation>
+    </message>
+</context>
+<context>
+    <name>UsageDisplay</name>
+    <message>
+        <source>Not all sessions are counted: reading was stopped.</source>
+        <translation>未统计所有会话：读取已停止。</translation>
+    </message>
+</context>
+<context>
+    <name>UsagePages</name>
+    <message>
+        <source>Cost</source>
+        <translation>费用</translation>
+    </message>
+    <message>
+        <source>Cost over time</source>
+        <translation>费用走势</translation>
+    </message>
+    <message>
+        <source>Failed calls</source>
+        <translation>失败的调用</translation>
+    </message>
+    <message>
+        <source>Time for an answer</source>
+        <translation>回答用时</translation>
+    </message>
+    <message>
+        <source>Time of a call</source>
+        <translation>调用用时</translation>
+    </message>
+    <message>
+        <source>Time of turns</source>
+        <translation>轮次用时</translation>
+    </message>
+    <message>
+        <source>Tokens over time</source>
+        <translation>token 走势</translation>
+    </message>
+    <message>
+        <source>Usage by day</source>
+        <translation>按天的用量</translation>
+    </message>
+    <message>
+        <source>Usage by folder</source>
+        <translation>按文件夹的用量</translation>
+    </message>
+    <message>
+        <source>Usage by model</source>
+        <translation>按模型的用量</translation>
+    </message>
+    <message>
+        <source>Usage by tool</source>
+        <translation>按工具的用量</translation>
+    </message>
+</context>
+<context>
+    <name>UsageProgress</name>
+    <message>
+        <source>Reading sessions: {0} of {1}</source>
+        <translation>正在读取会话：{0}/{1}</translation>
+    </message>
+    <message>
+        <source>Reading sessions…</source>
+        <translation>正在读取会话…</translation>
+    </message>
+    <message>
+        <source>Sessions that are read</source>
+        <translation>读取的会话</translation>
+    </message>
+    <message>
+        <source>Stop reading</source>
+        <translation>停止读取</translation>
+    </message>
+</context>
+<context>
+    <name>UsageWindow</name>
+    <message>
+        <source>All days</source>
+        <translation>所有日期</translation>
+    </message>
+    <message>
+        <source>By day</source>
+        <translation>按天</translation>
+    </message>
+    <message>
+        <source>By folder</source>
+        <translation>按文件夹</translation>
+    </message>
+    <message>
+        <source>By model</source>
+        <translation>按模型</translation>
+    </message>
+    <message>
+        <source>By tool</source>
+        <translation>按工具</translation>
+    </message>
+    <message>
+        <source>Copied {0} rows</source>
+        <translation>已复制 {0} 行</translation>
+    </message>
+    <message>
+        <source>Copy as CSV</source>
+        <translation>复制为 CSV</translation>
+    </message>
+    <message numerus="yes">
+        <source>Last %n days</source>
+        <translation>
+            <numerusform>最近 %n 天</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Nothing is recorded in the last %n days. Choose a longer period to see more.</source>
+        <translation>
+            <numerusform>最近 %n 天没有记录。选择更长的时间范围以查看更多。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing is recorded yet. Ask the agent something, and it is counted here.</source>
+        <translation>尚无记录。向代理提问后会在这里统计。</translation>
+    </message>
+    <message>
+        <source>Period</source>
+        <translation>时间范围</translation>
+    </message>
+    <message>
+        <source>The table below, with exact figures, for a spreadsheet</source>
+        <translation>下方的表格，含精确数字，可用于电子表格</translation>
+    </message>
+    <message>
+        <source>Usage</source>
+        <translation>用量</translation>
+    </message>
+</context>
+<context>
+    <name>Viewer</name>
+    <message>
+        <source>Its lines are too long to be shown here: {size}. Open it with its application.</source>
+        <translation>行过长，无法在此显示：{size}。请用其应用程序打开。</translation>
+    </message>
+    <message>
+        <source>This file cannot be read: {detail}.</source>
+        <translation>无法读取此文件：{detail}。</translation>
+    </message>
+    <message>
+        <source>This file does not lie in the open folder, so it is not shown.</source>
+        <translation>此文件不在打开的文件夹中，因此不显示。</translation>
+    </message>
+    <message>
+        <source>This file is no longer there. It was moved or deleted.</source>
+        <translation>此文件已不存在。它已被移动或删除。</translation>
+    </message>
+    <message>
+        <source>This file is not text: {kind}, {size}. Open it with its application.</source>
+        <translation>此文件不是文本：{kind}，{size}。请用其应用程序打开。</translation>
+    </message>
+    <message>
+        <source>This is no file with content: a folder, a device or a pipe.</source>
+        <translation>这不是有内容的文件：是文件夹、设备或管道。</translation>
+    </message>
+    <message>
+        <source>Too large to be shown here: {size}, and {most} is the most. Open it with its application.</source>
+        <translation>文件过大，无法在此显示：{size}，上限为 {most}。请用其应用程序打开。</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerHead</name>
+    <message>
+        <source>Find</source>
+        <translation>查找</translation>
+    </message>
+    <message>
+        <source>Go to line</source>
+        <translation>转到行</translation>
+    </message>
+    <message>
+        <source>Open with its application</source>
+        <translation>用默认应用程序打开</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerWindow</name>
+    <message>
+        <source>{0} — {1}</source>
+        <translation>{0} — {1}</translation>
+    </message>
+</context>
+<context>
+    <name>Viewing</name>
+    <message>
+        <source>Close it in the other window, then take it over.</source>
+        <translation>请在另一个窗口中关闭它，然后接管。</translation>
+    </message>
+    <message>
+        <source>This session is open in another window. You can read it here.</source>
+        <translation>此会话已在另一个窗口中打开。您可以在此阅读。</translation>
+    </message>
+    <message>
+        <source>This session is read-only here. Nothing was done.</source>
+        <translation>此会话在此只读。未执行任何操作。</translation>
+    </message>
+</context>
+<context>
+    <name>ViewingBar</name>
+    <message>
+        <source>Take it over to go on with it here.</source>
+        <translation>接管后即可在此继续。</translation>
+    </message>
+    <message>
+        <source>Take over</source>
+        <translation>接管</translation>
+    </message>
+    <message>
+        <source>This session is no longer open in another window.</source>
+        <translation>此会话已不再在其他窗口中打开。</translation>
+    </message>
+    <message>
+        <source>This session is open in another window. You can read it here.</source>
+        <translation>此会话已在另一个窗口中打开。您可以在此阅读。</translation>
+    </message>
+    <message>
+        <source>You can take it over when it is closed there.</source>
+        <translation>在那里关闭后，您可以接管它。</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingPrompts</name>
+    <message>
+        <source>and {count} more</source>
+        <translation>及另外 {count} 条</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingStep</name>
+    <message>
+        <source>Sign in</source>
+        <translation>登录</translation>
+    </message>
+    <message>
+        <source>The sign-in goes on in your browser, at the service&apos;s own page.</source>
+        <translation>登录将在浏览器中、在服务自己的页面上继续。</translation>
+    </message>
+</context>
+<context>
+    <name>WaysToBegin</name>
+    <message>
+        <source>Open a folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>WebResultsBody</name>
+    <message>
+        <source>Show fewer</source>
+        <translation>显示更少</translation>
+    </message>
+</context>
+<context>
+    <name>Welcome</name>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>Choose another name.</source>
+        <translation>请选择其他名称。</translation>
+    </message>
+    <message>
+        <source>Look whether it is whole, and for {0}.</source>
+        <translation>请检查密钥是否完整，以及是否用于 {0}。</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>正在准备登录…</translation>
+    </message>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>应用程序内部出错。</translation>
+    </message>
+    <message>
+        <source>There is another account called “{0}”.</source>
+        <translation>已有另一个名为“{0}”的账户。</translation>
+    </message>
+    <message>
+        <source>You are signed in. Asking {0}…</source>
+        <translation>您已登录。正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} 密钥仅在本次运行中保留。</translation>
+    </message>
+</context>
+<context>
+    <name>WholePage</name>
+    <message>
+        <source>After redo</source>
+        <translation>重做后</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>撤销后</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>代理的版本</translation>
+    </message>
+    <message>
+        <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
+        <translation>这些版本无法逐行合并。请选择其中一个完整版本。</translation>
+    </message>
+    <message>
+        <source>Yours (on disk)</source>
+        <translation>您的版本（磁盘上）</translation>
+    </message>
+</context>
+<context>
+    <name>Window</name>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>应用程序内部出错。</translation>
+    </message>
+    <message>
+        <source>Your files and conversations are safe. The details are in the log.</source>
+        <translation>您的文件和对话是安全的。详情见日志。</translation>
+    </message>
+</context>
+<context>
+    <name>WordDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Message to the agent</source>
+        <translation>给代理的消息</translation>
+    </message>
+    <message>
+        <source>The agent reads this with your next message, so that it does not try the same again.</source>
+        <translation>代理会随您的下一条消息读到此内容，避免再次尝试同样的做法。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Why are you undoing this?</source>
+        <translation>为什么撤销？</translation>
+    </message>
+</context>
+<context>
+    <name>_CommandField</name>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+</context>
+<context>
+    <name>_Commands</name>
+    <message>
+        <source>Cannot be used: {problem}</source>
+        <translation>无法使用：{problem}</translation>
+    </message>
+    <message>
+        <source>project</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>server</source>
+        <translation>服务器</translation>
+    </message>
+    <message>
+        <source>yours</source>
+        <translation>您的</translation>
+    </message>
+</context>
+<context>
+    <name>_ExportProgress</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Export the conversation</source>
+        <translation>导出对话</translation>
+    </message>
+    <message>
+        <source>Exporting…</source>
+        <translation>正在导出…</translation>
+    </message>
+    <message>
+        <source>Exporting… {0}</source>
+        <translation>正在导出… {0}</translation>
+    </message>
+</context>
+<context>
+    <name>_Offers</name>
+    <message>
+        <source>file</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>resource</source>
+        <translation>资源</translation>
+    </message>
+    <message>
+        <source>session</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>source</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>template</source>
+        <translation>模板</translation>
+    </message>
+</context>
+</TS>

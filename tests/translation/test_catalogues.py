@@ -1,0 +1,87 @@
+"""German and Simplified Chinese are complete, say what the source says, and are what the window loads."""
+
+import re
+import subprocess
+import sysconfig
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.translation.catalogues import COMPILED, LANGUAGES, SOURCES, catalogue
+from tests.translation.module_texts import Message
+from tests.translation.window_texts import window_texts
+
+HINT = "run `bash packaging/translations.sh`, then write what is unfinished into packaging/translations/*.ts"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+class TestALanguage:
+    def test_has_every_text_of_the_window_and_no_other(self, language: str) -> None:
+        texts, translated = set(window_texts()), set(catalogue(language))
+        assert (sorted(texts - translated), sorted(translated - texts)) == ([], []), HINT
+
+    def test_has_nothing_unfinished(self, language: str) -> None:
+        assert [message for message, said in catalogue(language).items() if not said.is_finished] == [], HINT
+
+    def test_fills_in_what_the_source_fills_in(self, language: str) -> None:
+        wrong = [
+            (message, form)
+            for message, said in catalogue(language).items()
+            for place, form in enumerate(said.forms)
+            if not _has_same_fields(message, form, is_singular=len(said.forms) > 1 and place == 0)
+        ]
+        assert wrong == []
+
+    def test_ends_as_the_source_ends(self, language: str) -> None:
+        """An ellipsis says that a dialog follows or that something goes on; a full stop, that it is a sentence."""
+        wrong = [
+            (message.source, form)
+            for message, said in catalogue(language).items()
+            for form in said.forms
+            if _ending(message.source) != _ending(form)
+        ]
+        assert wrong == []
+
+    def test_keeps_blanks_at_the_edges_and_commands(self, language: str) -> None:
+        wrong = [
+            (message.source, form)
+            for message, said in catalogue(language).items()
+            for form in said.forms
+            if _kept(message.source) != _kept(form)
+        ]
+        assert wrong == []
+
+    def test_is_compiled_as_it_is_written(self, language: str, tmp_path: Path) -> None:
+        tool = Path(sysconfig.get_path("scripts")) / "pyside6-lrelease"
+        compiled = tmp_path / "compiled.qm"
+        source = SOURCES / f"desktop_agent_{language}.ts"
+        command = [tool, source, "-silent", "-qm", compiled]
+        subprocess.run(command, check=True)  # noqa: TID251 - no loop runs here
+        assert compiled.read_bytes() == (COMPILED / f"desktop_agent_{language}.qm").read_bytes(), HINT
+
+
+def _has_same_fields(message: Message, form: str, *, is_singular: bool) -> bool:
+    """Whether the same is filled in. Where there is one, its name may stand for the number, or nothing does."""
+    fields, said = _fields(message.source), _fields(form)
+    if is_singular:
+        del fields["%n"], said["%n"]
+        if "{0}" not in fields:
+            del said["{0}"]
+    return fields == said
+
+
+def _fields(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\{\w*\}|%n", text))
+
+
+def _ending(text: str) -> str:
+    """The last sign, in its Western form; quotation marks and brackets around it do not count."""
+    last = text.rstrip().rstrip("”“)）」").rstrip()[-1:]
+    sign = {"。": ".", "？": "?", "：": ":", "！": "!"}.get(last, last)
+    return sign if sign in ".?:!…" else ""
+
+
+def _kept(text: str) -> tuple[bool, list[str], list[str]]:
+    """What stays as it is: a blank at the beginning, commands between backticks, names of files and addresses."""
+    return text.startswith(" "), sorted(re.findall(r"`[^`]+`", text)), re.findall(r"\(\*\.?\w*\)", text)
