@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import cast
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 from tests.full_disk import FullDisk
+from tests.hang_guard import HangGuard
 from tests.screens import offscreen
 
 # Before anything imports Qt: tests never open a window on the developer's screen unless the real-window run says so.
@@ -42,6 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(str(config.getoption("--profile")))
+    if not config.getini("faulthandler_timeout"):  # benchmarks have pytest's own
+        config.pluginmanager.register(HangGuard())
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed, QtBot.waitActive):
         assert wait.__kwdefaults__ is not None  # the library has no option for it
         wait.__kwdefaults__["timeout"] = QT_PATIENCE_MS
@@ -195,22 +199,46 @@ def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     assert not leaks, f"left behind: {', '.join(leaks)}"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def young_heap() -> None:
-    """Leave what is older than the module out of the collection after each test: imports, collected tests, caches.
+_SLOW_COLLECTION_S = 0.004
+"""A collection that takes longer goes over something that a test has imported."""
+
+
+class YoungHeap:
+    """What garbage is looked for in after a test: not what is older, which is imports, collected tests and caches.
 
     Going over all of it took three quarters of the time of the whole run.
     """
-    gc.collect()
-    gc.freeze()
+
+    def __init__(self) -> None:
+        self._has_old = True
+
+    def begin(self) -> None:
+        """Leave out what has become old. Between tests: what one still holds would be left out, too."""
+        if self._has_old:
+            gc.collect()
+            gc.freeze()
+            self._has_old = False
+
+    def collect(self) -> None:
+        started_s = time.thread_time()
+        gc.collect()
+        self._has_old = time.thread_time() - started_s > _SLOW_COLLECTION_S
+
+
+@pytest.fixture(autouse=True, scope="module")
+def young_heap() -> YoungHeap:
+    return YoungHeap()
 
 
 @pytest.fixture(autouse=True)
-def no_lost_tasks(request: pytest.FixtureRequest, young_heap: None, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+def no_lost_tasks(
+    request: pytest.FixtureRequest, young_heap: YoungHeap, monkeypatch: pytest.MonkeyPatch
+) -> Generator[None]:
     """Fail a test that loses an exception in a task or future that was never awaited.
 
     It is lost when it is collected. A test that had no loop and no widget leaves none, and is spared the collection.
     """
+    young_heap.begin()
     lost: list[str] = []
     loops = 0
     init = asyncio.BaseEventLoop.__init__
@@ -227,7 +255,7 @@ def no_lost_tasks(request: pytest.FixtureRequest, young_heap: None, monkeypatch:
     monkeypatch.setattr(asyncio.BaseEventLoop, "__init__", count)
     yield
     if loops or inspect.iscoroutinefunction(request.function) or "qapp" in request.fixturenames:
-        gc.collect()
+        young_heap.collect()
     assert not lost, f"lost exceptions: {lost}"
 
 

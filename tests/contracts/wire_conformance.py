@@ -103,9 +103,11 @@ class WireConformance:
         usage = (await wire.completed(reply(text("Hm."), input_tokens=7, output_tokens=9, cache_read=3))).usage
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (7, 9, 3)
 
-    async def test_the_same_message_comes_however_the_bytes_are_cut(self, wire: WireGround) -> None:
+    async def test_the_same_message_comes_however_the_bytes_are_cut(
+        self, wire: WireGround, *, is_nightly: bool
+    ) -> None:
         expected = _said((await wire.completed(LONG)).content)
-        for size in (1, 2, 3, 7, 64):
+        for size in (1, 2, 3, 7, 64) if is_nightly else (1, 64):  # the first cuts wherever there is something to cut
             assert _said((await wire.completed(LONG.in_chunks(size))).content) == expected
 
     @pytest.mark.parametrize("arguments", ['{"path": "a', '{"path": }', "[1]", '{"n": NaN}'])
