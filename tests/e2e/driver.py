@@ -96,6 +96,18 @@ class Driver:
         await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
 
+    async def see_ready(self) -> None:
+        """Wait until the window is ready. To be called as soon as it is shown."""
+        ready: list[bool] = []
+        self.window.ready.connect(lambda: ready.append(True))
+        await self.until_true(lambda: bool(ready), "the window is ready")
+
+    async def activate(self) -> None:
+        """Give the window the keyboard, as a window manager does when a window opens."""
+        window = self.window.main_window
+        window.activateWindow()
+        await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
+
     async def allow_with_mouse(self) -> None:
         """Wait until the dialog of a question can be answered, and allow with the mouse."""
         await self.until_true(lambda: self.can_allow, "the dialog can be answered")

@@ -125,10 +125,15 @@ def make_shop(root: Path) -> None:
     """Put the shop into a folder."""
     folder = root / "shop"
     folder.mkdir(parents=True)
-    (folder / "orders.py").write_text(BEFORE)
-    (folder / "logo.png").write_bytes(_logo((70, 120, 190), (240, 240, 236)))
+    reset_shop(root)
     (root / "drafts").mkdir()
     (root / "drafts" / "logo.png").write_bytes(_logo((14, 124, 112), (253, 243, 220)))
+
+
+def reset_shop(root: Path) -> None:
+    """Let the shop be as it was made, whatever was done to it."""
+    (root / MODULE).write_text(BEFORE)
+    (root / LOGO).write_bytes(_logo((70, 120, 190), (240, 240, 236)))
 
 
 def answers() -> tuple[Reply, ...]:

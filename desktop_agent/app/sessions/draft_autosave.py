@@ -95,7 +95,10 @@ class DraftAutosave(QObject):
             return
         self._written[key] = replace(draft, sent=tuple(prompts))
         self._unsaved.add(key)
-        self._pause.start()  # until then what was typed is still on disk, and the session writes it down before that
+        if prompts:
+            self._pause.start()  # until then what was typed is on disk, and the session writes it down before that
+        else:
+            self._save_soon()  # the journal has it: after a kill it would be in the conversation and in the field
 
     def give_back(self, key: DraftKey) -> None:
         """Make a draft again of what was sent there: it was not taken."""

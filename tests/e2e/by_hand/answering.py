@@ -1,0 +1,137 @@
+"""Journeys around questions of the agent: a command is edited, two sessions ask, the inbox has all of it."""
+
+from PySide6.QtWidgets import QListView
+
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.inbox.row import InboxRow
+from tests.e2e.by_hand.hands import Keyboard, Mouse
+from tests.e2e.by_hand.stage import Stage
+from tests.servers.script import Answer, reply, text, tool_use
+
+
+def writing(name: str) -> Answer:
+    """The model wants to run a command that writes this file."""
+    return reply(tool_use("run_terminal_cmd", command=f"echo agent > {name}"))
+
+
+class EditingACommand:
+    """The command that runs is the one that the user made of the agent's."""
+
+    row = "Change a command and allow it"
+    answers: tuple[Answer, ...] = (writing("edited.txt"), reply(text("You changed it.")))
+
+    async def begin(self, stage: Stage) -> None:
+        await stage.ask("Write the file.")
+        await stage.see_question()
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        card = await stage.see_question()
+        await hand.click_in(card.asked.edit)
+        await hand.write("; echo mine >> edited.txt")
+        await self._judged(stage)
+        await hand.click_words("Allow once")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+E")
+        await hand.write("; echo mine >> edited.txt")
+        await self._judged(stage)
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.see_turn_end()
+        assert (stage.folder / "edited.txt").read_text() == "agent\nmine\n"
+
+    async def _judged(self, stage: Stage) -> None:
+        card = await stage.see_question()
+        await stage.until(lambda: card.asked.judged is not None and not card.asked.obstacle, "the command is judged")
+
+
+class TwoSessions:
+    """While one session asks, another one is begun and answered; then the first."""
+
+    row = "Begin a second session while the first one asks, and allow both"
+    answers: tuple[Answer, ...] = (writing("one.txt"), writing("two.txt"), reply(text("Two.")), reply(text("One.")))
+
+    def __init__(self) -> None:
+        self.first: Transcript | None = None
+
+    async def begin(self, stage: Stage) -> None:
+        await stage.ask("The first of two.")
+        await stage.see_question()
+        self.first = stage.transcript
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("newSessionButton")
+        await self._other(stage)
+        await hand.write("The second of two.")
+        await hand.click("sendButton")
+        await stage.see_question()
+        await hand.click_words("Allow once")
+        await stage.see_turn_end()
+        await hand.click_row(await stage.user.see(QListView, "sessionList"), "The first of two.")
+        await self._back(stage)
+        await hand.click_words("Allow once")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+N")
+        await self._other(stage)
+        await hand.write("The second of two.")
+        await hand.press("Return")
+        await stage.see_question()
+        await hand.press("Ctrl+Return")
+        await stage.see_turn_end()
+        await hand.press("Ctrl+Shift+A")
+        await hand.press("Return")
+        await self._back(stage)
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.see_turn_end()
+        assert (stage.folder / "one.txt").exists()
+        assert (stage.folder / "two.txt").exists()
+
+    async def _other(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript is not self.first, "the second session is there")
+
+    async def _back(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript is self.first, "the first session is shown again")
+        await stage.see_question()
+
+
+class AnsweringInTheInbox:
+    """A question is answered without going to its session."""
+
+    row = "Allow what another session asks"
+    answers: tuple[Answer, ...] = (writing("inbox.txt"), reply(text("Done.")))
+
+    def __init__(self) -> None:
+        self.other: Transcript | None = None
+
+    async def begin(self, stage: Stage) -> None:
+        await stage.ask("Ask me from afar.")
+        await stage.see_question()
+        self.other = stage.transcript
+        await stage.begin_anew()
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("inboxButton")
+        await self._armed(stage)
+        await hand.click("inboxAllowButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+Shift+A")
+        await self._armed(stage)
+        await hand.press("Tab")
+        await hand.press("Space")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.until((stage.folder / "inbox.txt").exists, "the command ran")
+        other = self.other
+        assert other is not None
+        await stage.until(lambda: not other.turns.is_running, "the other session is done")
+        assert not stage.transcript.entries, "the new conversation is still shown"
+
+    async def _armed(self, stage: Stage) -> None:
+        await stage.user.see(InboxRow, "inboxRow")
+        rows = stage.user.window.main_window.findChildren(InboxRow)
+        await stage.until(lambda: min(rows, key=InboxRow.y).is_listening, "an answer counts")

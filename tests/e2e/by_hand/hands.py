@@ -1,0 +1,161 @@
+"""What a user does with their hands, counted: clicks at what is in sight, and keys that go where the keyboard is.
+
+Events enter where those of the X server do, at the window, so that shortcuts, popups, modal dialogs and whatever lies
+over a button have their say. Nothing here gives a widget the focus.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QKeySequence, QWindow
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QMenu, QWidget
+
+from tests.e2e.driver import Driver
+
+_LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+class Keyboard:
+    """Presses keys and types. `actions` counts: a chord is one, and so is a text that is typed in one go."""
+
+    def __init__(self, user: Driver) -> None:
+        self.user = user
+        self.actions = 0
+
+    async def press(self, keys: str, times: int = 1) -> None:
+        """Press a chord, such as `Ctrl+K`, in the window that has the keyboard."""
+        for _ in range(times):
+            await self._tap(keys)
+            self.actions += 1
+
+    async def write(self, text: str) -> None:
+        """Type a text where the keyboard is."""
+        window = await self._window()
+        await _outside_of_tasks(lambda: [_type(window, sign) for sign in text])
+        self.actions += 1
+
+    async def _tap(self, keys: str) -> None:
+        window = await self._window()
+        await _outside_of_tasks(lambda: QTest.keySequence(window, QKeySequence(keys)))
+
+    async def _window(self) -> QWindow:
+        """The window that has the keyboard; without a window manager the user hands it on when one was closed."""
+        if (popup := QApplication.activePopupWidget()) is not None:
+            return _handle(popup)
+        modal, active = QApplication.activeModalWidget(), QApplication.activeWindow()
+        wanted = modal or (active if active and active.isVisible() else self.user.window.main_window)
+        wanted.activateWindow()
+        await self.user.until_true(lambda: QApplication.activeWindow() is wanted, "the window has the keyboard")
+        return _handle(wanted)
+
+
+class Mouse(Keyboard):
+    """Clicks, and types only texts: a mouse has no keys, and a message has to be written all the same."""
+
+    async def press(self, keys: str, times: int = 1) -> None:
+        raise AssertionError(f"{keys} is not on a mouse")
+
+    async def click(self, name: str) -> None:
+        """Click the middle of what has this name, as soon as it can be used."""
+        await self.click_in(await self.user.see(QWidget, name))
+
+    async def click_words(self, words: str) -> None:
+        """Click the button, or the line of a menu, that begins with these words."""
+        await self.click_in(
+            await self.user.until(lambda: button_that_says(self.user, words), f"{words!r} can be clicked")
+        )
+
+    async def click_in(
+        self, widget: QWidget, at: QPoint | None = None, *, is_menu: bool = False, is_double: bool = False
+    ) -> None:
+        """Click in a widget, at its middle or at a point of it; for its menu with the right button."""
+        point = at or widget.rect().center()
+        where = widget.mapToGlobal(point)
+        await self.user.until_true(lambda: _is_open_to_view(widget, widget.mapToGlobal(point)), f"{widget} is in sight")
+        window, button = _handle(widget.window()), _RIGHT if is_menu else _LEFT
+        place = widget.window().mapFromGlobal(where)
+        if is_double:
+            await _outside_of_tasks(lambda: QTest.mouseDClick(window, button, pos=place))
+        else:
+            await _outside_of_tasks(lambda: QTest.mousePress(window, button, pos=place))
+            await _outside_of_tasks(lambda: QTest.mouseRelease(window, button, pos=place))
+        self.actions += 1
+
+    async def click_row(self, rows: QAbstractItemView, words: str, *, is_menu: bool = False) -> None:
+        """Click the row of a list that begins with these words, as soon as it is there."""
+
+        def row() -> QModelIndex | None:
+            model = rows.model()
+            found = (model.index(number, 0) for number in range(model.rowCount()))
+            return next((index for index in found if str(index.data()).startswith(words)), None)
+
+        await self.user.until_true(lambda: row() is not None, f"{words!r} is listed")
+        index = row()
+        assert index is not None
+        await self.click_in(rows.viewport(), rows.visualRect(index).center(), is_menu=is_menu)
+
+    async def choose(self, words: str) -> None:
+        """Click the line of the open menu that begins with these words."""
+        popup = QApplication.activePopupWidget()
+        assert isinstance(popup, QMenu)
+        line = next(each for each in popup.actions() if each.text().startswith(words))
+        await self.click_in(popup, popup.actionGeometry(line).center())
+
+    async def drag(self, what: QWidget, onto: QWidget) -> None:
+        """Take hold of the left end of something and let go of it over something else."""
+        window = what.window()
+        start, end = (each.mapTo(window, QPoint(4, each.height() // 2)) for each in (what, onto))
+        end.setY(end.y() - onto.height() // 3)
+        steps = [start + (end - start) * part / 4 for part in range(1, 5)]
+        handle = _handle(window)
+        await _outside_of_tasks(lambda: QTest.mousePress(handle, _LEFT, pos=start))
+        for step in steps:
+            await _outside_of_tasks(partial(QTest.mouseMove, handle, step))
+        await _outside_of_tasks(lambda: QTest.mouseRelease(handle, _LEFT, pos=end))
+        self.actions += 1
+
+
+def button_that_says(user: Driver, words: str) -> QWidget | None:
+    """The button in sight that begins with these words and can be pressed, if there is one."""
+    for widget in QApplication.allWidgets():
+        if isinstance(widget, QAbstractButton) and widget.isVisible() and widget.isEnabled():
+            said = widget.text() or widget.accessibleName()
+            if said.startswith(words):
+                return widget
+    return None
+
+
+def _is_open_to_view(widget: QWidget, where: QPoint) -> bool:
+    """Whether a point of a widget is on the screen, and nothing lies over it."""
+    found = QApplication.widgetAt(where)
+    return found is not None and (found is widget or widget.isAncestorOf(found))
+
+
+def _type(window: QWindow, sign: str) -> None:
+    QTest.keyClick(window, Qt.Key.Key_Return) if sign == "\n" else QTest.keyClick(window, ord(sign))
+
+
+def _handle(window: QWidget) -> QWindow:
+    handle = window.windowHandle()
+    assert handle is not None
+    return handle
+
+
+async def _outside_of_tasks(act: Callable[[], object]) -> None:
+    """Do something from the event loop itself, as events of the X server come: Qt runs other tasks meanwhile.
+
+    The menu of a button opens in a loop of its own: what opened it goes on only when it is closed.
+    """
+    done: list[bool] = []
+
+    def run() -> None:
+        act()
+        done.append(True)
+
+    QTimer.singleShot(0, run)
+    before = QApplication.activePopupWidget()
+    while not done and QApplication.activePopupWidget() in (None, before):  # noqa: ASYNC110 - Qt tells of neither
+        await asyncio.sleep(0.001)

@@ -1,0 +1,113 @@
+"""Journeys through the review: a remark on a change, and an undo that meets a later edit."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from tests.e2e import orders
+from tests.e2e.by_hand.hands import Keyboard, Mouse
+from tests.e2e.by_hand.stage import Stage
+from tests.servers.script import Answer, reply, text, tool_use
+
+NOTES = "notes.md"
+
+
+def _edit(old: str, new: str) -> Answer:
+    return reply(tool_use("edit_file", path=NOTES, old_str=old, new_str=new))
+
+
+class Commenting:
+    """One change is kept, another one commented on, and the agent reads it."""
+
+    row = "Keep one change, and send a comment on the next"
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return (*orders.answers(), reply(text("It is one.")))
+
+    async def begin(self, stage: Stage) -> None:
+        orders.reset_shop(stage.folder)
+        await stage.ask("Check the totals, and use the new logo.")
+        for _ in range(2):
+            await stage.allow()
+        await stage.see_turn_end()
+        await stage.see_changes(3)
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("keepHunkButton")
+        await stage.until(lambda: bool(stage.transcript.changed.kept.get(orders.MODULE)), "it is kept")
+        await hand.click("nextUndecidedButton")
+        await hand.click("commentHunkButton")
+        await hand.write("Why not a generator?")
+        await hand.click("saveCommentButton")
+        await hand.click("sendCommentsButton")
+        await hand.click("sendAllCommentsButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("F8")
+        await hand.press("K")
+        await stage.until(lambda: bool(stage.transcript.changed.kept.get(orders.MODULE)), "it is kept")
+        await hand.press("F8")
+        await hand.press("C")
+        await hand.write("Why not a generator?")
+        await hand.press("Ctrl+Return")
+        await stage.user.see(QWidget, "sendCommentsButton")
+        await hand.press("Ctrl+Alt+M")
+        await stage.user.see(QWidget, "sendAllCommentsButton")
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.turn == 2, "the comment is sent")
+        await stage.see_turn_end()
+        assert "Why not a generator?" in stage.requested
+
+
+class UndoingOutOfOrder:
+    """A turn is undone under a later one; the user has edited its line since, and decides."""
+
+    row = "Undo an earlier turn, and settle the clash with your own edit"
+    answers: tuple[Answer, ...] = (
+        _edit("yellow", "green"),
+        reply(text("Green.")),
+        _edit("Red", "Blue"),
+        reply(text("Blue.")),
+    )
+
+    async def begin(self, stage: Stage) -> None:
+        self.file(stage).write_text("Oak yellow.\n\n\n\n\n\nRed beech.\n")
+        for prompt in ("Green, please.", "Blue, please."):
+            await stage.ask(prompt)
+            await stage.allow()
+            await stage.see_turn_end()
+        self.file(stage).write_text("Oak green, or so.\n\n\n\n\n\nBlue beech.\n")
+        await stage.see_changes(1)
+
+    def file(self, stage: Stage) -> Path:
+        return stage.folder / NOTES
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        picker = await stage.user.see(QComboBox, "baselinePicker")
+        await hand.click("baselinePicker")
+        await hand.click_row(picker.view(), "Turn 1")
+        await self._first_turn(stage)
+        await hand.click("undoTurnButton")
+        await hand.click("takeWantedButton")
+        await hand.click("writeResultButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+Alt+R")
+        await hand.write("Turn 1")
+        await hand.press("Return")
+        await self._first_turn(stage)
+        await hand.press("Ctrl+Shift+U")
+        await stage.user.see(QWidget, "takeWantedButton")
+        await hand.press("Alt+1")
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        written = "Oak yellow.\n\n\n\n\n\nBlue beech.\n"
+        await stage.until(lambda: self.file(stage).read_text() == written, "the first turn is undone, and only that")
+
+    async def _first_turn(self, stage: Stage) -> None:
+        picker = await stage.user.see(QComboBox, "baselinePicker")
+        await stage.until(lambda: picker.currentText().startswith("Turn 1"), "the first turn is shown")

@@ -1,0 +1,126 @@
+"""Where a journey happens: the window on a small shop, a model that says what is needed, and what can be seen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from PySide6.QtWidgets import QListView, QWidget
+
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from tests.e2e import orders
+from tests.e2e.by_hand.hands import Keyboard, Mouse
+from tests.e2e.driver import Driver
+from tests.servers.script import Answer
+from tests.servers.threaded import ThreadedServer
+
+W = TypeVar("W", bound=QWidget)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The `user` before the window, the `model` that answers, and the `folder` that is open."""
+
+    user: Driver
+    model: ThreadedServer
+    folder: Path
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation that is shown."""
+        return self.user.transcript
+
+    @property
+    def requested(self) -> str:
+        """What the model was asked last."""
+        return str(self.model.messages[-1].fields["messages"])
+
+    async def until(self, look: Callable[[], bool], what: str) -> None:
+        """Wait until `look` says yes."""
+        await self.user.until_true(look, what)
+
+    async def begin_anew(self) -> None:
+        """Begin a conversation, as a user does; what for is not counted here."""
+        before = self.transcript
+        await Keyboard(self.user).press("Ctrl+N")
+        await self.until(lambda: self.transcript is not before or not before.turn, "there is a new conversation")
+        await self.until(self.user.window.panels.composer.edit.hasFocus, "a message can be written")
+
+    async def ask(self, prompt: str) -> None:
+        """Send a prompt; its turn begins."""
+        turn = self.transcript.turn
+        hand = Keyboard(self.user)
+        await hand.write(prompt)
+        await hand.press("Return")
+        await self.until(lambda: self.transcript.turn > turn, "the turn begins")
+
+    async def ask_and_stall(self, prompt: str) -> None:
+        """Send a prompt; the agent has begun to answer, and says no more before `release`."""
+        asked = len(self.model.messages)
+        await self.ask(prompt)
+        await self.until(lambda: len(self.model.messages) > asked, "the model is asked")
+        exchange = self.model.messages[asked]
+        await self.until(exchange.has_stalled.is_set, "the answer has stalled")
+
+    async def see_question(self) -> ApprovalCard:
+        """Wait until a card takes answers."""
+        return await self.user.until(self._listening_card, "a question takes answers")
+
+    def _listening_card(self) -> ApprovalCard | None:
+        cards = self.user.window.main_window.findChildren(ApprovalCard)
+        return next((card for card in cards if card.is_listening), None)
+
+    async def allow(self) -> None:
+        """Allow what is asked next."""
+        call = (await self.see_question()).request.call_id
+        await Keyboard(self.user).press("Ctrl+Return")
+        await self.until(lambda: not self._is_pending(call), "the question is answered")
+
+    def _is_pending(self, call_id: str) -> bool:
+        return any(request.call_id == call_id for request in self.transcript.pending_approvals)
+
+    async def see_turn_end(self) -> None:
+        """Wait until the turn has ended well."""
+        await self.user.see_turn_end()
+
+    async def see_changes(self, count: int) -> DiffReview:
+        """Wait until the review has drawn a diff with so many changes."""
+        await self.user.see(QListView, "changeList")
+        view = await self.user.see(DiffView, "diffView")
+        review = view.findChild(DiffReview)
+        assert review is not None
+        await self.until(lambda: len(review.hunks.keys) == count, f"{count} changes are drawn")
+        return review
+
+
+class Journey(Protocol):
+    """One way through the window, twice. `row` is what the guide calls it; only what the hands do there is counted."""
+
+    @property
+    def row(self) -> str: ...
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What the model says, in its order."""
+        ...
+
+    async def begin(self, stage: Stage) -> None:
+        """Bring about what the journey starts from."""
+        ...
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None: ...
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None: ...
+
+    async def end(self, stage: Stage) -> None:
+        """Wait for what must come of it, and check it."""
+        ...
+
+
+def make_folder(folder: Path) -> None:
+    """Put into it what the journeys work on."""
+    orders.make_shop(folder)
+    (folder / "notes.md").write_text("Oak yellow.\n")

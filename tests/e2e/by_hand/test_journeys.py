@@ -1,0 +1,131 @@
+"""No journey through the real window takes more actions than the guide says, by mouse or with the keyboard alone."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.by_hand.answering import AnsweringInTheInbox, EditingACommand, TwoSessions
+from tests.e2e.by_hand.beginning import AfterACrash, FirstChange
+from tests.e2e.by_hand.finding import EditingANamedFile, GoingByPalette, UsingTheTerminal
+from tests.e2e.by_hand.guide import stated_actions
+from tests.e2e.by_hand.hands import Keyboard, Mouse
+from tests.e2e.by_hand.reviewing import Commenting, UndoingOutOfOrder
+from tests.e2e.by_hand.stage import Journey, Stage, make_folder
+from tests.e2e.by_hand.writing import Mentioning, Queueing, Steering
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.threaded import ThreadedServer, serve
+
+pytestmark = [pytest.mark.realwindow, pytest.mark.usefixtures("qapp")]
+
+WAYS = (Mouse, Keyboard)
+IN_A_ROW: tuple[type[Journey], ...] = (
+    Mentioning,
+    Steering,
+    Queueing,
+    EditingACommand,
+    TwoSessions,
+    AnsweringInTheInbox,
+    Commenting,
+    UndoingOutOfOrder,
+    GoingByPalette,
+    EditingANamedFile,
+    UsingTheTerminal,
+)
+"""One after the other in one window, each in a new session."""
+
+QUICK_ONES = (Mentioning, Queueing, EditingACommand, GoingByPalette, UsingTheTerminal)
+"""Those that every run of the tests makes, with the keyboard, where a widget out of its order breaks the way."""
+
+AT_A_START: tuple[type[Journey], ...] = (FirstChange, AfterACrash)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> Path:
+    """A folder to work in, for a user who has a key."""
+    expected_logs.append("the window stands still")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+    folder = tmp_path / "my shop"
+    make_folder(folder)
+    return folder
+
+
+def test_the_guide_states_every_journey_and_no_other() -> None:
+    assert set(stated_actions()) == {each().row for each in (*IN_A_ROW, *AT_A_START)}
+
+
+def test_the_quick_ones_with_the_keyboard(folder: Path) -> None:
+    go(Keyboard, QUICK_ONES, [str(folder)], folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", WAYS)
+def test_all_of_them_one_after_the_other(folder: Path, way: type[Keyboard]) -> None:
+    go(way, IN_A_ROW, [str(folder)], folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", WAYS)
+def test_from_the_first_start_on(
+    tmp_path: Path, expected_logs: list[str], monkeypatch: pytest.MonkeyPatch, way: type[Keyboard]
+) -> None:
+    expected_logs.append("the window stands still")
+    monkeypatch.chdir(tmp_path)
+    go(way, [FirstChange], [], tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", WAYS)
+def test_after_a_crash(folder: Path, way: type[Keyboard]) -> None:
+    def kill(server: ThreadedServer) -> None:
+        server.will(*AfterACrash.answers)
+        crash = [sys.executable, "-m", "tests.e2e.by_hand.crash", str(folder.parent), str(folder)]
+        assert subprocess.call([*crash, "--base-url", server.url], env=os.environ) == -signal.SIGKILL
+
+    go(way, [AfterACrash], [], folder, before=kill)
+
+
+def go(
+    way: type[Keyboard],
+    journeys: Sequence[type[Journey]],
+    argv: list[str],
+    folder: Path,
+    before: Callable[[ThreadedServer], None] = lambda _: None,
+) -> None:
+    """Start the window and make the journeys in it, each in a new session; count, and hold it against the guide."""
+    taken: dict[str, int] = {}
+
+    async def live(user: Driver) -> None:
+        await user.see_ready()
+        await user.activate()
+        stage = Stage(user, server, folder)
+        for number, make in enumerate(journeys):
+            if number:
+                await stage.begin_anew()
+            journey = make()
+            taken[journey.row] = await walk(journey, stage, way(user))
+        user.window.request_quit()
+        await user.see_window_close()
+
+    with serve() as server:
+        before(server)
+        drive([*argv, "--base-url", server.url], folder.parent, live, opens_questions=False)
+    column = WAYS.index(way)
+    assert taken == {row: stated[column] for row, stated in stated_actions().items() if row in taken}
+
+
+async def walk(journey: Journey, stage: Stage, hand: Keyboard) -> int:
+    """Make a journey, and return how many actions it took."""
+    stage.model.will(*journey.answers)
+    await journey.begin(stage)
+    if isinstance(hand, Mouse):
+        await journey.by_mouse(stage, hand)
+    else:
+        await journey.by_keyboard(stage, hand)
+    await journey.end(stage)
+    return hand.actions
