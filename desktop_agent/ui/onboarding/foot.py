@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.ui.onboarding.step import Step
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -31,7 +31,9 @@ class Foot(QWidget):
         super().__init__()
         self.setAutoFillBackground(True)
         self._back = make_button(self.tr("Back"), object_name="backButton", clicked=self.back_requested)
-        self._folder = make_label(role="secondary", object_name="onboardingFolder", is_plain=True)
+        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._folder.setObjectName("onboardingFolder")
+        self._folder.setProperty("role", "secondary")
         self._choose = make_button(
             self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested
         )

@@ -130,7 +130,7 @@ class NumberControl(TextControl):
         self._line.setFixedWidth(_NUMBER_WIDTH)
         self._line.installEventFilter(self)
         unit = make_label(words(about.unit), role="secondary")
-        unit.setFixedWidth(_UNIT_WIDTH)
+        unit.setMinimumWidth(_UNIT_WIDTH)
         row = self.layout()
         assert row is not None
         row.addWidget(unit)

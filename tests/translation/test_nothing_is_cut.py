@@ -1,0 +1,84 @@
+"""With texts two fifths longer than English, nothing in the window is cut; nothing is left in English."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTranslator
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.app import Window, build
+from desktop_agent.ui.settings.sections import SECTIONS
+from tests.translation.catalogues import catalogue
+from tests.translation.cut_texts import cut_texts
+from tests.translation.pseudo import compile_pseudo
+from tests.ui.settings.desk import Desk
+
+SMALLEST = (1024, 700)
+_ROUNDS = 5
+"""Of the loop, until everything has its place."""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_pseudo(catalogue("de"), tmp_path_factory.mktemp("pseudo"))
+
+
+@pytest.fixture
+def _pseudo(qapp: QApplication, compiled: Path) -> Iterator[None]:
+    translator = QTranslator()
+    assert translator.load(str(compiled))
+    qapp.installTranslator(translator)
+    yield
+    qapp.removeTranslator(translator)
+
+
+def _in_english(window: QWidget) -> list[str]:
+    """The texts of labels and buttons that were not translated; keys and signs are not."""
+    texts = [part.text() for part in window.findChildren(QWidget) if isinstance(part, QLabel | QAbstractButton)]
+    return [text for text in texts if text.isascii() and any(map(str.isalpha, text)) and not text.startswith("Ctrl+")]
+
+
+@pytest.fixture
+def window(qtbot: QtBot, _pseudo: None) -> Iterator[Window]:
+    window = build(["--demo"])
+    window.main_window.resize(*SMALLEST)
+    window.main_window.show()
+    qtbot.waitExposed(window.main_window)
+    yield window
+    window.main_window.let_close()
+    window.main_window.deleteLater()
+    window.deleteLater()
+
+
+def test_in_the_first_window(window: Window) -> None:
+    main = window.main_window
+    for panel in (main, main.review):
+        panel.show()
+        for _ in range(_ROUNDS):
+            QApplication.processEvents()
+        assert cut_texts(main) == []
+    assert _in_english(main) == []
+
+
+@pytest.mark.usefixtures("_pseudo")
+def test_in_the_settings(desk: Desk) -> None:
+    problems: dict[str, list[str]] = {}
+    for section in SECTIONS:
+        desk.dialog.show_section(section)
+        desk.settle()
+        problems[section] = cut_texts(desk.dialog)
+    assert {section: found for section, found in problems.items() if found} == {}
+    assert _in_english(desk.dialog) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("argument", ["welcome", "demo"])
+def test_through_a_turn_of_the_demo(compiled: Path, tmp_path: Path, argument: str) -> None:
+    argv = [sys.executable, "-m", "tests.translation.cut_lab", argument, str(compiled), str(tmp_path)]
+    done = subprocess.run(argv, env=os.environ, capture_output=True, text=True, check=False)  # noqa: TID251
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
