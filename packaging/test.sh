@@ -29,8 +29,9 @@ env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-ar
   "$bin/python" -m pytest -m realwindow "$@" || status=$?
 [ $status -eq 0 ] || [ $status -eq 5 ] || exit $status # 5: nothing selected, the arguments named other tests
 
+# Three workers keep two processors busy: a third of their time, tests wait for other processes and for sockets.
 step "tests, offscreen"
-env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 2 --dist worksteal -m "not realwindow" "$@" || status=$?
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 3 --dist worksteal -m "not realwindow" "$@" || status=$?
 
 step "import contracts and types"
 wait $types || { cat "$log"; exit 1; }
