@@ -134,16 +134,22 @@ class Window(QObject):
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
+            await self._end(log.close)
+        return 0
+
+    async def _end(self, close_log: "Callable[[], None]") -> None:
+        """End everything that was started; what nothing waits for also when this is cancelled."""
+        try:
             self.main_window.save_layout()
             if self._controller is not None:
                 await self._controller.aclose()
             await self._diffs.aclose()
             await self._spawner.aclose()
+        finally:
             self._watchdog.stop()
             self._caret.stop()
-            log.close()
+            close_log()
             self.main_window.let_close()
-        return 0
 
     def request_quit(self) -> None:
         """Quit as if the user had closed the window: with a question if an agent is working."""
