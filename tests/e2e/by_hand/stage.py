@@ -44,9 +44,11 @@ class Stage:
 
     async def begin_anew(self) -> None:
         """Begin a conversation, as a user does; what for is not counted here."""
+        await self.user.activate()
         before = self.transcript
-        await Keyboard(self.user).press("Ctrl+N")
-        await self.until(lambda: self.transcript is not before or not before.turn, "there is a new conversation")
+        if before.turn:
+            await Keyboard(self.user).press("Ctrl+N")
+            await self.until(lambda: self.transcript is not before, "there is a new conversation")
         await self.until(self.user.window.panels.composer.edit.hasFocus, "a message can be written")
 
     async def ask(self, prompt: str) -> None:
