@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.app.background_tasks import Try
@@ -135,7 +135,7 @@ class Setup(QObject):
         dialog.rules.show_rules(self._rules)
         self.keys.show_status(dialog.key.account)
         self._accounts.refresh()
-        dialog.open()
+        QTimer.singleShot(0, dialog, dialog.open)  # to make it takes most of a frame, and to open it the rest
         return dialog
 
     def show_project(self, project: WorkspaceSettings) -> None:

@@ -1,5 +1,7 @@
 """The section about approvals: what the agent may do without a question, and what confines its commands."""
 
+from collections.abc import Iterator
+
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import declared_settings
@@ -23,41 +25,54 @@ class ApprovalsPage(Page):
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title("approvals"))
+        self._theme = theme
         self._actions = actions
-        self._cards = {policy: ChoiceCard(theme, *approval_words(policy)) for policy in POLICIES}
+        self._view: SettingsView | None = None
+        self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
+
+    def _build(self) -> Iterator[None]:
+        self._project = note("", "warning")
+        self._project.hide()
+        self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
+        self.column.addWidget(self._project)
+        self._cards = {policy: ChoiceCard(self._theme, *approval_words(policy)) for policy in POLICIES}
+        group = QWidget()
+        vbox(*self._cards.values(), on=group, spacing=Space.S)
+        self.column.addWidget(group)
+        yield
         self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])
         self._sandbox.setObjectName("sandboxSettingPicker")
         self._sandbox.setMinimumContentsLength(24)
         self._consequence = note("")
         self._consequence.setObjectName("sandboxConsequence")
-        group = QWidget()
-        vbox(*self._cards.values(), on=group, spacing=Space.S)
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
         row = form()
         row.addRow(name_of(self.tr("Sandbox")), self._sandbox)
         row.addRow(name_of(""), self._consequence)
-        self._project = note("", "warning")
-        self._project.hide()
-        self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
-        self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
-        self.column.addWidget(self._project)
-        self.column.addWidget(group)
         self.column.addWidget(hairline())
         self.column.addLayout(row)
         self.column.addWidget(hairline())
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
-        self._show_consequence()
-
-    def _build(self) -> None:
-        self._rows.build()
+        yield
         self.column.addLayout(self._rows)
+        yield from self._rows.build()
         self.column.addStretch()
 
+    def _on_built(self) -> None:
+        self._show_consequence()
+        if self._view is not None:
+            self._show(self._view)
+
     def show_view(self, view: SettingsView) -> None:
-        settings = view.settings.execution
+        self._view = view
         self._rows.show_view(view)
+        if self._is_built:
+            self._show(view)
+
+    def _show(self, view: SettingsView) -> None:
+        settings = view.settings.execution
         self._show_project(view)
         card = self._cards.get(settings.approval)
         if card is not None:

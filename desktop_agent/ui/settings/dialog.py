@@ -81,13 +81,20 @@ class SettingsDialog(QDialog):
         self._search = self._build_search()
         self._sections = Navigation(theme, (page.title for page in self._pages.values()))
         self._sections.item(self._row_of("project")).setHidden(True)
-        self._stack = QStackedWidget()
+        self._stack = QStackedWidget(self)
         self._problems = note("", "warning")
         self.foot = Foot(actions, self.accept)
         """Says what came of the last change."""
         self._lay_out()
         self._connect()
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+
+    @property
+    def page(self) -> Page:
+        """The page that is shown."""
+        return (
+            list(self._pages.values())[self._sections.currentRow()] if not self._search.text().strip() else self._found
+        )
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
@@ -120,17 +127,13 @@ class SettingsDialog(QDialog):
     def enter_key(self, pasted: str = "") -> None:
         """Turn to the field for the key, and put there what was pasted elsewhere. Call it when the dialog is open."""
         self.show_section("model")
-        self._model.show_key()
-        if pasted:
-            self.key.offer(pasted)
-        else:
-            self.key.take_focus()
+        self._model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
 
     def connect_provider(self, provider: str) -> None:
         """Turn to the field for the key of a provider, which need not be the chosen one. Call it when it is open."""
         self.show_section("model")
         self._model.connect_provider(provider)
-        self.key.take_focus()
+        self._model.when_built(self.key.take_focus)
 
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         """Show what the project's file comes to; without one there is no such section."""
@@ -151,7 +154,7 @@ class SettingsDialog(QDialog):
     def _lay_out(self) -> None:
         for page in (*self._pages.values(), self._found):
             self._stack.addWidget(page)
-        navigation = QWidget()
+        navigation = QWidget(self)
         navigation.setAutoFillBackground(True)
         navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
@@ -178,7 +181,6 @@ class SettingsDialog(QDialog):
     def _on_section(self, row: int) -> None:
         self._search.clear()
         page = list(self._pages.values())[row]
-        page.build()
         self._stack.setCurrentWidget(page)
 
     def _on_search(self, text: str) -> None:

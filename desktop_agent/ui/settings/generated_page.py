@@ -1,6 +1,6 @@
 """Pages that are made of the declarations: a row for each setting of some sections, and the results of a search."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from PySide6.QtWidgets import QVBoxLayout
 
@@ -30,16 +30,14 @@ class SettingRows(QVBoxLayout):
         self._rows: list[SettingRow] = []
         self.setSpacing(Space.M)
 
-    def build(self) -> None:
-        """Build the rows. Until then they cost nothing."""
-        self._add([setting for setting in self._settings if not setting.about.is_advanced])
+    def build(self) -> Iterator[None]:
+        """Build the rows, one in each step. Until then they cost nothing. Add it to another layout before."""
+        yield from self._add([setting for setting in self._settings if not setting.about.is_advanced])
         special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
             self.addSpacing(Space.XS)
             self.addWidget(make_label(self.tr("Advanced"), role="heading"))
-            self._add(special)
-        if self._view is not None:
-            self.show_view(self._view)
+            yield from self._add(special)
 
     def show_view(self, view: SettingsView) -> None:
         """Show what is in force, now or when the rows are built."""
@@ -47,11 +45,14 @@ class SettingRows(QVBoxLayout):
         for row in self._rows:
             row.show_view(view)
 
-    def _add(self, settings: Iterable[Setting]) -> None:
+    def _add(self, settings: Iterable[Setting]) -> Iterator[None]:
         for setting in settings:
             row = SettingRow(setting, self._theme, self._actions)
             self._rows.append(row)
             self.addWidget(row)
+            if self._view is not None:
+                row.show_view(self._view)
+            yield
 
 
 def settings_of(section: str, without: Collection[str] = ()) -> list[Setting]:
@@ -71,15 +72,15 @@ class GeneratedPage(Page):
         for rows in self._groups.values():
             rows.show_view(view)
 
-    def _build(self) -> None:
+    def _build(self) -> Iterator[None]:
         for place, (section, rows) in enumerate(self._groups.items()):
             about = declared_section(section)
             if place > 0:
                 self.column.addWidget(hairline())
                 self.column.addWidget(make_label(words(about.title), role="strong"))
             self.column.addWidget(note(words(about.text)))
-            rows.build()
             self.column.addLayout(rows)
+            yield from rows.build()
         self.column.addStretch()
 
 
@@ -106,6 +107,7 @@ class SearchPage(Page):
 
     def search(self, text: str) -> None:
         """Show the settings that have every word of `text` in their names, descriptions or choices."""
+        self.build()
         found = _found(text)
         shown = found[:_MOST_FOUND]
         for row in self._rows.values():

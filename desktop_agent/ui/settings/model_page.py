@@ -1,5 +1,7 @@
 """The section about the model: who answers, as which account, at which address, with which key."""
 
+from collections.abc import Callable, Iterator
+
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
@@ -38,32 +40,17 @@ class ModelPage(Page):
         """The provider whose key is asked for although another one is chosen; empty otherwise."""
         self._known_name = ""
         self._known_address = ""
-        self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
-        self._provider.setMinimumContentsLength(24)
-        self._chooser = AccountChooser(actions)
-        self._server = ServerNote(actions)
         self._found: tuple[Account, LocalServer] | None = None
         """What was found last at the address of an account on this machine."""
-        self._name = self._build_name()
-        self._address = QLineEdit()
-        self._address.setObjectName("baseUrlEdit")
-        self._address.setAccessibleName(self.tr("Address"))
-        self._address_note = note("")
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
-        self._rows.build()
-        self._lay_out()
-        self._provider.currentIndexChanged.connect(self._on_provider)
-        self._chooser.chosen.connect(self._on_account)
-        self.sign_in.grown.connect(self._on_grown)
-        self._name.currentIndexChanged.connect(self._on_name)
-        line = self._name.lineEdit()
-        assert line is not None
-        line.editingFinished.connect(self._on_name)
-        self._address.editingFinished.connect(self._on_address)
 
     def show_view(self, view: SettingsView) -> None:
         self._view = view
         self._rows.show_view(view)
+        if self._is_built:
+            self._show(view)
+
+    def _show(self, view: SettingsView) -> None:
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
         self._variables.setText(self.tr("Set by the environment: {0}.").format(", ".join(variables)))
         self._variables.setVisible(bool(variables))
@@ -72,25 +59,32 @@ class ModelPage(Page):
     def connect_provider(self, provider: str) -> None:
         """Show the key of a provider, which stays unchosen: nothing changes for new conversations."""
         self._connecting = provider
-        if self._view is not None:
+        if self._is_built and self._view is not None:
             self._show_provider(self._view)
 
     def show_accounts(self, accounts: AccountsView) -> None:
         """Show which accounts there are. Emits nothing."""
         self._accounts = accounts
-        if self._view is not None:
+        if self._is_built and self._view is not None:
             self._show_provider(self._view)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
         """Show what runs at the address of an account, and offer its models. Emits nothing."""
         self._found = (account, server)
+        if not self._is_built:
+            return
         self._server.show_server(account, server)
         if self._view is not None and account == self._chooser.account:
             self._show_name(self._view)
 
-    def show_key(self) -> None:
-        """Show the field for the key, for the demo too: a key may be kept before it is needed."""
-        self._asked.show()
+    def show_key(self, do: Callable[[], object]) -> None:
+        """Show the field for the key, for the demo too: a key may be kept before it is needed. Then call this."""
+
+        def show() -> None:
+            self._asked.show()
+            do()
+
+        self.when_built(show)
 
     # --- showing ----------------------------------------------------------------------------------------------------
 
@@ -156,6 +150,77 @@ class ModelPage(Page):
 
     # --- building -------------------------------------------------------------------------------------------------
 
+    def _build(self) -> Iterator[None]:
+        self._build_provider()
+        yield
+        self._asked = QWidget(self.widget())
+        self._asked.setVisible(self._view is not None and self._view.settings.model.provider != DEMO)
+        asked = vbox(on=self._asked, spacing=Space.M)
+        self.column.addWidget(self._asked)
+        self._unchosen = note("")
+        self._unchosen.hide()
+        asked.addWidget(self._unchosen)
+        self._which = QWidget(self._asked)
+        self._which.hide()
+        asked.addWidget(self._which)
+        yield from self._build_which()
+        self._variables = note("", "warning")
+        self._variables.hide()
+        for widget in (self._variables, hairline(), self.sign_in, self.key):
+            asked.addWidget(widget)
+            yield
+        self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
+        self._demo.setHidden(self._asked.isVisibleTo(self))
+        self.column.addWidget(self._demo)
+        self.column.addWidget(hairline())
+        self.column.addLayout(self._rows)
+        yield from self._rows.build()
+        self.column.addStretch()
+        self._connect()
+
+    def _on_built(self) -> None:
+        if self._view is not None:
+            self._show(self._view)
+        if self._found is not None:
+            self.show_server(*self._found)
+
+    def _build_provider(self) -> None:
+        self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
+        self._provider.setMinimumContentsLength(24)
+        if self._view is not None:
+            pick(self._provider, self._view.settings.model.provider)
+        who = form()
+        self.column.addLayout(who)
+        who.addRow(name_of(self.tr("Provider")), self._provider)
+
+    def _build_which(self) -> Iterator[None]:
+        """Build what is asked about the chosen provider: account, model, address."""
+        which = form()
+        self._which.setLayout(which)
+        self._chooser = AccountChooser(self._actions)
+        yield
+        self._server = ServerNote(self._actions)
+        account = QWidget(self._which)
+        which.addRow(self._top_name(self.tr("Account")), account)
+        vbox(self._chooser, self._server, on=account, spacing=Space.S)
+        which.addRow(self._chooser.form)
+        yield
+        self._name = self._build_name()
+        which.addRow(name_of(self.tr("Model")), self._name)
+        yield
+        self._address = QLineEdit()
+        self._address.setObjectName("baseUrlEdit")
+        self._address.setAccessibleName(self.tr("Address"))
+        which.addRow(name_of(self.tr("Address")), self._address)
+        self._address_note = note("")
+        which.addRow(name_of(""), self._address_note)
+        self._readable = note(
+            self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
+        )
+        self._readable.hide()
+        which.addRow(name_of(""), self._readable)
+        yield
+
     def _build_name(self) -> Picker:
         name = picker(self.tr("Model"), [])
         name.setObjectName("modelNameEdit")
@@ -167,45 +232,16 @@ class ModelPage(Page):
         line.setPlaceholderText(self.tr("As the server calls it"))
         return name
 
-    def _lay_out(self) -> None:
-        who = form()
-        who.addRow(name_of(self.tr("Provider")), self._provider)
-        self._asked = QWidget()
-        self._unchosen = note("")
-        which = form()
-        account = QWidget()
-        vbox(self._chooser, self._server, on=account, spacing=Space.S)
-        which.addRow(self._top_name(self.tr("Account")), account)
-        which.addRow(self._chooser.form)
-        which.addRow(name_of(self.tr("Model")), self._name)
-        which.addRow(name_of(self.tr("Address")), self._address)
-        which.addRow(name_of(""), self._address_note)
-        self._readable = note(
-            self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
-        )
-        which.addRow(name_of(""), self._readable)
-        self._on_address_text(self._address.text())
+    def _connect(self) -> None:
+        self._provider.currentIndexChanged.connect(self._on_provider)
+        self._chooser.chosen.connect(self._on_account)
+        self.sign_in.grown.connect(self._on_grown)
+        self._name.currentIndexChanged.connect(self._on_name)
+        line = self._name.lineEdit()
+        assert line is not None
+        line.editingFinished.connect(self._on_name)
+        self._address.editingFinished.connect(self._on_address)
         self._address.textChanged.connect(self._on_address_text)
-        self._variables = note("", "warning")
-        self._which = QWidget()
-        self._which.setLayout(which)
-        vbox(
-            self._unchosen,
-            self._which,
-            self._variables,
-            hairline(),
-            self.sign_in,
-            self.key,
-            on=self._asked,
-            spacing=Space.M,
-        )
-        self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
-        self.column.addLayout(who)
-        self.column.addWidget(self._asked)
-        self.column.addWidget(self._demo)
-        self.column.addWidget(hairline())
-        self.column.addLayout(self._rows)
-        self.column.addStretch()
 
     def _top_name(self, text: str) -> QLabel:
         """Return the name of a field of several lines, beside its first."""

@@ -1,10 +1,12 @@
 """What the pages of the settings dialog are made of."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QWidget
 
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
@@ -16,32 +18,67 @@ _NAME_WIDTH = 92
 
 
 class Page(QScrollArea):
-    """One section: a title, and below it whatever is added. It scrolls where the dialog is small."""
+    """One section: a title, and below it whatever is added. It scrolls where the dialog is small.
+
+    It is built when it is first shown, some of it in each turn of the loop.
+    """
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
+        self._is_begun = False
         self._is_built = False
+        self._when_built: list[Callable[[], object]] = []
+        self._building = GradualWork(self)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
-        margins = (Space.XL, Space.XL, Space.XL, Space.XL)
-        self.column = vbox(make_label(title, role="title"), on=content, spacing=Space.M, margins=margins)
+        self.column = vbox(on=content, spacing=Space.M, margins=(Space.XL, Space.XL, Space.XL, Space.XL))
         self.setWidget(content)
         # The dialog's own ground shows through: pages have none.
         self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
 
     def build(self) -> None:
-        """Build what is needed only when the page is shown, if that has not been done yet."""
-        if not self._is_built:
-            self._is_built = True
-            self._build()
+        """Begin to build the page, if that has not been done yet."""
+        if not self._is_begun:
+            self._is_begun = True
+            self._building.begin(self._steps())
 
-    def _build(self) -> None:
-        """Build it. Pages that have nothing to wait with leave this as it is."""
+    @property
+    def is_built(self) -> bool:
+        """Whether all of the page is there."""
+        return self._is_built
+
+    def when_built(self, do: Callable[[], object]) -> None:
+        """Build the page, and call this when that is done; at once, if it is."""
+        if self._is_built:
+            do()
+        else:
+            self._when_built.append(do)
+            self.build()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self.build)  # the dialog is shown first
+
+    def _steps(self) -> Iterator[None]:
+        self.column.insertWidget(0, make_label(self.title, role="title"))
+        yield
+        yield from self._build()
+        self._is_built = True
+        self._on_built()
+        for do in self._when_built:
+            do()
+
+    def _build(self) -> Iterator[None]:
+        """Add what is on the page, a little in each step."""
+        yield from ()
+
+    def _on_built(self) -> None:
+        """Show what was to be shown before there was anything to show it with."""
 
     def show_view(self, view: SettingsView) -> None:
         """Show what is in force, as far as the page is about that. Emits nothing."""

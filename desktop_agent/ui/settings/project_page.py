@@ -1,7 +1,7 @@
 """The section about the project: what its own file would change here, and the user's answer to that."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
@@ -31,6 +31,9 @@ class ProjectPage(Page):
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__(section_title("project"))
         self._actions = actions
+        self._shown: tuple[ProjectProposal, str | None] | None = None
+
+    def _build(self) -> Iterator[None]:
         self._path = note("")
         self._answer = make_label(role="strong")
         self._lines = QVBoxLayout()
@@ -52,9 +55,17 @@ class ProjectPage(Page):
         self.column.addLayout(self._lines)
         self.column.addLayout(hbox(self.trust, self.ignore, STRETCH, spacing=Space.S))
         self.column.addStretch()
+        yield
+
+    def _on_built(self) -> None:
+        if self._shown is not None:
+            self.show_proposal(*self._shown)
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         """Show what the project's file comes to, and what was said to it."""
+        self._shown = proposal, answer
+        if not self._is_built:
+            return
         self._path.setText(str(proposal.path))
         heads = {
             "trusted": self.tr("You trust it. It changes:"),

@@ -1,6 +1,6 @@
 """The section about rules: what earlier answers allow or forbid from now on, and the way to take that back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, Qt
@@ -24,6 +24,8 @@ class RulesPage(Page):
         self._now = now
         self._rules: tuple[Rule, ...] = ()
         self._rows: list[RuleRow] = []
+
+    def _build(self) -> Iterator[None]:
         self._filter = QLineEdit()
         self._filter.setObjectName("rulesFilter")
         self._filter.setAccessibleName(self.tr("Filter rules"))
@@ -41,7 +43,10 @@ class RulesPage(Page):
         self.column.addWidget(self._empty)
         self.column.addLayout(self._list)
         self.column.addStretch()
-        self.show_rules(())
+        yield
+
+    def _on_built(self) -> None:
+        self.show_rules(self._rules)
 
     @property
     def rows(self) -> list[RuleRow]:
@@ -50,8 +55,10 @@ class RulesPage(Page):
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
         """Show these rules. The focus stays where it was, as far as there is such a place."""
-        focused = next((index for index, row in enumerate(self._rows) if row.button.hasFocus()), None)
         self._rules = tuple(rules)
+        if not self._is_built:
+            return
+        focused = next((index for index, row in enumerate(self._rows) if row.button.hasFocus()), None)
         for row in self._rows:
             self._list.removeWidget(row)
             row.hide()

@@ -18,6 +18,7 @@ from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.sections import Section
 from desktop_agent.ui.settings.servers.view import ServerActions
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
@@ -81,13 +82,22 @@ class Desk:
         self.show(Settings())
         self.dialog.show_accounts(AccountsView(is_known=True))
         self.dialog.key.show_status(KeyStatus())
-        self.dialog.open()
-        qtbot.waitExposed(self.dialog)
+        with qtbot.waitExposed(self.dialog):
+            self.dialog.open()
+        self.settle()
+
+    def turn_to(self, section: Section) -> None:
+        """Show a section, and let it be built."""
+        self.dialog.show_section(section)
+        self.settle()
 
     def settle(self) -> None:
         """Let what is done some steps at a time be done."""
-        while any(not work.is_done for work in self.dialog.findChildren(GradualWork)):
+        page = self.dialog.page
+        while not page.is_built or any(not work.is_done for work in self.dialog.findChildren(GradualWork)):
             QApplication.processEvents()
+        QApplication.processEvents()
+        self.dialog.activateWindow()  # without a window manager nothing else does it
 
     def _note_change(self, name: str, value: object) -> None:
         self.changed.append((name, value))

@@ -24,7 +24,7 @@ from tests.ui.settings.desk import Desk
 def test_a_choice_is_told_by_its_name_in_the_settings(
     desk: Desk, section: Section, picker: str, label: str, name: str, value: object
 ) -> None:
-    desk.dialog.show_section(section)
+    desk.turn_to(section)
     box = desk.picker(picker)
     box.setCurrentIndex(box.findText(label))
     assert desk.changed == [(name, value)]
@@ -45,7 +45,7 @@ def test_a_choice_is_told_by_its_name_in_the_settings(
 def test_what_is_typed_is_told_in_the_unit_of_the_settings_and_only_when_it_is_complete(
     desk: Desk, section: Section, field: str, typed: str, name: str, value: object
 ) -> None:
-    desk.dialog.show_section(section)
+    desk.turn_to(section)
     desk.type_into(field, typed)
     assert desk.changed == [(name, value)]
     assert with_setting(Settings(), name, value) != Settings()
@@ -53,7 +53,7 @@ def test_what_is_typed_is_told_in_the_unit_of_the_settings_and_only_when_it_is_c
 
 def test_an_emptied_field_unsets_what_may_be_unset(desk: Desk) -> None:
     desk.show(with_setting(Settings(), "execution.timeout_seconds", 90))
-    desk.dialog.show_section("approvals")
+    desk.turn_to("approvals")
     line = desk.line("Longest command, seconds")
     line.clear()
     QTest.keyClick(line, Qt.Key.Key_Return)
@@ -61,7 +61,7 @@ def test_an_emptied_field_unsets_what_may_be_unset(desk: Desk) -> None:
 
 
 def test_what_is_no_number_is_passed_on_for_the_settings_to_refuse(desk: Desk) -> None:
-    desk.dialog.show_section("appearance")
+    desk.turn_to("appearance")
     desk.type_into("Size of code, pixels", "large")
     assert desk.changed == [("ui.code_font_px", "large")]
     with pytest.raises(UsageError, match="not a whole number"):
@@ -69,7 +69,7 @@ def test_what_is_no_number_is_passed_on_for_the_settings_to_refuse(desk: Desk) -
 
 
 def test_arrow_keys_step_through_numbers(desk: Desk) -> None:
-    desk.dialog.show_section("appearance")
+    desk.turn_to("appearance")
     line = desk.line("Size of code, pixels")
     QTest.keyClick(line, Qt.Key.Key_Up)
     QTest.keyClick(line, Qt.Key.Key_Return)
@@ -77,7 +77,7 @@ def test_arrow_keys_step_through_numbers(desk: Desk) -> None:
 
 
 def test_entries_of_a_list_are_added_and_removed_by_keyboard(desk: Desk) -> None:
-    desk.dialog.show_section("approvals")
+    desk.turn_to("approvals")
     desk.type_into("New entry for Blocked commands", "git push")
     desk.type_into("New entry for Blocked commands", "git push")
     assert desk.changed == [("execution.blocked_commands", ("git push",))]

@@ -35,7 +35,7 @@ def test_showing_settings_tells_nothing(desk: Desk) -> None:
             ui=UiSettings(theme="dark", colour_blind_safe_diff=True, chat_font_px=17, code_font_px=9, diff_font_px=9.5),
         )
     )
-    desk.dialog.show_section("appearance")
+    desk.turn_to("appearance")
     assert desk.changed == []
     assert desk.picker("Theme").currentText() == "Dark"
     assert desk.line("Size of chat text, pixels").text() == "17"
@@ -58,7 +58,7 @@ def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> N
 def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
     for section in get_args(Section):
         if section != "project":
-            desk.dialog.show_section(section)
+            desk.turn_to(section)
     on_rows = {row.setting.key for row in desk.dialog.findChildren(SettingRow)}
     by_hand = {
         *["model.provider", "model.account", "model.name", "model.base_url"],
@@ -70,7 +70,7 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
 
 def test_a_changed_setting_names_its_default_and_is_reset(desk: Desk) -> None:
     desk.show(with_setting(Settings(), "ui.code_font_px", 15))
-    desk.dialog.show_section("appearance")
+    desk.turn_to("appearance")
     assert "Changed. Default: 12 pixels" in desk.visible_texts()
     reset = next(
         button for button in desk.dialog.findChildren(QPushButton) if button.accessibleName() == "Reset Size of code"
@@ -86,7 +86,7 @@ def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk
         FileProblem(file, "looks", "unknown section", 4),
     )
     desk.show(Settings(), problems=problems)
-    desk.dialog.show_section("appearance")
+    desk.turn_to("appearance")
     texts = desk.visible_texts()
     assert "config.toml:2: 'pink' is not one of system, light, dark; using 'system'." in texts
     assert "/home/me/config.toml:4: looks: unknown section" in texts
@@ -165,7 +165,7 @@ def test_the_demo_asks_for_no_key(desk: Desk) -> None:
 
 
 def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
-    desk.dialog.show_section("approvals")
+    desk.turn_to("approvals")
     card = desk.dialog.findChild(ChoiceCard, "approval_on_request")
     default = desk.dialog.findChild(ChoiceCard, "approval_on_write")
     assert isinstance(card, ChoiceCard)
@@ -178,13 +178,14 @@ def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
 @pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
 def test_every_policy_has_its_card(desk: Desk, policy: Literal["always", "on_write", "on_request", "never"]) -> None:
     desk.show(Settings(execution=ExecutionSettings(approval=policy)))
+    desk.turn_to("approvals")
     cards = [card for card in desk.dialog.findChildren(ChoiceCard) if card.isChecked()]
     assert [card.objectName() for card in cards] == [f"approval_{policy}"]
     assert desk.changed == []
 
 
 def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: Desk) -> None:
-    desk.dialog.show_section("approvals")
+    desk.turn_to("approvals")
     sandbox = desk.picker("Sandbox")
     assert sandbox.currentData() == "restricted"
     sandbox.setCurrentIndex(sandbox.findData("none"))
@@ -194,7 +195,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
 
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
-    desk.dialog.show_section("rules")
+    desk.turn_to("rules")
     desk.dialog.rules.show_rules([rule])
     desk.click("revokeRuleButton")
     assert desk.revoked == ["r-1"]
@@ -205,4 +206,5 @@ def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
     assert isinstance(sections, QListWidget)
     sections.setFocus()
     QTest.keyClick(sections, Qt.Key.Key_Down)
+    desk.settle()
     assert desk.setting("spending.session_usd").isVisible()

@@ -46,6 +46,9 @@ def page(qtbot: QtBot, theme: Theme, revoked: list[str]) -> RulesPage:
     qtbot.addWidget(page)
     page.resize(600, 400)
     page.show()
+    built: list[bool] = []
+    page.when_built(lambda: built.append(True))
+    qtbot.waitUntil(lambda: bool(built))
     return page
 
 

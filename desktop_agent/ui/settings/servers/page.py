@@ -30,6 +30,9 @@ class ServersPage(Page):
         self._view = ServersView()
         self._cards: dict[str, ServerCard] = {}
         self._settings = SettingRows(settings_of("mcp"), theme, actions)
+        self._work = GradualWork(self)
+
+    def _build(self) -> Iterator[None]:
         self._empty = note(
             self.tr(
                 "There is none yet. An MCP server is a program or service that offers the model tools: for a "
@@ -38,18 +41,32 @@ class ServersPage(Page):
             )
         )
         self._empty.setObjectName("serversEmpty")
+        self._empty.setHidden(bool(self._view.servers))
         self._problems = note("", "warning")
-        self._work = GradualWork(self)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(Space.S)
+        self._problems.hide()
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
         self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
-        self._form = ServerForm(theme)
+        self._form = ServerForm(self._theme)
         self._form.hide()
         self._form.added.connect(self._on_added)
         self._form.cancelled.connect(self._on_cancelled)
-        self._problems.hide()
+        self._list = QVBoxLayout()
+        self._list.setSpacing(Space.S)
+        self.column.addWidget(self._empty)
+        self.column.addWidget(self._problems)
+        self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
+        yield
+        self.column.addWidget(self._form)
+        self.column.addLayout(self._list)
+        self.column.addWidget(hairline())
+        yield
+        self.column.addLayout(self._settings)
+        yield from self._settings.build()
+        self.column.addStretch()
+
+    def _on_built(self) -> None:
+        self.show_servers(self._view)
 
     def show_view(self, view: SettingsView) -> None:
         self._settings.show_view(view)
@@ -88,19 +105,6 @@ class ServersPage(Page):
     def import_file(self, path: str) -> None:
         """Ask for the servers of another tool's file."""
         self._actions.import_file(Path(path))
-
-    def _build(self) -> None:
-        buttons = hbox(self._add, self._import, STRETCH, spacing=Space.S)
-        self.column.addWidget(self._empty)
-        self.column.addWidget(self._problems)
-        self.column.addLayout(buttons)
-        self.column.addWidget(self._form)
-        self.column.addLayout(self._list)
-        self.column.addWidget(hairline())
-        self._settings.build()
-        self.column.addLayout(self._settings)
-        self.column.addStretch()
-        self.show_servers(self._view)
 
     # --- what the user does -------------------------------------------------------------------------------------
 

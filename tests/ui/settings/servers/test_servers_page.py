@@ -48,7 +48,7 @@ class Page(Struct):
 
 @pytest.fixture
 def page(desk: Desk) -> Page:
-    desk.dialog.show_section("mcp")
+    desk.turn_to("mcp")
     return Page(desk, desk.asked_servers)
 
 
