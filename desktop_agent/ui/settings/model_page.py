@@ -166,6 +166,7 @@ class ModelPage(Page):
         yield from self._build_which()
         self._variables = note("", "warning")
         self._variables.hide()
+        self.key.hide()  # whose key it asks for is not known yet
         for widget in (self._variables, hairline(), self.sign_in, self.key):
             asked.addWidget(widget)
             yield

@@ -134,7 +134,8 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
         await user.until_true(banner.isVisible, "the changed file is asked about")
         await user.click("projectBannerDetails")
         dialog = await user.see(SettingsDialog, "settingsDialog")
-        assert "Lines of a result: 800 lines → 100 lines" in texts(dialog)
+        line = "Lines of a result: 800 lines → 100 lines"
+        await user.until_true(lambda: line in texts(dialog), "what it would change is listed")
         await user.click("ignoreProjectButton")
         await user.until_true(banner.isHidden, "it is answered")
         await user.press(Qt.Key.Key_Escape)
