@@ -18,8 +18,8 @@ _PATTERN_STEP = 20
 class AnswerBar(QWidget):
     """Says on the button what a yes means, as far as there is room, and why it cannot be given now."""
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
         self.allow = ShortcutButton(theme, self.tr("Allow"), self.tr("Ctrl+↵"), colour_role="on_accent")
         self.allow.setObjectName("approveButton")
         self.allow.setAccessibleName(self.tr("Allow"))

@@ -33,8 +33,10 @@ class ChangePreview(QWidget):
 
     loaded = Signal()
 
-    def __init__(self, theme: Theme, request: ApprovalRequest, source: DiffSource, spawn: Spawn) -> None:
-        super().__init__()
+    def __init__(
+        self, theme: Theme, request: ApprovalRequest, source: DiffSource, spawn: Spawn, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
         self._request = request
         self._source = source
         self._diffs: list[FileDiff] = []

@@ -49,15 +49,17 @@ class ApprovalDialog(QDialog):
         self._request = request
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
-        self._head = QuestionHead(theme, request, rules.maths)
+        # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
+        scroll, self._body = self._build_body()
+        self._head = QuestionHead(theme, request, rules.maths, self._body)
         self._command = self._head.command
-        self._preview = ChangePreview(theme, request, diff_source, spawn) if shown_changes(request) else None
-        self._scope = ScopeChoice(theme, request, rules)
+        has_changes = bool(shown_changes(request))
+        self._preview = ChangePreview(theme, request, diff_source, spawn, self._body) if has_changes else None
+        self._scope = ScopeChoice(theme, request, rules, self._body)
         self._message = QLineEdit()
-        self._body = QWidget()
-        self._answers = AnswerBar(theme)
+        self._answers = AnswerBar(theme, self)
         self._height = DialogHeight(self, self._body, self._answers)
-        self._lay_out()
+        self._lay_out(scroll)
         self._connect()
         self._update_answers()
         self.resize(self._height.fitting_size())
@@ -178,7 +180,20 @@ class ApprovalDialog(QDialog):
 
     # -- how it is built --
 
-    def _lay_out(self) -> None:
+    def _build_body(self) -> tuple[QScrollArea, QWidget]:
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        scroll.setWidget(body)
+        # The dialog's own ground shows through.
+        scroll.viewport().setAutoFillBackground(False)
+        body.setAutoFillBackground(False)
+        return scroll, body
+
+    def _lay_out(self, scroll: QScrollArea) -> None:
         self._message.setObjectName("denyMessageEdit")
         self._message.setAccessibleName(self.tr("Message to the agent if you deny"))
         self._message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
@@ -186,15 +201,6 @@ class ApprovalDialog(QDialog):
         fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
         below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
         vbox(self._head, *below, on=self._body)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(self._body)
-        # The dialog's own ground shows through.
-        scroll.viewport().setAutoFillBackground(False)
-        self._body.setAutoFillBackground(False)
         vbox((scroll, 1), hairline(), self._answers, on=self)
 
     def _connect(self) -> None:
@@ -203,8 +209,7 @@ class ApprovalDialog(QDialog):
         self._message.returnPressed.connect(self._deny_with_message)
         self._message.installEventFilter(self)
         self._scope.changed.connect(self._on_scope_changed)
-        if self._scope.editor:
-            self._scope.editor.preview.finished.connect(self._height.fit)
+        self._scope.grown.connect(self._height.fit)
         if self._command:
             self._command.changed.connect(self._on_command_changed)
             self._command.field.installEventFilter(self)

@@ -27,8 +27,8 @@ _DETAILS_FRAME = 12
 class QuestionHead(QWidget):
     """Shows everything about a request but its changes. The command, if there is one, can be edited in place."""
 
-    def __init__(self, theme: Theme, request: ApprovalRequest, maths: RuleMaths) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, request: ApprovalRequest, maths: RuleMaths, parent: QWidget) -> None:
+        super().__init__(parent)
         self._theme = theme
         self._request = request
         self._maths = maths

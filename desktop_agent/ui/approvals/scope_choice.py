@@ -24,23 +24,26 @@ class ScopeChoice(QWidget):
 
     Signals:
         changed: a yes means something else now.
+        grown: it needs more room.
     """
 
     changed = Signal()
+    grown = Signal()
 
-    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext) -> None:
+    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext, parent: QWidget) -> None:
         """`rules` is what the user makes rules with, where the request has patterns for some."""
-        super().__init__()
+        super().__init__(parent)
+        self._theme = theme
+        self._rules = rules
         self._request = request
         self._is_unconfined = rules.maths.runs_unconfined(request)
         self._scopes: list[ApprovalScope] = ["once"]
         self._picker = Picker()
         self._picker.setObjectName("approvalScopePicker")
         self._picker.setAccessibleName(self.tr("What to allow"))
-        self.editor: RuleEditor | None = None
-        """Where the user makes rules; `None` where none can be made."""
-        if _has_rules(request):
-            self.editor = RuleEditor(theme, request, rules, self.changed.emit)
+        self._can_make_rules = _has_rules(request)
+        self._editor: RuleEditor | None = None
+        """Where the user makes rules. Most answers are for once, so it is built when it is first needed."""
         self._fill()
         self._lay_out()
         self._picker.currentIndexChanged.connect(self._on_picked)
@@ -53,7 +56,7 @@ class ScopeChoice(QWidget):
     @property
     def makes_rules(self) -> bool:
         """Whether the user is making rules."""
-        return self.editor is not None and self.scope != "once"
+        return self._can_make_rules and self.scope != "once"
 
     @property
     def lacks_rule(self) -> bool:
@@ -62,17 +65,17 @@ class ScopeChoice(QWidget):
 
     def rules(self) -> tuple[Rule, ...]:
         """Make the rules that go with a yes."""
-        return self.editor.rules() if self.editor is not None and self.makes_rules else ()
+        return self._editor.rules() if self._editor is not None and self.makes_rules else ()
 
     def patterns(self) -> list[str]:
         """Return the patterns of these rules, each on one line."""
-        usable = self.editor.usable_patterns() if self.editor is not None and self.makes_rules else ()
+        usable = self._editor.usable_patterns() if self._editor is not None and self.makes_rules else ()
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
         """Say what a yes means; `patterns` are those of the rules, cut as the room for the words wants it."""
         scope = self.scope
-        if scope != "once" and self._request.tool_change is not None and self.editor is None:
+        if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: one that stands holds again
         if scope == "once" or not patterns:
             return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
@@ -88,12 +91,12 @@ class ScopeChoice(QWidget):
 
     def _fill(self) -> None:
         once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
-        self._picker.addItem(self.tr("Only this once") if self.editor or not once else once)
+        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else once)
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
                 # What is allowed is said by the rules and the button, where the user makes them.
-                self._picker.addItem(scope_words(offer.scope) if self.editor else quoted(offer.label))
+                self._picker.addItem(scope_words(offer.scope) if self._can_make_rules else quoted(offer.label))
         longest = max(len(self._picker.itemText(index)) for index in range(self._picker.count()))
         self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
 
@@ -101,19 +104,25 @@ class ScopeChoice(QWidget):
         name = make_label(self.tr("If you allow:"), role="secondary")
         name.setBuddy(self._picker)
         scopes = hbox(name, self._picker, STRETCH, spacing=Space.S)
-        layout = vbox(scopes, on=self, spacing=Space.S)
-        if self.editor is not None:
-            self.editor.hide()  # until the user wants more than this once
-            layout.addWidget(self.editor)
-            layout.addSpacing(Space.XS)
+        self._layout = vbox(scopes, on=self, spacing=Space.S)
+        if self._can_make_rules:
+            self._layout.addSpacing(Space.XS)
         self.setVisible(len(self._scopes) > 1)
+
+    def _build_editor(self) -> RuleEditor:
+        editor = self._editor = RuleEditor(self._theme, self._request, self._rules, self.changed.emit)
+        editor.hide()
+        editor.preview.finished.connect(self.grown)
+        self._layout.insertWidget(1, editor)
+        return editor
 
     def _on_picked(self) -> None:
         scope = self.scope
-        if self.editor is not None:
+        if self._can_make_rules:
+            editor = self._editor or self._build_editor()
             if scope != "once":
-                self.editor.set_scope(scope)
-            self.editor.setVisible(scope != "once")
+                editor.set_scope(scope)
+            editor.setVisible(scope != "once")
             self.updateGeometry()  # at once, not with the next event: the dialog measures it now
         self.changed.emit()
 

@@ -85,12 +85,12 @@ def summary(rules: tuple[Rule, ...]) -> list[tuple[str, str]]:
 
 def test_the_editor_is_folded_until_more_than_this_once_is_wanted(ask: Ask) -> None:
     dialog = ask(push())
-    editor = dialog.findChild(RuleEditor, "ruleEditor")
-    assert editor
-    assert not editor.isVisible()
+    assert dialog.findChild(RuleEditor, "ruleEditor") is None
     assert allow_button(dialog).text() == "Allow once"
     height = dialog.height()
     picker(dialog).setCurrentIndex(SESSION)
+    editor = dialog.findChild(RuleEditor, "ruleEditor")
+    assert editor
     assert editor.isVisible()
     assert dialog.height() > height
     picker(dialog).setCurrentIndex(ONCE)
@@ -120,6 +120,7 @@ def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
 
 def test_a_pattern_is_spoken_where_it_is_typed(ask: Ask) -> None:
     dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
     edit = patterns(dialog)[0].lineEdit()
     assert edit is not None
     assert edit.accessibleName() == "Commands that begin with"
@@ -139,6 +140,7 @@ def test_the_rules_go_with_the_answer(ask: Ask) -> None:
 
 def test_the_narrowest_pattern_comes_first_and_any_can_be_typed(ask: Ask) -> None:
     dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
     (field,) = patterns(dialog)
     assert [field.itemText(index) for index in range(field.count())] == ["git push origin", "git push", "git"]
     assert field.currentText() == "git push origin"
