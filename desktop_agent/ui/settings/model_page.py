@@ -189,7 +189,8 @@ class ModelPage(Page):
         self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
         self._provider.setMinimumContentsLength(24)
         if self._view is not None:
-            pick(self._provider, self._view.settings.model.provider)
+            pick(self._provider, self._connecting or self._view.settings.model.provider)
+        self._provider.currentIndexChanged.connect(self._on_provider)
         who = form()
         self.column.addLayout(who)
         who.addRow(name_of(self.tr("Provider")), self._provider)
@@ -234,7 +235,6 @@ class ModelPage(Page):
         return name
 
     def _connect(self) -> None:
-        self._provider.currentIndexChanged.connect(self._on_provider)
         self._chooser.chosen.connect(self._on_account)
         self.sign_in.grown.connect(self._on_grown)
         self._name.currentIndexChanged.connect(self._on_name)
@@ -255,8 +255,9 @@ class ModelPage(Page):
     def _on_provider(self) -> None:
         provider = self._provider.currentData()
         self._connecting = ""
-        self._asked.setVisible(provider != DEMO)
-        self._demo.setVisible(provider == DEMO)
+        if self._is_built:
+            self._asked.setVisible(provider != DEMO)
+            self._demo.setVisible(provider == DEMO)
         self._actions.change("model.provider", provider)
 
     def _on_account(self, name: str) -> None:
