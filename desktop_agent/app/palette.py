@@ -229,8 +229,9 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
 
 def _command_entry(command: "Declaration") -> "PaletteEntry":
     from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.translation.core_words import core_words
 
-    return PaletteEntry(kind="command", key=command.name, title=f"/{command.name}", group=command.summary)
+    return PaletteEntry(kind="command", key=command.name, title=f"/{command.name}", group=core_words(command.summary))
 
 
 def _session_entries(

@@ -1825,6 +1825,1493 @@
     </message>
 </context>
 <context>
+    <name>Core</name>
+    <message>
+        <source>A command can change anything your account can, because no sandbox is available here. `desktop-agent doctor` says why.</source>
+        <translation>Ein Befehl kann alles ändern, was Ihr Konto ändern kann, weil hier keine Sandbox verfügbar ist. `desktop-agent doctor` sagt, warum.</translation>
+    </message>
+    <message>
+        <source>A command can change anything your account can: the sandbox is switched off.</source>
+        <translation>Ein Befehl kann alles ändern, was Ihr Konto ändern kann: Die Sandbox ist abgeschaltet.</translation>
+    </message>
+    <message>
+        <source>A command may change files, and your approval policy asks before writing.</source>
+        <translation>Ein Befehl kann Dateien ändern, und Ihre Freigaberegelung fragt vor dem Schreiben.</translation>
+    </message>
+    <message>
+        <source>A command&apos;s output could not be saved.</source>
+        <translation>Die Ausgabe eines Befehls konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>A custom header for the model&apos;s address is malformed. Correct it or remove it.</source>
+        <translation>Ein eigener Header für die Adresse des Modells ist fehlerhaft. Berichtigen oder entfernen Sie ihn.</translation>
+    </message>
+    <message>
+        <source>A device stands or stood there, which an undo neither makes nor removes.</source>
+        <translation>Dort steht oder stand ein Gerät, das ein Rückgängigmachen weder anlegt noch entfernt.</translation>
+    </message>
+    <message>
+        <source>A file&apos;s content could not be saved, so nothing was changed.</source>
+        <translation>Der Inhalt einer Datei konnte nicht gespeichert werden, daher wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>A link cannot be put back from here, only with git itself.</source>
+        <translation>Eine Verknüpfung kann von hier nicht zurückgesetzt werden, nur mit git selbst.</translation>
+    </message>
+    <message>
+        <source>A record failed unexpectedly.</source>
+        <translation>Ein Eintrag ist unerwartet fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>A rule of the user forbids this: `{0}`.</source>
+        <translation>Eine Regel des Nutzers verbietet dies: `{0}`.</translation>
+    </message>
+    <message>
+        <source>A rule of yours asks before this: `{0}`.</source>
+        <translation>Eine Ihrer Regeln fragt hiervor: `{0}`.</translation>
+    </message>
+    <message>
+        <source>A stored file content could not be read.</source>
+        <translation>Ein gespeicherter Dateiinhalt konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>A stored file content is damaged.</source>
+        <translation>Ein gespeicherter Dateiinhalt ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>A stored file content is missing.</source>
+        <translation>Ein gespeicherter Dateiinhalt fehlt.</translation>
+    </message>
+    <message>
+        <source>A stored reference is not a digest.</source>
+        <translation>Ein gespeicherter Verweis ist keine Prüfsumme.</translation>
+    </message>
+    <message>
+        <source>A symlink has taken the place of the folder {0}.</source>
+        <translation>An die Stelle des Ordners {0} ist eine symbolische Verknüpfung getreten.</translation>
+    </message>
+    <message>
+        <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
+        <translation>Ein Wort dieses Befehls nennt `{0}`, das Sie gesperrt haben. Ein anderes Programm könnte es starten.</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>Einmal erlauben</translation>
+    </message>
+    <message>
+        <source>Allow the application to listen on 127.0.0.1, or use an API key.</source>
+        <translation>Erlauben Sie der Anwendung, auf 127.0.0.1 zu lauschen, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Allow {0} as it is now</source>
+        <translation>{0} erlauben, wie es jetzt ist</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this folder</source>
+        <translation>{0} in diesem Ordner erlauben</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this session</source>
+        <translation>{0} in dieser Sitzung erlauben</translation>
+    </message>
+    <message>
+        <source>Always allow {0}</source>
+        <translation>{0} immer erlauben</translation>
+    </message>
+    <message>
+        <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
+        <translation>Ein anderes git-Repository ist an die Stelle dessen dieses Ordners getreten. Öffnen Sie den Ordner erneut, um es zu verwenden.</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
+        <translation>Der Befehl einer anderen Sitzung lief gleichzeitig, es kann also dessen Werk sein. Wählen Sie die Datei einzeln aus, um sie rückgängig zu machen.</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s tools have no profile with a sign-in.</source>
+        <translation>Die Werkzeuge von Anthropic haben kein Profil mit einer Anmeldung.</translation>
+    </message>
+    <message>
+        <source>Ask the agent to read it: then you are asked, and can allow it.</source>
+        <translation>Bitten Sie den Agenten, sie zu lesen: Dann werden Sie gefragt und können es erlauben.</translation>
+    </message>
+    <message>
+        <source>Ask who runs the proxy, or change {0}.</source>
+        <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
+    </message>
+    <message>
+        <source>Begin a new conversation in this folder; this one stays in the list</source>
+        <translation>Eine neue Unterhaltung in diesem Ordner beginnen; diese bleibt in der Liste</translation>
+    </message>
+    <message>
+        <source>Changes git&apos;s own files: {0}.</source>
+        <translation>Ändert gits eigene Dateien: {0}.</translation>
+    </message>
+    <message>
+        <source>Changes who may use files.</source>
+        <translation>Ändert, wer Dateien benutzen darf.</translation>
+    </message>
+    <message>
+        <source>Check provider and address in Settings, or the environment variable that the address comes from.</source>
+        <translation>Prüfen Sie Anbieter und Adresse in den Einstellungen, oder die Umgebungsvariable, aus der die Adresse stammt.</translation>
+    </message>
+    <message>
+        <source>Check the network and the address {0}.</source>
+        <translation>Prüfen Sie das Netz und die Adresse {0}.</translation>
+    </message>
+    <message>
+        <source>Check the network connection and the address {0}.</source>
+        <translation>Prüfen Sie die Netzverbindung und die Adresse {0}.</translation>
+    </message>
+    <message>
+        <source>Check the permissions of the data folder.</source>
+        <translation>Prüfen Sie die Rechte des Datenordners.</translation>
+    </message>
+    <message>
+        <source>Check the plan of the key&apos;s account.</source>
+        <translation>Prüfen Sie den Tarif des Kontos, zu dem der Schlüssel gehört.</translation>
+    </message>
+    <message>
+        <source>Choose another file.</source>
+        <translation>Wählen Sie eine andere Datei.</translation>
+    </message>
+    <message>
+        <source>Choose another model in the model menu or with --model.</source>
+        <translation>Wählen Sie ein anderes Modell im Modellmenü oder mit --model.</translation>
+    </message>
+    <message>
+        <source>Choose another model, or use another key.</source>
+        <translation>Wählen Sie ein anderes Modell, oder verwenden Sie einen anderen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>Wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Choose another one.</source>
+        <translation>Wählen Sie einen anderen.</translation>
+    </message>
+    <message>
+        <source>Choose the right account in the browser, or sign in with a new account here.</source>
+        <translation>Wählen Sie im Browser das richtige Konto, oder melden Sie sich hier mit einem neuen Konto an.</translation>
+    </message>
+    <message>
+        <source>Close it there, then open it here.</source>
+        <translation>Schließen Sie sie dort, und öffnen Sie sie dann hier.</translation>
+    </message>
+    <message>
+        <source>Close older pages of a sign-in, then sign in again.</source>
+        <translation>Schließen Sie ältere Anmeldeseiten, und melden Sie sich dann erneut an.</translation>
+    </message>
+    <message>
+        <source>Close other programs, and try again.</source>
+        <translation>Schließen Sie andere Programme, und versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+        <source>Copy it into the folder, or open its own folder.</source>
+        <translation>Kopieren Sie sie in den Ordner, oder öffnen Sie ihren eigenen Ordner.</translation>
+    </message>
+    <message>
+        <source>Copy what the model may read of it into another file, and include that.</source>
+        <translation>Kopieren Sie, was das Modell davon lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
+    </message>
+    <message>
+        <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
+        <translation>Berichtigen Sie sie in den Einstellungen, in --base-url oder in der Umgebung. Ein Schlüssel gehört in den Schlüsselbund.</translation>
+    </message>
+    <message>
+        <source>Deletes a branch or tag.</source>
+        <translation>Löscht einen Branch oder Tag.</translation>
+    </message>
+    <message>
+        <source>Deletes files that git does not know.</source>
+        <translation>Löscht Dateien, die git nicht kennt.</translation>
+    </message>
+    <message>
+        <source>Deletes files.</source>
+        <translation>Löscht Dateien.</translation>
+    </message>
+    <message>
+        <source>Deletes folders with everything in them.</source>
+        <translation>Löscht Ordner mit allem darin.</translation>
+    </message>
+    <message>
+        <source>Did you mean {0}?</source>
+        <translation>Meinten Sie {0}?</translation>
+    </message>
+    <message>
+        <source>Disable it, or rename it: letters, digits, _ and -, {0} at most.</source>
+        <translation>Schalten Sie es ab, oder benennen Sie es um: Buchstaben, Ziffern, _ und -, höchstens {0}.</translation>
+    </message>
+    <message>
+        <source>End what uses it, or register another one with the service.</source>
+        <translation>Beenden Sie, was ihn benutzt, oder registrieren Sie beim Dienst einen anderen.</translation>
+    </message>
+    <message>
+        <source>Ends other programs.</source>
+        <translation>Beendet andere Programme.</translation>
+    </message>
+    <message>
+        <source>Enter another key in Settings, or correct {0} if the key comes from the environment.</source>
+        <translation>Geben Sie in den Einstellungen einen anderen Schlüssel ein, oder berichtigen Sie {0}, falls der Schlüssel aus der Umgebung stammt.</translation>
+    </message>
+    <message>
+        <source>Enter one in Settings, or run `{0}`{1}.</source>
+        <translation>Geben Sie einen in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
+    </message>
+    <message>
+        <source>Free some disk space, or check the permissions of the data folder.</source>
+        <translation>Schaffen Sie Platz auf der Platte, oder prüfen Sie die Rechte des Datenordners.</translation>
+    </message>
+    <message>
+        <source>Free some disk space, or check the permissions of the data folder; then go on.</source>
+        <translation>Schaffen Sie Platz auf der Platte, oder prüfen Sie die Rechte des Datenordners; dann machen Sie weiter.</translation>
+    </message>
+    <message>
+        <source>Git had its earlier content, and does not have it any more.</source>
+        <translation>git hatte den früheren Inhalt und hat ihn nicht mehr.</translation>
+    </message>
+    <message>
+        <source>Give its path from the folder on.</source>
+        <translation>Geben Sie den Pfad ab dem Ordner an.</translation>
+    </message>
+    <message>
+        <source>Go back to before TURN, with both by default; without TURN, list the turns</source>
+        <translation>Vor TURN zurückgehen, ohne Angabe mit beidem; ohne TURN die Runden auflisten</translation>
+    </message>
+    <message>
+        <source>Go back to before the last message, send less at once, or start a new session for the next task.</source>
+        <translation>Gehen Sie vor die letzte Nachricht zurück, senden Sie weniger auf einmal, oder beginnen Sie für die nächste Aufgabe eine neue Sitzung.</translation>
+    </message>
+    <message>
+        <source>Go on in a copy of the conversation, as it was before TURN</source>
+        <translation>In einer Kopie der Unterhaltung weitermachen, auf dem Stand vor TURN</translation>
+    </message>
+    <message>
+        <source>Go on with another prompt.</source>
+        <translation>Machen Sie mit einer weiteren Nachricht weiter.</translation>
+    </message>
+    <message>
+        <source>If something is missing, say “go on”.</source>
+        <translation>Falls etwas fehlt, schreiben Sie „weiter“.</translation>
+    </message>
+    <message>
+        <source>In the sandbox: may write nothing, no network</source>
+        <translation>In der Sandbox: darf nichts schreiben, kein Netz</translation>
+    </message>
+    <message>
+        <source>In the sandbox: may write this folder, no network</source>
+        <translation>In der Sandbox: darf in diesen Ordner schreiben, kein Netz</translation>
+    </message>
+    <message>
+        <source>Include its files by their names.</source>
+        <translation>Geben Sie ihre Dateien mit Namen an.</translation>
+    </message>
+    <message>
+        <source>It became another name (a hard link) of a file. A redo after an undo makes it a file of its own.</source>
+        <translation>Sie wurde ein anderer Name (Hardlink) einer Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
+    </message>
+    <message>
+        <source>It came with {0} and is empty now. Remove it if you do not need it.</source>
+        <translation>Er kam mit {0} und ist jetzt leer. Entfernen Sie ihn, wenn Sie ihn nicht brauchen.</translation>
+    </message>
+    <message>
+        <source>It cannot be read: {0}.</source>
+        <translation>Sie kann nicht gelesen werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It cannot be shown to a model: {0}.</source>
+        <translation>Sie kann einem Modell nicht gezeigt werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It changed on disk, or cannot be written there. All is as it was.</source>
+        <translation>Sie hat sich auf der Platte geändert oder kann dort nicht geschrieben werden. Alles ist wie zuvor.</translation>
+    </message>
+    <message>
+        <source>It could not be copied: {0}.</source>
+        <translation>Sie konnte nicht kopiert werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It could not be read.</source>
+        <translation>Sie konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>It could not be read: {0}.</source>
+        <translation>Sie konnte nicht gelesen werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It could not be written: {0}.</source>
+        <translation>Sie konnte nicht geschrieben werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It had not been read yet when the command began.</source>
+        <translation>Sie war noch nicht gelesen, als der Befehl begann.</translation>
+    </message>
+    <message>
+        <source>It has many new files, of which no copy was kept. An undo leaves them there.</source>
+        <translation>Er hat viele neue Dateien, von denen keine Kopie behalten wurde. Ein Rückgängigmachen lässt sie dort.</translation>
+    </message>
+    <message>
+        <source>It has no line {0}: it ends with line {1}.</source>
+        <translation>Sie hat keine Zeile {0}: Sie endet mit Zeile {1}.</translation>
+    </message>
+    <message>
+        <source>It is a device, pipe or socket, which cannot be read as a file.</source>
+        <translation>Es ist ein Gerät, eine Pipe oder ein Socket und kann nicht als Datei gelesen werden.</translation>
+    </message>
+    <message>
+        <source>It is a folder, which has no lines.</source>
+        <translation>Es ist ein Ordner, der keine Zeilen hat.</translation>
+    </message>
+    <message>
+        <source>It is a folder.</source>
+        <translation>Es ist ein Ordner.</translation>
+    </message>
+    <message>
+        <source>It is a picture, and the model of this session takes none.</source>
+        <translation>Es ist ein Bild, und das Modell dieser Sitzung nimmt keine.</translation>
+    </message>
+    <message>
+        <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
+        <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It is gone.</source>
+        <translation>Sie ist nicht mehr da.</translation>
+    </message>
+    <message>
+        <source>It is kept only while the session is open.</source>
+        <translation>Er wird nur behalten, solange die Sitzung geöffnet ist.</translation>
+    </message>
+    <message>
+        <source>It is larger than {0} MiB, so no copy was kept.</source>
+        <translation>Sie ist größer als {0} MiB, daher wurde keine Kopie behalten.</translation>
+    </message>
+    <message>
+        <source>It is more than a safety copy may hold: {0} files, {1} MiB.</source>
+        <translation>Es ist mehr, als eine Sicherungskopie fassen darf: {0} Dateien, {1} MiB.</translation>
+    </message>
+    <message>
+        <source>It is not text: {0}, {1} bytes.</source>
+        <translation>Sie ist kein Text: {0}, {1} Bytes.</translation>
+    </message>
+    <message>
+        <source>It is outside the folder of this session.</source>
+        <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
+    </message>
+    <message>
+        <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
+        <translation>Er verlangt Benutzername und Passwort: http://benutzer:passwort@host:port in {0}.</translation>
+    </message>
+    <message>
+        <source>It was another name (a hard link) of a file. An undo brings it back as a file of its own.</source>
+        <translation>Sie war ein anderer Name (Hardlink) einer Datei. Ein Rückgängigmachen bringt sie als eigene Datei zurück.</translation>
+    </message>
+    <message>
+        <source>It was changed at this very moment; that version was left alone.</source>
+        <translation>Sie wurde genau in diesem Moment geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>It was changed since; your version was left alone.</source>
+        <translation>Sie wurde seither geändert; Ihre Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>It was moved or deleted since.</source>
+        <translation>Sie wurde seither verschoben oder gelöscht.</translation>
+    </message>
+    <message>
+        <source>It was one file with {0} (a hard link), which keeps the content that was there.</source>
+        <translation>Sie war mit {0} eine Datei (Hardlink), und diese behält den Inhalt, der dort war.</translation>
+    </message>
+    <message>
+        <source>It was renamed to {0} since. Undo that first.</source>
+        <translation>Sie wurde seither in {0} umbenannt. Machen Sie zuerst das rückgängig.</translation>
+    </message>
+    <message>
+        <source>It was renamed together with {0}, which has to be left alone.</source>
+        <translation>Sie wurde zusammen mit {0} umbenannt, das unberührt bleiben muss.</translation>
+    </message>
+    <message>
+        <source>It {0}. Choose another with /effort, or in the setting model.effort.</source>
+        <translation>Es {0}. Wählen Sie einen anderen mit /effort oder in der Einstellung model.effort.</translation>
+    </message>
+    <message>
+        <source>Its earlier content is missing from the data folder.</source>
+        <translation>Ihr früherer Inhalt fehlt im Datenordner.</translation>
+    </message>
+    <message>
+        <source>Its file or the data folder was moved or deleted: put it back, then go on.</source>
+        <translation>Ihre Datei oder der Datenordner wurde verschoben oder gelöscht: Legen Sie sie zurück, und machen Sie dann weiter.</translation>
+    </message>
+    <message>
+        <source>Its folder does not lie in the workspace any more.</source>
+        <translation>Ihr Ordner liegt nicht mehr im Arbeitsordner.</translation>
+    </message>
+    <message>
+        <source>Its next requests go without. Choose another model, or take the level back with /effort default.</source>
+        <translation>Seine nächsten Anfragen gehen ohne. Wählen Sie ein anderes Modell, oder nehmen Sie die Stufe mit /effort default zurück.</translation>
+    </message>
+    <message>
+        <source>Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there.</source>
+        <translation>Ihr anderer Name (Hardlink) ist keine gewöhnliche Datei dieses Ordners und behält den Inhalt, der dort war.</translation>
+    </message>
+    <message>
+        <source>Its owner or extended attributes were changed since; those were left alone.</source>
+        <translation>Eigentümer oder erweiterte Attribute wurden seither geändert; sie wurden unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Its permissions were changed since; it was left alone.</source>
+        <translation>Die Rechte wurden seither geändert; sie wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Its permissions were changed since; they were left alone.</source>
+        <translation>Die Rechte wurden seither geändert; diese wurden unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Its requests are not counted. A limit of requests or of time holds.</source>
+        <translation>Seine Anfragen werden nicht gezählt. Ein Limit für Anfragen oder Zeit gilt.</translation>
+    </message>
+    <message>
+        <source>Keep a text in the model&apos;s sight, also after compactions</source>
+        <translation>Einen Text im Blick des Modells behalten, auch nach Zusammenfassungen</translation>
+    </message>
+    <message>
+        <source>Known are: {0}.</source>
+        <translation>Bekannt sind: {0}.</translation>
+    </message>
+    <message>
+        <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
+        <translation>Dafür weggelassen: {0}. Nichts wird entfernt: Was weggelassen wurde, ist noch hier.</translation>
+    </message>
+    <message>
+        <source>Lines of the user or of another change stand among them.</source>
+        <translation>Dazwischen stehen Zeilen des Nutzers oder einer anderen Änderung.</translation>
+    </message>
+    <message>
+        <source>List the commands</source>
+        <translation>Die Befehle auflisten</translation>
+    </message>
+    <message>
+        <source>Look at it again; your text is still where you wrote it.</source>
+        <translation>Sehen Sie sie noch einmal an; Ihr Text steht noch, wo Sie ihn geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Looking through the folder took longer than {0} s; {1} folders, and what is in them, are not watched.</source>
+        <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
+    </message>
+    <message>
+        <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
+        <translation>Machen Sie eine kleinere Kopie: höchstens {0} Bytes und {1} Pixel je Seite.</translation>
+    </message>
+    <message>
+        <source>Make one with `ant auth login`, or use a key.</source>
+        <translation>Legen Sie eines mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Mention it without line numbers.</source>
+        <translation>Erwähnen Sie sie ohne Zeilennummern.</translation>
+    </message>
+    <message>
+        <source>Mention or include at most {0} at a time.</source>
+        <translation>Erwähnen oder geben Sie höchstens {0} auf einmal mit.</translation>
+    </message>
+    <message>
+        <source>No model is chosen.</source>
+        <translation>Es ist kein Modell gewählt.</translation>
+    </message>
+    <message>
+        <source>No such change of {0} is on record.</source>
+        <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>Not confined: may do whatever your account may</source>
+        <translation>Nicht eingeschränkt: darf alles, was Ihr Konto darf</translation>
+    </message>
+    <message>
+        <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
+        <translation>Nichts wird behalten. Melden Sie sich erneut an und erlauben Sie es, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Nothing listens at {0}. Start the server, or check the address.</source>
+        <translation>Unter {0} lauscht nichts. Starten Sie den Server, oder prüfen Sie die Adresse.</translation>
+    </message>
+    <message>
+        <source>Nothing was done.</source>
+        <translation>Es wurde nichts getan.</translation>
+    </message>
+    <message>
+        <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
+        <translation>Es wurde nichts angeheftet: Die Aufbewahrungszeit muss eine Zahl von Sekunden über 0 sein.</translation>
+    </message>
+    <message>
+        <source>Nothing was pinned: with this, the pins would take about {0} tokens of {1}.</source>
+        <translation>Es wurde nichts angeheftet: Damit bräuchte Angeheftetes etwa {0} Token von {1}.</translation>
+    </message>
+    <message>
+        <source>Nothing was renamed.</source>
+        <translation>Es wurde nichts umbenannt.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent. Send the message again, and it goes there.</source>
+        <translation>Es wurde nichts gesendet. Senden Sie die Nachricht erneut, dann geht sie dorthin.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: the proxy {0} would read the key and the conversation.</source>
+        <translation>Es wurde nichts gesendet: Der Proxy {0} würde Schlüssel und Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>Nothing was written.</source>
+        <translation>Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>Only its permissions differ: put them back with git itself.</source>
+        <translation>Nur die Rechte unterscheiden sich: Setzen Sie sie mit git selbst zurück.</translation>
+    </message>
+    <message>
+        <source>Only {0} is possible.</source>
+        <translation>Nur {0} ist möglich.</translation>
+    </message>
+    <message>
+        <source>Overwrites history on the server.</source>
+        <translation>Überschreibt die Historie auf dem Server.</translation>
+    </message>
+    <message>
+        <source>Paste the whole key.</source>
+        <translation>Fügen Sie den ganzen Schlüssel ein.</translation>
+    </message>
+    <message>
+        <source>Reaches outside the workspace: {0}.</source>
+        <translation>Greift über den Arbeitsordner hinaus: {0}.</translation>
+    </message>
+    <message>
+        <source>Remove a pin</source>
+        <translation>Angeheftetes entfernen</translation>
+    </message>
+    <message>
+        <source>Remove a pin, shorten the text, or raise compaction.pins_tokens in the settings.</source>
+        <translation>Entfernen Sie etwas Angeheftetes, kürzen Sie den Text, oder erhöhen Sie compaction.pins_tokens in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>Removes what git would need to bring commits back.</source>
+        <translation>Entfernt, was git bräuchte, um Commits zurückzuholen.</translation>
+    </message>
+    <message>
+        <source>Rephrase the request, or leave out what it declined.</source>
+        <translation>Formulieren Sie die Anfrage um, oder lassen Sie weg, was es verweigert hat.</translation>
+    </message>
+    <message>
+        <source>Rewrites git&apos;s history.</source>
+        <translation>Schreibt die Historie von git um.</translation>
+    </message>
+    <message>
+        <source>Run this command?</source>
+        <translation>Diesen Befehl ausführen?</translation>
+    </message>
+    <message>
+        <source>Runs scripts of this project.</source>
+        <translation>Führt Skripte dieses Projekts aus.</translation>
+    </message>
+    <message>
+        <source>Runs what another command prints as a script.</source>
+        <translation>Führt aus, was ein anderer Befehl ausgibt.</translation>
+    </message>
+    <message>
+        <source>Runs with administrator rights (sudo).</source>
+        <translation>Läuft mit Administratorrechten (sudo).</translation>
+    </message>
+    <message>
+        <source>Save it as a file, and drop that here.</source>
+        <translation>Speichern Sie es als Datei, und ziehen Sie diese hierher.</translation>
+    </message>
+    <message>
+        <source>Say “go on” to continue.</source>
+        <translation>Schreiben Sie „weiter“, um fortzufahren.</translation>
+    </message>
+    <message>
+        <source>Send the message again.</source>
+        <translation>Senden Sie die Nachricht erneut.</translation>
+    </message>
+    <message>
+        <source>Show how much the model thinks, or set it</source>
+        <translation>Zeigen, wie viel das Modell nachdenkt, oder es festlegen</translation>
+    </message>
+    <message>
+        <source>Show settings, or change one from the next step on</source>
+        <translation>Einstellungen zeigen, oder eine ab dem nächsten Schritt ändern</translation>
+    </message>
+    <message>
+        <source>Show the model, or choose another</source>
+        <translation>Das Modell zeigen, oder ein anderes wählen</translation>
+    </message>
+    <message>
+        <source>Show the model, the tokens in use, compaction and pins</source>
+        <translation>Modell, verwendete Token, Zusammenfassung und Angeheftetes zeigen</translation>
+    </message>
+    <message>
+        <source>Show what the agent changed in this conversation, as a patch</source>
+        <translation>Zeigen, was der Agent in dieser Unterhaltung geändert hat, als Patch</translation>
+    </message>
+    <message>
+        <source>Shuts the computer down.</source>
+        <translation>Fährt den Rechner herunter.</translation>
+    </message>
+    <message>
+        <source>Sign in again and allow the use of the plan, or use an API key.</source>
+        <translation>Melden Sie sich erneut an und erlauben Sie die Nutzung des Tarifs, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Sign in again, and finish it in the browser.</source>
+        <translation>Melden Sie sich erneut an, und schließen Sie es im Browser ab.</translation>
+    </message>
+    <message>
+        <source>Sign in again, or use an API key.</source>
+        <translation>Melden Sie sich erneut an, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Sign in again.</source>
+        <translation>Melden Sie sich erneut an.</translation>
+    </message>
+    <message>
+        <source>Sign in again. If it stays so, do not use this network.</source>
+        <translation>Melden Sie sich erneut an. Bleibt es so, verwenden Sie dieses Netz nicht.</translation>
+    </message>
+    <message>
+        <source>Sign in again: `ant auth login`.</source>
+        <translation>Melden Sie sich erneut an: `ant auth login`.</translation>
+    </message>
+    <message>
+        <source>Sign in again: `desktop-agent auth sign-in {0} --account {1}`.</source>
+        <translation>Melden Sie sich erneut an: `desktop-agent auth sign-in {0} --account {1}`.</translation>
+    </message>
+    <message>
+        <source>Something else has taken its place since.</source>
+        <translation>Etwas anderes ist seither an ihre Stelle getreten.</translation>
+    </message>
+    <message>
+        <source>Something else has taken the place of the folder {0}.</source>
+        <translation>Etwas anderes ist an die Stelle des Ordners {0} getreten.</translation>
+    </message>
+    <message>
+        <source>Something else stands there now.</source>
+        <translation>Dort steht jetzt etwas anderes.</translation>
+    </message>
+    <message>
+        <source>Something that happened cannot be written down, so the agent stopped.</source>
+        <translation>Etwas Geschehenes kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
+    </message>
+    <message>
+        <source>Something went wrong inside the application, so the turn ended.</source>
+        <translation>In der Anwendung ist etwas schiefgegangen, daher endete die Runde.</translation>
+    </message>
+    <message>
+        <source>Start a new session, or send less at once.</source>
+        <translation>Beginnen Sie eine neue Sitzung, oder senden Sie weniger auf einmal.</translation>
+    </message>
+    <message>
+        <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
+        <translation>Starten Sie ihn, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>Stop it first, or keep the files.</source>
+        <translation>Halten Sie ihn zuerst an, oder behalten Sie die Dateien.</translation>
+    </message>
+    <message>
+        <source>Stop it first.</source>
+        <translation>Halten Sie ihn zuerst an.</translation>
+    </message>
+    <message>
+        <source>Summarise older turns, go back to before the last message, or start a new session.</source>
+        <translation>Fassen Sie ältere Runden zusammen, gehen Sie vor die letzte Nachricht zurück, oder beginnen Sie eine neue Sitzung.</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of the conversation, FOCUS above all</source>
+        <translation>Den älteren Teil der Unterhaltung zusammenfassen, vor allem FOCUS</translation>
+    </message>
+    <message>
+        <source>Take back the last undo exactly, or what you name; `steps` lists the undos</source>
+        <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
+    </message>
+    <message>
+        <source>Take the agent&apos;s changes back: those of the last turn, or what you name</source>
+        <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
+    </message>
+    <message>
+        <source>The account has no credit or has reached its spending limit.</source>
+        <translation>Das Konto hat kein Guthaben oder hat sein Ausgabenlimit erreicht.</translation>
+    </message>
+    <message>
+        <source>The account {0} of {1} has another address now: {2}.</source>
+        <translation>Das Konto {0} bei {1} hat jetzt eine andere Adresse: {2}.</translation>
+    </message>
+    <message>
+        <source>The account&apos;s rate limit is reached.</source>
+        <translation>Das Anfragelimit des Kontos ist erreicht.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was summarised or taken back.</source>
+        <translation>Der Agent arbeitet, daher wurde nichts zusammengefasst oder zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was taken back.</source>
+        <translation>Der Agent arbeitet, daher wurde nichts zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so {0}.</source>
+        <translation>Der Agent arbeitet, daher: {0}.</translation>
+    </message>
+    <message>
+        <source>The agent works in this session, {0}.</source>
+        <translation>Der Agent arbeitet in dieser Sitzung, {0}.</translation>
+    </message>
+    <message>
+        <source>The answer broke off before it was complete.</source>
+        <translation>Die Antwort brach ab, bevor sie vollständig war.</translation>
+    </message>
+    <message>
+        <source>The answer ended before it was complete.</source>
+        <translation>Die Antwort endete, bevor sie vollständig war.</translation>
+    </message>
+    <message>
+        <source>The answer reached its token limit, so the call was not run. Make it again, split if it is long.</source>
+        <translation>Die Antwort erreichte ihr Tokenlimit, daher wurde der Aufruf nicht ausgeführt. Rufen Sie erneut auf, bei Länge geteilt.</translation>
+    </message>
+    <message>
+        <source>The answer stopped for another reason ({0}), so the call was not run.</source>
+        <translation>Die Antwort endete aus einem anderen Grund ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
+    </message>
+    <message>
+        <source>The application ended before an answer came.</source>
+        <translation>Die Anwendung endete, bevor eine Antwort kam.</translation>
+    </message>
+    <message>
+        <source>The application was closed.</source>
+        <translation>Die Anwendung wurde geschlossen.</translation>
+    </message>
+    <message>
+        <source>The browser came back with the answer to another sign-in, not to this one with {0}.</source>
+        <translation>Der Browser kam mit der Antwort auf eine andere Anmeldung zurück, nicht auf diese bei {0}.</translation>
+    </message>
+    <message>
+        <source>The browser could not send the answer back: no port of this machine can be opened.</source>
+        <translation>Der Browser konnte die Antwort nicht zurücksenden: Auf diesem Rechner lässt sich kein Port öffnen.</translation>
+    </message>
+    <message>
+        <source>The browser could not send the answer back: port {0} of this machine cannot be opened.</source>
+        <translation>Der Browser konnte die Antwort nicht zurücksenden: Port {0} dieses Rechners lässt sich nicht öffnen.</translation>
+    </message>
+    <message>
+        <source>The collection was stopped.</source>
+        <translation>Das Einsammeln wurde angehalten.</translation>
+    </message>
+    <message>
+        <source>The context window was full, so the call was not run.</source>
+        <translation>Das Kontextfenster war voll, daher wurde der Aufruf nicht ausgeführt.</translation>
+    </message>
+    <message>
+        <source>The conversation cannot be copied.</source>
+        <translation>Die Unterhaltung kann nicht kopiert werden.</translation>
+    </message>
+    <message>
+        <source>The conversation cannot be copied: the first line of its journal cannot be read.</source>
+        <translation>Die Unterhaltung kann nicht kopiert werden: Die erste Zeile ihres Journals ist nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>The conversation changed while it was summarised, so nothing was summarised.</source>
+        <translation>Die Unterhaltung hat sich während des Zusammenfassens geändert, daher wurde nichts zusammengefasst.</translation>
+    </message>
+    <message>
+        <source>The conversation could not be copied.</source>
+        <translation>Die Unterhaltung konnte nicht kopiert werden.</translation>
+    </message>
+    <message>
+        <source>The conversation has become too large for one request.</source>
+        <translation>Die Unterhaltung ist für eine Anfrage zu groß geworden.</translation>
+    </message>
+    <message>
+        <source>The conversation no longer fits the model&apos;s context window.</source>
+        <translation>Die Unterhaltung passt nicht mehr in das Kontextfenster des Modells.</translation>
+    </message>
+    <message>
+        <source>The conversation takes about {0} tokens, and the model&apos;s window has {1}.</source>
+        <translation>Die Unterhaltung braucht etwa {0} Token, und das Fenster des Modells hat {1}.</translation>
+    </message>
+    <message>
+        <source>The demo follows its script.</source>
+        <translation>Die Demo folgt ihrem Drehbuch.</translation>
+    </message>
+    <message>
+        <source>The details say why. A new session or another model may help.</source>
+        <translation>Die Details sagen, warum. Eine neue Sitzung oder ein anderes Modell kann helfen.</translation>
+    </message>
+    <message>
+        <source>The file changed a moment ago. Look at it again first.</source>
+        <translation>Die Datei hat sich gerade eben geändert. Sehen Sie sie zuerst noch einmal an.</translation>
+    </message>
+    <message>
+        <source>The file does not lie in the folder of this conversation.</source>
+        <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>The file does not lie in the open folder.</source>
+        <translation>Die Datei liegt nicht im geöffneten Ordner.</translation>
+    </message>
+    <message>
+        <source>The file is too large to be compared.</source>
+        <translation>Die Datei ist zu groß für einen Vergleich.</translation>
+    </message>
+    <message>
+        <source>The folder cannot be read: {0}.</source>
+        <translation>Der Ordner kann nicht gelesen werden: {0}.</translation>
+    </message>
+    <message>
+        <source>The folder has more than {0} files; the rest is not watched.</source>
+        <translation>Der Ordner hat mehr als {0} Dateien; der Rest wird nicht beobachtet.</translation>
+    </message>
+    <message>
+        <source>The folder holds more than the {0} MiB of which copies are kept.</source>
+        <translation>Der Ordner enthält mehr als die {0} MiB, von denen Kopien behalten werden.</translation>
+    </message>
+    <message>
+        <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
+        <translation>Der Ordner von {0} liegt nicht mehr im Arbeitsordner. Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>The git repository is gone.</source>
+        <translation>Das git-Repository gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
+        <translation>Die Identität, die {0} gesendet hat, gehört nicht zu dieser Anmeldung. Nichts wird behalten.</translation>
+    </message>
+    <message>
+        <source>The key is empty.</source>
+        <translation>Der Schlüssel ist leer.</translation>
+    </message>
+    <message>
+        <source>The key is not a key: it is empty or contains characters that keys do not have.</source>
+        <translation>Der Schlüssel ist keiner: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
+    </message>
+    <message>
+        <source>The key was refused.</source>
+        <translation>Der Schlüssel wurde abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The keyring could not be opened.</source>
+        <translation>Der Schlüsselbund konnte nicht geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>The keyring could not {0} the key.</source>
+        <translation>Der Schlüsselbund konnte den Schlüssel nicht verarbeiten ({0}).</translation>
+    </message>
+    <message>
+        <source>The keyring did not keep the key.</source>
+        <translation>Der Schlüsselbund hat den Schlüssel nicht behalten.</translation>
+    </message>
+    <message>
+        <source>The keyring does not answer.</source>
+        <translation>Der Schlüsselbund antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>The keyring is locked.</source>
+        <translation>Der Schlüsselbund ist gesperrt.</translation>
+    </message>
+    <message>
+        <source>The keyring was not unlocked within {0} seconds.</source>
+        <translation>Der Schlüsselbund wurde nicht innerhalb von {0} Sekunden entsperrt.</translation>
+    </message>
+    <message>
+        <source>The message brings {0} things along, so it was not sent.</source>
+        <translation>Die Nachricht bringt {0} Dinge mit, daher wurde sie nicht gesendet.</translation>
+    </message>
+    <message>
+        <source>The model could not be asked for a summary ({0})</source>
+        <translation>Das Modell konnte nicht um eine Zusammenfassung gebeten werden ({0})</translation>
+    </message>
+    <message>
+        <source>The model declined to answer this.</source>
+        <translation>Das Modell hat dies verweigert.</translation>
+    </message>
+    <message>
+        <source>The model stopped answering.</source>
+        <translation>Das Modell antwortet nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s address could not be reached.</source>
+        <translation>Die Adresse des Modells konnte nicht erreicht werden.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s address is not a web address{0}.</source>
+        <translation>Die Adresse des Modells ist keine Webadresse{0}.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s service had an internal error.</source>
+        <translation>Der Dienst des Modells hatte einen internen Fehler.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s service is overloaded.</source>
+        <translation>Der Dienst des Modells ist überlastet.</translation>
+    </message>
+    <message>
+        <source>The name in {0} is unknown. Check the address and the network connection.</source>
+        <translation>Der Name in {0} ist unbekannt. Prüfen Sie die Adresse und die Netzverbindung.</translation>
+    </message>
+    <message>
+        <source>The new window could not be started.</source>
+        <translation>Das neue Fenster konnte nicht gestartet werden.</translation>
+    </message>
+    <message>
+        <source>The next request is asked of {0} again. The setting model.fallback names who steps in.</source>
+        <translation>Die nächste Anfrage geht wieder an {0}. Die Einstellung model.fallback nennt, wer einspringt.</translation>
+    </message>
+    <message>
+        <source>The output cannot be read: {0}.</source>
+        <translation>Die Ausgabe kann nicht gelesen werden: {0}.</translation>
+    </message>
+    <message>
+        <source>The provider ended the reply for a reason that is not known here.</source>
+        <translation>Der Anbieter hat die Antwort aus einem hier unbekannten Grund beendet.</translation>
+    </message>
+    <message>
+        <source>The proxy {0} could not be reached.</source>
+        <translation>Der Proxy {0} konnte nicht erreicht werden.</translation>
+    </message>
+    <message>
+        <source>The proxy {0} refused the connection{1}. The model was not reached.</source>
+        <translation>Der Proxy {0} hat die Verbindung abgelehnt{1}. Das Modell wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>The reply did not stop for this call, so it was not run. Send it again if it is still wanted.</source>
+        <translation>Die Antwort hielt nicht für diesen Aufruf an, daher wurde er nicht ausgeführt. Senden Sie ihn erneut, wenn er noch gewünscht ist.</translation>
+    </message>
+    <message>
+        <source>The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller parts: several edits instead of one large file.</source>
+        <translation>Die Antwort erreichte ihr Längenlimit, bevor dieser Aufruf vollständig war, daher wurde er nicht ausgeführt. Senden Sie ihn erneut in kleineren Teilen: mehrere Bearbeitungen statt einer großen Datei.</translation>
+    </message>
+    <message>
+        <source>The reply was cut at its length limit.</source>
+        <translation>Die Antwort wurde an ihrem Längenlimit abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>The request could not be sent.</source>
+        <translation>Die Anfrage konnte nicht gesendet werden.</translation>
+    </message>
+    <message>
+        <source>The request was refused as invalid.</source>
+        <translation>Die Anfrage wurde als ungültig abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The rule could not be kept, so you will be asked again.</source>
+        <translation>Die Regel konnte nicht gespeichert werden, Sie werden also wieder gefragt.</translation>
+    </message>
+    <message>
+        <source>The rule could not be taken back, so it still holds.</source>
+        <translation>Die Regel konnte nicht zurückgenommen werden, sie gilt also noch.</translation>
+    </message>
+    <message>
+        <source>The sandbox is strict: nothing may be written. Say what you would change instead.</source>
+        <translation>Die Sandbox ist streng: Es darf nichts geschrieben werden. Sagen Sie, was Sie stattdessen ändern würden.</translation>
+    </message>
+    <message>
+        <source>The server changed this tool since you allowed it.</source>
+        <translation>Der Server hat dieses Werkzeug geändert, seit Sie es erlaubt haben.</translation>
+    </message>
+    <message>
+        <source>The server wants a key: enter it in Settings.</source>
+        <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>The session cannot be opened for writing.</source>
+        <translation>Die Sitzung kann nicht zum Schreiben geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>The session could not be deleted.</source>
+        <translation>Die Sitzung konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>The session could not be read.</source>
+        <translation>Die Sitzung konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The session could not be written, so the agent stopped.</source>
+        <translation>Die Sitzung konnte nicht geschrieben werden, daher hat der Agent angehalten.</translation>
+    </message>
+    <message>
+        <source>The session may not spend more.</source>
+        <translation>Die Sitzung darf nicht mehr ausgeben.</translation>
+    </message>
+    <message>
+        <source>The sign-in with {0} was declined.</source>
+        <translation>Die Anmeldung bei {0} wurde abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The sign-in with {0} was not finished within {1} minutes.</source>
+        <translation>Die Anmeldung bei {0} wurde nicht innerhalb von {1} Minuten abgeschlossen.</translation>
+    </message>
+    <message>
+        <source>The tool “{0}” has a name that the model&apos;s API does not accept.</source>
+        <translation>Das Werkzeug „{0}“ hat einen Namen, den die API des Modells nicht annimmt.</translation>
+    </message>
+    <message>
+        <source>The turn was stopped before an answer came.</source>
+        <translation>Die Runde wurde angehalten, bevor eine Antwort kam.</translation>
+    </message>
+    <message>
+        <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
+        <translation>Angehalten ({0}) nach {1} Sekunden: Länger darf es nicht dauern.</translation>
+    </message>
+    <message>
+        <source>There already is a {0}.</source>
+        <translation>Es gibt schon: {0}.</translation>
+    </message>
+    <message>
+        <source>There is no API key for {0}.</source>
+        <translation>Es gibt keinen API-Schlüssel für {0}.</translation>
+    </message>
+    <message>
+        <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
+        <translation>Es gibt keinen Bildschirm, auf dem ein Fenster geöffnet werden kann (DISPLAY und WAYLAND_DISPLAY sind nicht gesetzt).</translation>
+    </message>
+    <message>
+        <source>There is no key to check.</source>
+        <translation>Es gibt keinen Schlüssel zu prüfen.</translation>
+    </message>
+    <message>
+        <source>There is no model named “{0}”.</source>
+        <translation>Es gibt kein Modell namens „{0}“.</translation>
+    </message>
+    <message>
+        <source>There is no pin “{0}”.</source>
+        <translation>Es gibt nichts Angeheftetes „{0}“.</translation>
+    </message>
+    <message>
+        <source>There is no such change in it.</source>
+        <translation>Eine solche Änderung gibt es darin nicht.</translation>
+    </message>
+    <message>
+        <source>There is no such file in the folder of this session.</source>
+        <translation>Eine solche Datei gibt es im Ordner dieser Sitzung nicht.</translation>
+    </message>
+    <message>
+        <source>There is no such file.</source>
+        <translation>Eine solche Datei gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no summary in force.</source>
+        <translation>Es gilt keine Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>There is no turn {0} in this session.</source>
+        <translation>Es gibt keine Runde {0} in dieser Sitzung.</translation>
+    </message>
+    <message>
+        <source>There is no turn {0} to go back to.</source>
+        <translation>Es gibt keine Runde {0}, vor die zurückgegangen werden kann.</translation>
+    </message>
+    <message>
+        <source>There is nothing to pin: the text is empty.</source>
+        <translation>Es gibt nichts anzuheften: Der Text ist leer.</translation>
+    </message>
+    <message>
+        <source>There is nothing to summarise yet: only the last turn is left.</source>
+        <translation>Es gibt noch nichts zusammenzufassen: Nur die letzte Runde ist übrig.</translation>
+    </message>
+    <message>
+        <source>There is nothing to {0}{1}.</source>
+        <translation>Es gibt nichts dafür ({0}){1}.</translation>
+    </message>
+    <message>
+        <source>There is something else in it, so it was kept.</source>
+        <translation>Es ist noch etwas anderes darin, daher wurde er behalten.</translation>
+    </message>
+    <message>
+        <source>This changes files, and your approval policy asks before writing.</source>
+        <translation>Dies ändert Dateien, und Ihre Freigaberegelung fragt vor dem Schreiben.</translation>
+    </message>
+    <message>
+        <source>This command could not be fully understood: {0}.</source>
+        <translation>Dieser Befehl konnte nicht ganz verstanden werden: {0}.</translation>
+    </message>
+    <message>
+        <source>This command was not fully understood, so it may contain one that you blocked.</source>
+        <translation>Dieser Befehl wurde nicht ganz verstanden und kann daher einen enthalten, den Sie gesperrt haben.</translation>
+    </message>
+    <message>
+        <source>This conversation has cost {0}, and its limit is {1}.</source>
+        <translation>Diese Unterhaltung hat {0} gekostet, und ihr Limit ist {1}.</translation>
+    </message>
+    <message>
+        <source>This folder is in no git repository.</source>
+        <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
+    </message>
+    <message>
+        <source>This key may not use {0}.</source>
+        <translation>Dieser Schlüssel darf {0} nicht verwenden.</translation>
+    </message>
+    <message>
+        <source>This needs administrator rights.</source>
+        <translation>Dies braucht Administratorrechte.</translation>
+    </message>
+    <message>
+        <source>This needs the network.</source>
+        <translation>Dies braucht das Netz.</translation>
+    </message>
+    <message>
+        <source>This reaches outside the workspace ({0}).</source>
+        <translation>Dies greift über den Arbeitsordner hinaus ({0}).</translation>
+    </message>
+    <message>
+        <source>This session is open in another window or process.</source>
+        <translation>Diese Sitzung ist in einem anderen Fenster oder Prozess geöffnet.</translation>
+    </message>
+    <message>
+        <source>This system has no keyring to keep keys in.</source>
+        <translation>Dieses System hat keinen Schlüsselbund, um Schlüssel aufzubewahren.</translation>
+    </message>
+    <message>
+        <source>This tool is not on record as one that you allowed. It may be new.</source>
+        <translation>Dieses Werkzeug ist nicht als eines verzeichnet, das Sie erlaubt haben. Es kann neu sein.</translation>
+    </message>
+    <message>
+        <source>This tool is not one of ours.</source>
+        <translation>Dieses Werkzeug ist keines von unseren.</translation>
+    </message>
+    <message>
+        <source>This tool is one of an MCP server&apos;s.</source>
+        <translation>Dieses Werkzeug gehört zu einem MCP-Server.</translation>
+    </message>
+    <message>
+        <source>This uses the network.</source>
+        <translation>Dies benutzt das Netz.</translation>
+    </message>
+    <message>
+        <source>This writes git&apos;s own files.</source>
+        <translation>Dies schreibt gits eigene Dateien.</translation>
+    </message>
+    <message>
+        <source>Throws away changes that are not committed, and may drop commits.</source>
+        <translation>Verwirft Änderungen, die nicht committet sind, und kann Commits verlieren.</translation>
+    </message>
+    <message>
+        <source>Throws away changes that are not committed.</source>
+        <translation>Verwirft Änderungen, die nicht committet sind.</translation>
+    </message>
+    <message>
+        <source>Throws away stashed changes.</source>
+        <translation>Verwirft Änderungen im Stash.</translation>
+    </message>
+    <message>
+        <source>To send it as text, put it in backquotes.</source>
+        <translation>Um es als Text zu senden, setzen Sie es in Backticks.</translation>
+    </message>
+    <message>
+        <source>Today&apos;s conversations have cost {0}, and the limit of a day is {1}.</source>
+        <translation>Die Unterhaltungen von heute haben {0} gekostet, und das Limit eines Tages ist {1}.</translation>
+    </message>
+    <message>
+        <source>Touches a file that often holds secrets: {0}.</source>
+        <translation>Berührt eine Datei, die oft Geheimnisse enthält: {0}.</translation>
+    </message>
+    <message>
+        <source>Try again in a few minutes, or choose another model.</source>
+        <translation>Versuchen Sie es in einigen Minuten erneut, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Try again in a minute.</source>
+        <translation>Versuchen Sie es in einer Minute erneut.</translation>
+    </message>
+    <message>
+        <source>Try again {0}, or choose another model.</source>
+        <translation>Versuchen Sie es erneut {0}, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Try again, or use an API key.</source>
+        <translation>Versuchen Sie es erneut, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Try again. If it stays silent, check the network.</source>
+        <translation>Versuchen Sie es erneut. Bleibt es still, prüfen Sie das Netz.</translation>
+    </message>
+    <message>
+        <source>Trying again in {0} s (try {1} of {2}).</source>
+        <translation>Neuer Versuch in {0} s (Versuch {1} von {2}).</translation>
+    </message>
+    <message>
+        <source>Use an https:// address if the server has one. This warning comes once.</source>
+        <translation>Verwenden Sie eine https://-Adresse, wenn der Server eine hat. Diese Warnung kommt nur einmal.</translation>
+    </message>
+    <message>
+        <source>Uses the network.</source>
+        <translation>Benutzt das Netz.</translation>
+    </message>
+    <message>
+        <source>Versions: {0}.</source>
+        <translation>Fassungen: {0}.</translation>
+    </message>
+    <message>
+        <source>Waiting for the keyring to answer. At most {0} seconds.</source>
+        <translation>Wartet auf den Schlüsselbund. Höchstens {0} Sekunden.</translation>
+    </message>
+    <message>
+        <source>Waiting for the keyring: it may ask you to unlock it. At most {0} seconds.</source>
+        <translation>Wartet auf den Schlüsselbund: Er bittet Sie vielleicht, ihn zu entsperren. Höchstens {0} Sekunden.</translation>
+    </message>
+    <message>
+        <source>What is written here could not be kept.</source>
+        <translation>Was hier geschrieben ist, konnte nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>What it did until then is kept. Allow it to cost more, or go on with the session.</source>
+        <translation>Was es bis dahin tat, bleibt. Erlauben Sie höhere Kosten, oder machen Sie mit der Sitzung weiter.</translation>
+    </message>
+    <message>
+        <source>What the folder held before the command is not known any more, so its changes are not either.</source>
+        <translation>Was der Ordner vor dem Befehl enthielt, ist nicht mehr bekannt, und daher auch seine Änderungen nicht.</translation>
+    </message>
+    <message>
+        <source>What was pasted is no picture that can be read.</source>
+        <translation>Was eingefügt wurde, ist kein lesbares Bild.</translation>
+    </message>
+    <message>
+        <source>What {0} costs is not known, so no limit of costs holds for it.</source>
+        <translation>Was {0} kostet, ist nicht bekannt, daher gilt dafür kein Kostenlimit.</translation>
+    </message>
+    <message>
+        <source>Without one use `desktop-agent run --prompt …`.</source>
+        <translation>Ohne einen verwenden Sie `desktop-agent run --prompt …`.</translation>
+    </message>
+    <message>
+        <source>Write the conversation or its changes to a file of yours</source>
+        <translation>Die Unterhaltung oder ihre Änderungen in eine Datei von Ihnen schreiben</translation>
+    </message>
+    <message>
+        <source>Writes to disks or devices directly.</source>
+        <translation>Schreibt direkt auf Laufwerke oder Geräte.</translation>
+    </message>
+    <message>
+        <source>Writing {0} ({1} kB)</source>
+        <translation>Schreibt {0} ({1} kB)</translation>
+    </message>
+    <message>
+        <source>You can also set the key as an environment variable, for example ANTHROPIC_API_KEY.</source>
+        <translation>Sie können den Schlüssel auch als Umgebungsvariable setzen, zum Beispiel ANTHROPIC_API_KEY.</translation>
+    </message>
+    <message>
+        <source>You can edit that summary, or undo it: nothing is lost.</source>
+        <translation>Sie können diese Zusammenfassung bearbeiten oder zurücknehmen: Nichts ist verloren.</translation>
+    </message>
+    <message>
+        <source>You changed the same lines since.</source>
+        <translation>Sie haben dieselben Zeilen seither geändert.</translation>
+    </message>
+    <message>
+        <source>You signed in with another {0} account than this one.</source>
+        <translation>Sie haben sich mit einem anderen Konto bei {0} angemeldet als diesem.</translation>
+    </message>
+    <message>
+        <source>Your approval policy asks before every call.</source>
+        <translation>Ihre Freigaberegelung fragt vor jedem Aufruf.</translation>
+    </message>
+    <message>
+        <source>Your files and this conversation are safe. Try again; the details are in the log.</source>
+        <translation>Ihre Dateien und diese Unterhaltung sind sicher. Versuchen Sie es erneut; Einzelheiten stehen im Protokoll.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
+        <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, sobald Sie es erlauben, wie es jetzt ist.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
+        <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, wie es war. Sie gilt wieder, sobald Sie es erlauben, wie es jetzt ist.</translation>
+    </message>
+    <message>
+        <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
+        <translation>`{0}` gehört git, und Bearbeitungswerkzeuge schreiben nie gits eigene Dateien. Verwenden Sie stattdessen git-Befehle.</translation>
+    </message>
+    <message>
+        <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
+        <translation>`{0}` enthält oft Geheimnisse, und was ausgegeben wird, geht an das Modell.</translation>
+    </message>
+    <message>
+        <source>`{0}` often holds secrets, and what is read goes to the model.</source>
+        <translation>`{0}` enthält oft Geheimnisse, und was gelesen wird, geht an das Modell.</translation>
+    </message>
+    <message>
+        <source>edits</source>
+        <translation>Bearbeitungen</translation>
+    </message>
+    <message>
+        <source>exactly this command</source>
+        <translation>genau diesen Befehl</translation>
+    </message>
+    <message>
+        <source>{0} Choose another name.</source>
+        <translation>{0} Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>{0} Look at it again.</source>
+        <translation>{0} Sehen Sie sie noch einmal an.</translation>
+    </message>
+    <message>
+        <source>{0} Nothing was written.</source>
+        <translation>{0} Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>{0} The connection goes by way of the proxy {1} ({2}).</source>
+        <translation>{0} Die Verbindung geht über den Proxy {1} ({2}).</translation>
+    </message>
+    <message>
+        <source>{0} The sandbox does not let it, so it would run outside.</source>
+        <translation>{0} Die Sandbox lässt es nicht zu, es würde also außerhalb laufen.</translation>
+    </message>
+    <message>
+        <source>{0} Your approval policy never asks, so this was refused. Adapt, or do without it.</source>
+        <translation>{0} Ihre Freigaberegelung fragt nie, daher wurde dies verweigert. Passen Sie sich an, oder verzichten Sie darauf.</translation>
+    </message>
+    <message>
+        <source>{0} answers from here on. It does not get all of the conversation.</source>
+        <translation>{0} antwortet ab hier. Es erhält nicht die ganze Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>{0} answers, but not as this model&apos;s API does.</source>
+        <translation>{0} antwortet, aber nicht wie die API dieses Modells.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read.</source>
+        <translation>{0} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
+        <translation>{0} hat sich auf der Platte geändert, bevor die Bearbeitung geschrieben werden konnte. Es wurde nichts geschrieben. Lesen Sie sie erneut, und wiederholen Sie die Bearbeitung am aktuellen Inhalt.</translation>
+    </message>
+    <message>
+        <source>{0} could not be written: {1}. Nothing was changed.</source>
+        <translation>{0} konnte nicht geschrieben werden: {1}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>{0} did not register this application for your account.</source>
+        <translation>{0} hat diese Anwendung nicht für Ihr Konto registriert.</translation>
+    </message>
+    <message>
+        <source>{0} did not sign you in.</source>
+        <translation>{0} hat Sie nicht angemeldet.</translation>
+    </message>
+    <message>
+        <source>{0} does not allow this application to use your plan.</source>
+        <translation>{0} erlaubt dieser Anwendung nicht, Ihren Tarif zu nutzen.</translation>
+    </message>
+    <message>
+        <source>{0} does not lie in the folder of this conversation.</source>
+        <translation>{0} liegt nicht im Ordner dieser Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>{0} has cost {1}, and may cost {2}.</source>
+        <translation>{0} hat {1} gekostet und darf {2} kosten.</translation>
+    </message>
+    <message>
+        <source>{0} has nothing in common with what is checked out.</source>
+        <translation>{0} hat nichts mit dem gemeinsam, was ausgecheckt ist.</translation>
+    </message>
+    <message>
+        <source>{0} is a {1} and cannot hold this.</source>
+        <translation>{0} ist {1} und kann dies nicht enthalten.</translation>
+    </message>
+    <message>
+        <source>{0} is a {1}; only files can be renamed here.</source>
+        <translation>{0} ist {1}; nur Dateien können hier umbenannt werden.</translation>
+    </message>
+    <message>
+        <source>{0} is no file that code can be applied to.</source>
+        <translation>{0} ist keine Datei, auf die Code angewendet werden kann.</translation>
+    </message>
+    <message>
+        <source>{0} is no longer there.</source>
+        <translation>{0} ist nicht mehr da.</translation>
+    </message>
+    <message>
+        <source>{0} is not a text in UTF-8.</source>
+        <translation>{0} ist kein Text in UTF-8.</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted, and {1} names this proxy. Use an https:// address, add the host to NO_PROXY, or allow it: set model.allow_readable_proxy to true.</source>
+        <translation>{0} ist nicht verschlüsselt, und {1} nennt diesen Proxy. Verwenden Sie eine https://-Adresse, nehmen Sie den Host in NO_PROXY auf, oder erlauben Sie es: Setzen Sie model.allow_readable_proxy auf true.</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>{0} ist nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>{0} is outside of the folder, so it was not mentioned.</source>
+        <translation>{0} liegt außerhalb des Ordners und wurde daher nicht erwähnt.</translation>
+    </message>
+    <message>
+        <source>{0} is overloaded, so {1} answers this request.</source>
+        <translation>{0} ist überlastet, daher beantwortet {1} diese Anfrage.</translation>
+    </message>
+    <message>
+        <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>
+        <translation>{0} kennt den Denkaufwand {1} nicht und denkt daher so viel nach, wie es von selbst tut.</translation>
+    </message>
+    <message>
+        <source>{0} knows no effort {1}.</source>
+        <translation>{0} kennt den Denkaufwand {1} nicht.</translation>
+    </message>
+    <message>
+        <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
+        <translation>{0} bietet keine vertrauenswürdige Verbindung. Prüfen Sie Uhr, Proxy und Adresse.</translation>
+    </message>
+    <message>
+        <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
+        <translation>{0} hat den Denkaufwand {1} abgelehnt und denkt daher so viel nach, wie es von selbst tut.</translation>
+    </message>
+    <message>
+        <source>{0} refused to finish the sign-in.</source>
+        <translation>{0} hat sich geweigert, die Anmeldung abzuschließen.</translation>
+    </message>
+    <message>
+        <source>{0} sent the browser back without an answer.</source>
+        <translation>{0} hat den Browser ohne Antwort zurückgeschickt.</translation>
+    </message>
+    <message>
+        <source>{0} takes no level of effort.</source>
+        <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
+    </message>
+    <message>
+        <source>{0} was changed in the meantime, so it was not written.</source>
+        <translation>{0} wurde zwischenzeitlich geändert und daher nicht geschrieben.</translation>
+    </message>
+    <message>
+        <source>{0} was changed in the meantime.</source>
+        <translation>{0} wurde zwischenzeitlich geändert.</translation>
+    </message>
+    <message>
+        <source>{0} was not renamed.</source>
+        <translation>{0} wurde nicht umbenannt.</translation>
+    </message>
+    <message>
+        <source>{0} was not used as it is: {1}.</source>
+        <translation>{0} wurde nicht verwendet, wie es ist: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} was not written.</source>
+        <translation>{0} wurde nicht geschrieben.</translation>
+    </message>
+    <message>
+        <source>{0}, and what is read goes to the model.</source>
+        <translation>{0}, und was gelesen wird, geht an das Modell.</translation>
+    </message>
+    <message>
+        <source>{0}, so only what was asked, the files and the to-dos were kept of the older turns.</source>
+        <translation>{0}, daher wurden von den älteren Runden nur die Fragen, die Dateien und die Aufgaben behalten.</translation>
+    </message>
+    <message>
+        <source>{0}: the rules file has mistakes.</source>
+        <translation>{0}: Die Regeldatei hat Fehler.</translation>
+    </message>
+    <message>
+        <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
+        <translation>{0}Was es bis dahin tat, bleibt. Erlauben Sie mehr Zeit, oder machen Sie mit der Sitzung weiter.</translation>
+    </message>
+</context>
+<context>
     <name>CostLabel</name>
     <message>
         <source>Click to see the usage of all sessions.</source>

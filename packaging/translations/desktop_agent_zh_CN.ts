@@ -1815,6 +1815,1493 @@
     </message>
 </context>
 <context>
+    <name>Core</name>
+    <message>
+        <source>A command can change anything your account can, because no sandbox is available here. `desktop-agent doctor` says why.</source>
+        <translation>命令可以更改您的账户能更改的一切，因为此处没有可用的沙盒。`desktop-agent doctor` 会说明原因。</translation>
+    </message>
+    <message>
+        <source>A command can change anything your account can: the sandbox is switched off.</source>
+        <translation>命令可以更改您的账户能更改的一切：沙盒已关闭。</translation>
+    </message>
+    <message>
+        <source>A command may change files, and your approval policy asks before writing.</source>
+        <translation>命令可能更改文件，而您的审批策略会在写入前询问。</translation>
+    </message>
+    <message>
+        <source>A command&apos;s output could not be saved.</source>
+        <translation>无法保存命令的输出。</translation>
+    </message>
+    <message>
+        <source>A custom header for the model&apos;s address is malformed. Correct it or remove it.</source>
+        <translation>模型地址的自定义标头格式有误。请更正或移除。</translation>
+    </message>
+    <message>
+        <source>A device stands or stood there, which an undo neither makes nor removes.</source>
+        <translation>那里现在或曾经是一个设备，撤销既不创建也不移除它。</translation>
+    </message>
+    <message>
+        <source>A file&apos;s content could not be saved, so nothing was changed.</source>
+        <translation>无法保存文件内容，因此未作任何更改。</translation>
+    </message>
+    <message>
+        <source>A link cannot be put back from here, only with git itself.</source>
+        <translation>链接无法在此还原，只能用 git 本身。</translation>
+    </message>
+    <message>
+        <source>A record failed unexpectedly.</source>
+        <translation>一条记录意外失败。</translation>
+    </message>
+    <message>
+        <source>A rule of the user forbids this: `{0}`.</source>
+        <translation>用户的规则禁止此操作：`{0}`。</translation>
+    </message>
+    <message>
+        <source>A rule of yours asks before this: `{0}`.</source>
+        <translation>您的一条规则要求在此之前询问：`{0}`。</translation>
+    </message>
+    <message>
+        <source>A stored file content could not be read.</source>
+        <translation>无法读取已存储的文件内容。</translation>
+    </message>
+    <message>
+        <source>A stored file content is damaged.</source>
+        <translation>已存储的文件内容已损坏。</translation>
+    </message>
+    <message>
+        <source>A stored file content is missing.</source>
+        <translation>已存储的文件内容缺失。</translation>
+    </message>
+    <message>
+        <source>A stored reference is not a digest.</source>
+        <translation>已存储的引用不是摘要。</translation>
+    </message>
+    <message>
+        <source>A symlink has taken the place of the folder {0}.</source>
+        <translation>文件夹 {0} 已被符号链接取代。</translation>
+    </message>
+    <message>
+        <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
+        <translation>此命令中有词语提到您已禁止的 `{0}`。其他程序可能会启动它。</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Allow the application to listen on 127.0.0.1, or use an API key.</source>
+        <translation>请允许应用程序监听 127.0.0.1，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Allow {0} as it is now</source>
+        <translation>按现状允许 {0}</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this folder</source>
+        <translation>在此文件夹中允许 {0}</translation>
+    </message>
+    <message>
+        <source>Allow {0} in this session</source>
+        <translation>在此会话中允许 {0}</translation>
+    </message>
+    <message>
+        <source>Always allow {0}</source>
+        <translation>始终允许 {0}</translation>
+    </message>
+    <message>
+        <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
+        <translation>此文件夹的 git 存储库已被另一个取代。请重新打开文件夹以使用它。</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
+        <translation>另一个会话的命令同时在运行，因此可能是它所为。请单独选择该文件来撤销。</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s tools have no profile with a sign-in.</source>
+        <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
+    </message>
+    <message>
+        <source>Ask the agent to read it: then you are asked, and can allow it.</source>
+        <translation>请让代理读取它：届时会询问您，您可以允许。</translation>
+    </message>
+    <message>
+        <source>Ask who runs the proxy, or change {0}.</source>
+        <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
+    </message>
+    <message>
+        <source>Begin a new conversation in this folder; this one stays in the list</source>
+        <translation>在此文件夹中开始新对话；当前对话保留在列表中</translation>
+    </message>
+    <message>
+        <source>Changes git&apos;s own files: {0}.</source>
+        <translation>更改 git 自身的文件：{0}。</translation>
+    </message>
+    <message>
+        <source>Changes who may use files.</source>
+        <translation>更改文件的使用权限。</translation>
+    </message>
+    <message>
+        <source>Check provider and address in Settings, or the environment variable that the address comes from.</source>
+        <translation>请检查设置中的提供商和地址，或提供该地址的环境变量。</translation>
+    </message>
+    <message>
+        <source>Check the network and the address {0}.</source>
+        <translation>请检查网络和地址 {0}。</translation>
+    </message>
+    <message>
+        <source>Check the network connection and the address {0}.</source>
+        <translation>请检查网络连接和地址 {0}。</translation>
+    </message>
+    <message>
+        <source>Check the permissions of the data folder.</source>
+        <translation>请检查数据文件夹的权限。</translation>
+    </message>
+    <message>
+        <source>Check the plan of the key&apos;s account.</source>
+        <translation>请检查该密钥所属账户的套餐。</translation>
+    </message>
+    <message>
+        <source>Choose another file.</source>
+        <translation>请选择其他文件。</translation>
+    </message>
+    <message>
+        <source>Choose another model in the model menu or with --model.</source>
+        <translation>请在模型菜单中或用 --model 选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Choose another model, or use another key.</source>
+        <translation>请选择其他模型，或使用其他密钥。</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>请选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Choose another one.</source>
+        <translation>请选择其他一个。</translation>
+    </message>
+    <message>
+        <source>Choose the right account in the browser, or sign in with a new account here.</source>
+        <translation>请在浏览器中选择正确的账户，或在此用新账户登录。</translation>
+    </message>
+    <message>
+        <source>Close it there, then open it here.</source>
+        <translation>请在那里关闭，然后在此打开。</translation>
+    </message>
+    <message>
+        <source>Close older pages of a sign-in, then sign in again.</source>
+        <translation>请关闭较早的登录页面，然后重新登录。</translation>
+    </message>
+    <message>
+        <source>Close other programs, and try again.</source>
+        <translation>请关闭其他程序后重试。</translation>
+    </message>
+    <message>
+        <source>Copy it into the folder, or open its own folder.</source>
+        <translation>请将其复制到此文件夹，或打开它所在的文件夹。</translation>
+    </message>
+    <message>
+        <source>Copy what the model may read of it into another file, and include that.</source>
+        <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
+    </message>
+    <message>
+        <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
+        <translation>请在设置、--base-url 或环境变量中更正。密钥应保存在密钥环中。</translation>
+    </message>
+    <message>
+        <source>Deletes a branch or tag.</source>
+        <translation>删除分支或标签。</translation>
+    </message>
+    <message>
+        <source>Deletes files that git does not know.</source>
+        <translation>删除 git 未跟踪的文件。</translation>
+    </message>
+    <message>
+        <source>Deletes files.</source>
+        <translation>删除文件。</translation>
+    </message>
+    <message>
+        <source>Deletes folders with everything in them.</source>
+        <translation>删除文件夹及其全部内容。</translation>
+    </message>
+    <message>
+        <source>Did you mean {0}?</source>
+        <translation>您是指 {0} 吗？</translation>
+    </message>
+    <message>
+        <source>Disable it, or rename it: letters, digits, _ and -, {0} at most.</source>
+        <translation>请禁用或重命名：只能用字母、数字、_ 和 -，最多 {0} 个字符。</translation>
+    </message>
+    <message>
+        <source>End what uses it, or register another one with the service.</source>
+        <translation>请结束占用它的程序，或在服务处注册另一个端口。</translation>
+    </message>
+    <message>
+        <source>Ends other programs.</source>
+        <translation>结束其他程序。</translation>
+    </message>
+    <message>
+        <source>Enter another key in Settings, or correct {0} if the key comes from the environment.</source>
+        <translation>请在设置中输入其他密钥；如果密钥来自环境变量，请更正 {0}。</translation>
+    </message>
+    <message>
+        <source>Enter one in Settings, or run `{0}`{1}.</source>
+        <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
+    </message>
+    <message>
+        <source>Free some disk space, or check the permissions of the data folder.</source>
+        <translation>请释放磁盘空间，或检查数据文件夹的权限。</translation>
+    </message>
+    <message>
+        <source>Free some disk space, or check the permissions of the data folder; then go on.</source>
+        <translation>请释放磁盘空间，或检查数据文件夹的权限；然后继续。</translation>
+    </message>
+    <message>
+        <source>Git had its earlier content, and does not have it any more.</source>
+        <translation>git 曾有其先前的内容，但现在已没有。</translation>
+    </message>
+    <message>
+        <source>Give its path from the folder on.</source>
+        <translation>请给出相对于文件夹的路径。</translation>
+    </message>
+    <message>
+        <source>Go back to before TURN, with both by default; without TURN, list the turns</source>
+        <translation>回到 TURN 之前，默认包含两者；不写 TURN 则列出轮次</translation>
+    </message>
+    <message>
+        <source>Go back to before the last message, send less at once, or start a new session for the next task.</source>
+        <translation>请回到上一条消息之前，减少一次发送的内容，或为下一个任务新建会话。</translation>
+    </message>
+    <message>
+        <source>Go on in a copy of the conversation, as it was before TURN</source>
+        <translation>在对话副本中继续，副本为 TURN 之前的状态</translation>
+    </message>
+    <message>
+        <source>Go on with another prompt.</source>
+        <translation>请用另一条消息继续。</translation>
+    </message>
+    <message>
+        <source>If something is missing, say “go on”.</source>
+        <translation>如果缺少内容，请说“继续”。</translation>
+    </message>
+    <message>
+        <source>In the sandbox: may write nothing, no network</source>
+        <translation>在沙盒中：不可写入，无网络</translation>
+    </message>
+    <message>
+        <source>In the sandbox: may write this folder, no network</source>
+        <translation>在沙盒中：可写入此文件夹，无网络</translation>
+    </message>
+    <message>
+        <source>Include its files by their names.</source>
+        <translation>请按名称附上其中的文件。</translation>
+    </message>
+    <message>
+        <source>It became another name (a hard link) of a file. A redo after an undo makes it a file of its own.</source>
+        <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
+    </message>
+    <message>
+        <source>It came with {0} and is empty now. Remove it if you do not need it.</source>
+        <translation>它随 {0} 产生，现在为空。如不需要请移除。</translation>
+    </message>
+    <message>
+        <source>It cannot be read: {0}.</source>
+        <translation>无法读取：{0}。</translation>
+    </message>
+    <message>
+        <source>It cannot be shown to a model: {0}.</source>
+        <translation>无法展示给模型：{0}。</translation>
+    </message>
+    <message>
+        <source>It changed on disk, or cannot be written there. All is as it was.</source>
+        <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
+    </message>
+    <message>
+        <source>It could not be copied: {0}.</source>
+        <translation>无法复制：{0}。</translation>
+    </message>
+    <message>
+        <source>It could not be read.</source>
+        <translation>无法读取。</translation>
+    </message>
+    <message>
+        <source>It could not be read: {0}.</source>
+        <translation>无法读取：{0}。</translation>
+    </message>
+    <message>
+        <source>It could not be written: {0}.</source>
+        <translation>无法写入：{0}。</translation>
+    </message>
+    <message>
+        <source>It had not been read yet when the command began.</source>
+        <translation>命令开始时尚未读取它。</translation>
+    </message>
+    <message>
+        <source>It has many new files, of which no copy was kept. An undo leaves them there.</source>
+        <translation>其中有许多新文件，未保留副本。撤销会将它们留在那里。</translation>
+    </message>
+    <message>
+        <source>It has no line {0}: it ends with line {1}.</source>
+        <translation>没有第 {0} 行：文件止于第 {1} 行。</translation>
+    </message>
+    <message>
+        <source>It is a device, pipe or socket, which cannot be read as a file.</source>
+        <translation>这是设备、管道或套接字，无法作为文件读取。</translation>
+    </message>
+    <message>
+        <source>It is a folder, which has no lines.</source>
+        <translation>这是文件夹，没有行。</translation>
+    </message>
+    <message>
+        <source>It is a folder.</source>
+        <translation>这是文件夹。</translation>
+    </message>
+    <message>
+        <source>It is a picture, and the model of this session takes none.</source>
+        <translation>这是图片，而此会话的模型不接受图片。</translation>
+    </message>
+    <message>
+        <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
+        <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It is gone.</source>
+        <translation>已不存在。</translation>
+    </message>
+    <message>
+        <source>It is kept only while the session is open.</source>
+        <translation>仅在会话打开期间保留。</translation>
+    </message>
+    <message>
+        <source>It is larger than {0} MiB, so no copy was kept.</source>
+        <translation>大于 {0} MiB，因此未保留副本。</translation>
+    </message>
+    <message>
+        <source>It is more than a safety copy may hold: {0} files, {1} MiB.</source>
+        <translation>超出安全副本的容量：{0} 个文件，{1} MiB。</translation>
+    </message>
+    <message>
+        <source>It is not text: {0}, {1} bytes.</source>
+        <translation>不是文本：{0}，{1} 字节。</translation>
+    </message>
+    <message>
+        <source>It is outside the folder of this session.</source>
+        <translation>位于此会话的文件夹之外。</translation>
+    </message>
+    <message>
+        <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
+        <translation>需要用户名和密码：在 {0} 中写 http://user:password@host:port。</translation>
+    </message>
+    <message>
+        <source>It was another name (a hard link) of a file. An undo brings it back as a file of its own.</source>
+        <translation>它曾是某个文件的另一个名称（硬链接）。撤销会将其恢复为独立文件。</translation>
+    </message>
+    <message>
+        <source>It was changed at this very moment; that version was left alone.</source>
+        <translation>它恰在此时被更改；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>It was changed since; your version was left alone.</source>
+        <translation>此后已更改；您的版本保留不动。</translation>
+    </message>
+    <message>
+        <source>It was moved or deleted since.</source>
+        <translation>此后已被移动或删除。</translation>
+    </message>
+    <message>
+        <source>It was one file with {0} (a hard link), which keeps the content that was there.</source>
+        <translation>它与 {0} 曾是同一文件（硬链接），后者保留原有内容。</translation>
+    </message>
+    <message>
+        <source>It was renamed to {0} since. Undo that first.</source>
+        <translation>此后已重命名为 {0}。请先撤销重命名。</translation>
+    </message>
+    <message>
+        <source>It was renamed together with {0}, which has to be left alone.</source>
+        <translation>它与 {0} 一同重命名，而后者必须保留不动。</translation>
+    </message>
+    <message>
+        <source>It {0}. Choose another with /effort, or in the setting model.effort.</source>
+        <translation>它{0}。请用 /effort 或设置 model.effort 选择其他强度。</translation>
+    </message>
+    <message>
+        <source>Its earlier content is missing from the data folder.</source>
+        <translation>数据文件夹中缺少其先前的内容。</translation>
+    </message>
+    <message>
+        <source>Its file or the data folder was moved or deleted: put it back, then go on.</source>
+        <translation>其文件或数据文件夹被移动或删除：请放回原处，然后继续。</translation>
+    </message>
+    <message>
+        <source>Its folder does not lie in the workspace any more.</source>
+        <translation>其文件夹已不在工作区中。</translation>
+    </message>
+    <message>
+        <source>Its next requests go without. Choose another model, or take the level back with /effort default.</source>
+        <translation>之后的请求不再发送它。请选择其他模型，或用 /effort default 恢复默认。</translation>
+    </message>
+    <message>
+        <source>Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there.</source>
+        <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
+    </message>
+    <message>
+        <source>Its owner or extended attributes were changed since; those were left alone.</source>
+        <translation>其所有者或扩展属性此后已更改；这些保留不动。</translation>
+    </message>
+    <message>
+        <source>Its permissions were changed since; it was left alone.</source>
+        <translation>其权限此后已更改；文件保留不动。</translation>
+    </message>
+    <message>
+        <source>Its permissions were changed since; they were left alone.</source>
+        <translation>其权限此后已更改；权限保留不动。</translation>
+    </message>
+    <message>
+        <source>Its requests are not counted. A limit of requests or of time holds.</source>
+        <translation>其请求不计入费用。请求数或时间限制仍然有效。</translation>
+    </message>
+    <message>
+        <source>Keep a text in the model&apos;s sight, also after compactions</source>
+        <translation>让模型始终看到某段文本，总结之后也不例外</translation>
+    </message>
+    <message>
+        <source>Known are: {0}.</source>
+        <translation>已知的有：{0}。</translation>
+    </message>
+    <message>
+        <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
+        <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
+    </message>
+    <message>
+        <source>Lines of the user or of another change stand among them.</source>
+        <translation>其间有用户或其他更改的行。</translation>
+    </message>
+    <message>
+        <source>List the commands</source>
+        <translation>列出命令</translation>
+    </message>
+    <message>
+        <source>Look at it again; your text is still where you wrote it.</source>
+        <translation>请再看一次；您的文本仍在原处。</translation>
+    </message>
+    <message>
+        <source>Looking through the folder took longer than {0} s; {1} folders, and what is in them, are not watched.</source>
+        <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
+    </message>
+    <message>
+        <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
+        <translation>请制作较小的副本：最多 {0} 字节，每边最多 {1} 像素。</translation>
+    </message>
+    <message>
+        <source>Make one with `ant auth login`, or use a key.</source>
+        <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
+    </message>
+    <message>
+        <source>Mention it without line numbers.</source>
+        <translation>提及时请不要写行号。</translation>
+    </message>
+    <message>
+        <source>Mention or include at most {0} at a time.</source>
+        <translation>一次最多提及或附上 {0} 项。</translation>
+    </message>
+    <message>
+        <source>No model is chosen.</source>
+        <translation>未选择模型。</translation>
+    </message>
+    <message>
+        <source>No such change of {0} is on record.</source>
+        <translation>没有 {0} 的此项更改记录。</translation>
+    </message>
+    <message>
+        <source>Not confined: may do whatever your account may</source>
+        <translation>不受限：可以做您的账户能做的一切</translation>
+    </message>
+    <message>
+        <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
+        <translation>未保存任何内容。请重新登录并允许，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Nothing listens at {0}. Start the server, or check the address.</source>
+        <translation>{0} 处没有服务在监听。请启动服务器，或检查地址。</translation>
+    </message>
+    <message>
+        <source>Nothing was done.</source>
+        <translation>未执行任何操作。</translation>
+    </message>
+    <message>
+        <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
+        <translation>未固定任何内容：保留时间必须是大于 0 的秒数。</translation>
+    </message>
+    <message>
+        <source>Nothing was pinned: with this, the pins would take about {0} tokens of {1}.</source>
+        <translation>未固定任何内容：加上它，固定内容约需 {0} 个 token，上限为 {1}。</translation>
+    </message>
+    <message>
+        <source>Nothing was renamed.</source>
+        <translation>未重命名任何内容。</translation>
+    </message>
+    <message>
+        <source>Nothing was sent. Send the message again, and it goes there.</source>
+        <translation>未发送任何内容。请重新发送消息，它将发往那里。</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: the proxy {0} would read the key and the conversation.</source>
+        <translation>未发送任何内容：代理服务器 {0} 会读取密钥和对话。</translation>
+    </message>
+    <message>
+        <source>Nothing was written.</source>
+        <translation>未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>Only its permissions differ: put them back with git itself.</source>
+        <translation>仅权限不同：请用 git 本身还原。</translation>
+    </message>
+    <message>
+        <source>Only {0} is possible.</source>
+        <translation>只能是 {0}。</translation>
+    </message>
+    <message>
+        <source>Overwrites history on the server.</source>
+        <translation>覆盖服务器上的历史。</translation>
+    </message>
+    <message>
+        <source>Paste the whole key.</source>
+        <translation>请粘贴完整的密钥。</translation>
+    </message>
+    <message>
+        <source>Reaches outside the workspace: {0}.</source>
+        <translation>访问工作区之外：{0}。</translation>
+    </message>
+    <message>
+        <source>Remove a pin</source>
+        <translation>移除固定内容</translation>
+    </message>
+    <message>
+        <source>Remove a pin, shorten the text, or raise compaction.pins_tokens in the settings.</source>
+        <translation>请移除固定内容、缩短文本，或在设置中提高 compaction.pins_tokens。</translation>
+    </message>
+    <message>
+        <source>Removes what git would need to bring commits back.</source>
+        <translation>移除 git 恢复提交所需的内容。</translation>
+    </message>
+    <message>
+        <source>Rephrase the request, or leave out what it declined.</source>
+        <translation>请换一种说法，或去掉它拒绝的内容。</translation>
+    </message>
+    <message>
+        <source>Rewrites git&apos;s history.</source>
+        <translation>改写 git 历史。</translation>
+    </message>
+    <message>
+        <source>Run this command?</source>
+        <translation>运行此命令？</translation>
+    </message>
+    <message>
+        <source>Runs scripts of this project.</source>
+        <translation>运行此项目的脚本。</translation>
+    </message>
+    <message>
+        <source>Runs what another command prints as a script.</source>
+        <translation>将另一个命令的输出作为脚本运行。</translation>
+    </message>
+    <message>
+        <source>Runs with administrator rights (sudo).</source>
+        <translation>以管理员权限 (sudo) 运行。</translation>
+    </message>
+    <message>
+        <source>Save it as a file, and drop that here.</source>
+        <translation>请将其保存为文件，然后拖放到此处。</translation>
+    </message>
+    <message>
+        <source>Say “go on” to continue.</source>
+        <translation>请说“继续”。</translation>
+    </message>
+    <message>
+        <source>Send the message again.</source>
+        <translation>请重新发送消息。</translation>
+    </message>
+    <message>
+        <source>Show how much the model thinks, or set it</source>
+        <translation>显示或设置模型的推理强度</translation>
+    </message>
+    <message>
+        <source>Show settings, or change one from the next step on</source>
+        <translation>显示设置，或更改某项（从下一步起生效）</translation>
+    </message>
+    <message>
+        <source>Show the model, or choose another</source>
+        <translation>显示模型，或选择其他模型</translation>
+    </message>
+    <message>
+        <source>Show the model, the tokens in use, compaction and pins</source>
+        <translation>显示模型、已用 token、总结和固定内容</translation>
+    </message>
+    <message>
+        <source>Show what the agent changed in this conversation, as a patch</source>
+        <translation>以补丁形式显示代理在此对话中的更改</translation>
+    </message>
+    <message>
+        <source>Shuts the computer down.</source>
+        <translation>关闭计算机。</translation>
+    </message>
+    <message>
+        <source>Sign in again and allow the use of the plan, or use an API key.</source>
+        <translation>请重新登录并允许使用套餐，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Sign in again, and finish it in the browser.</source>
+        <translation>请重新登录，并在浏览器中完成。</translation>
+    </message>
+    <message>
+        <source>Sign in again, or use an API key.</source>
+        <translation>请重新登录，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Sign in again.</source>
+        <translation>请重新登录。</translation>
+    </message>
+    <message>
+        <source>Sign in again. If it stays so, do not use this network.</source>
+        <translation>请重新登录。如果仍然如此，请勿使用此网络。</translation>
+    </message>
+    <message>
+        <source>Sign in again: `ant auth login`.</source>
+        <translation>请重新登录：`ant auth login`。</translation>
+    </message>
+    <message>
+        <source>Sign in again: `desktop-agent auth sign-in {0} --account {1}`.</source>
+        <translation>请重新登录：`desktop-agent auth sign-in {0} --account {1}`。</translation>
+    </message>
+    <message>
+        <source>Something else has taken its place since.</source>
+        <translation>此后其位置已被其他内容取代。</translation>
+    </message>
+    <message>
+        <source>Something else has taken the place of the folder {0}.</source>
+        <translation>文件夹 {0} 的位置已被其他内容取代。</translation>
+    </message>
+    <message>
+        <source>Something else stands there now.</source>
+        <translation>那里现在是其他内容。</translation>
+    </message>
+    <message>
+        <source>Something that happened cannot be written down, so the agent stopped.</source>
+        <translation>发生的事情无法记录，因此代理已停止。</translation>
+    </message>
+    <message>
+        <source>Something went wrong inside the application, so the turn ended.</source>
+        <translation>应用程序内部出错，因此本轮结束。</translation>
+    </message>
+    <message>
+        <source>Start a new session, or send less at once.</source>
+        <translation>请新建会话，或减少一次发送的内容。</translation>
+    </message>
+    <message>
+        <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
+        <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>Stop it first, or keep the files.</source>
+        <translation>请先停止它，或保留文件。</translation>
+    </message>
+    <message>
+        <source>Stop it first.</source>
+        <translation>请先停止它。</translation>
+    </message>
+    <message>
+        <source>Summarise older turns, go back to before the last message, or start a new session.</source>
+        <translation>请总结较早的轮次、回到上一条消息之前，或新建会话。</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of the conversation, FOCUS above all</source>
+        <translation>总结对话较早的部分，优先保留 FOCUS</translation>
+    </message>
+    <message>
+        <source>Take back the last undo exactly, or what you name; `steps` lists the undos</source>
+        <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
+    </message>
+    <message>
+        <source>Take the agent&apos;s changes back: those of the last turn, or what you name</source>
+        <translation>撤销代理的更改：上一轮的，或您指定的</translation>
+    </message>
+    <message>
+        <source>The account has no credit or has reached its spending limit.</source>
+        <translation>账户余额不足或已达支出上限。</translation>
+    </message>
+    <message>
+        <source>The account {0} of {1} has another address now: {2}.</source>
+        <translation>{1} 的账户 {0} 现在的地址不同：{2}。</translation>
+    </message>
+    <message>
+        <source>The account&apos;s rate limit is reached.</source>
+        <translation>已达到账户的速率限制。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was summarised or taken back.</source>
+        <translation>代理正在工作，因此未总结或撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was taken back.</source>
+        <translation>代理正在工作，因此未撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so {0}.</source>
+        <translation>代理正在工作，因此：{0}。</translation>
+    </message>
+    <message>
+        <source>The agent works in this session, {0}.</source>
+        <translation>代理正在此会话中工作，{0}。</translation>
+    </message>
+    <message>
+        <source>The answer broke off before it was complete.</source>
+        <translation>回答在完成之前中断。</translation>
+    </message>
+    <message>
+        <source>The answer ended before it was complete.</source>
+        <translation>回答在完成之前结束。</translation>
+    </message>
+    <message>
+        <source>The answer reached its token limit, so the call was not run. Make it again, split if it is long.</source>
+        <translation>回答达到 token 上限，因此未执行该调用。请重新调用，过长时拆分。</translation>
+    </message>
+    <message>
+        <source>The answer stopped for another reason ({0}), so the call was not run.</source>
+        <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
+    </message>
+    <message>
+        <source>The application ended before an answer came.</source>
+        <translation>应用程序在得到答复之前已结束。</translation>
+    </message>
+    <message>
+        <source>The application was closed.</source>
+        <translation>应用程序已关闭。</translation>
+    </message>
+    <message>
+        <source>The browser came back with the answer to another sign-in, not to this one with {0}.</source>
+        <translation>浏览器返回的是另一次登录的答复，而不是此次 {0} 登录的。</translation>
+    </message>
+    <message>
+        <source>The browser could not send the answer back: no port of this machine can be opened.</source>
+        <translation>浏览器无法返回答复：本机无法打开任何端口。</translation>
+    </message>
+    <message>
+        <source>The browser could not send the answer back: port {0} of this machine cannot be opened.</source>
+        <translation>浏览器无法返回答复：本机的端口 {0} 无法打开。</translation>
+    </message>
+    <message>
+        <source>The collection was stopped.</source>
+        <translation>收集已停止。</translation>
+    </message>
+    <message>
+        <source>The context window was full, so the call was not run.</source>
+        <translation>上下文窗口已满，因此未执行该调用。</translation>
+    </message>
+    <message>
+        <source>The conversation cannot be copied.</source>
+        <translation>无法复制对话。</translation>
+    </message>
+    <message>
+        <source>The conversation cannot be copied: the first line of its journal cannot be read.</source>
+        <translation>无法复制对话：其日志的第一行无法读取。</translation>
+    </message>
+    <message>
+        <source>The conversation changed while it was summarised, so nothing was summarised.</source>
+        <translation>对话在总结期间已更改，因此未进行总结。</translation>
+    </message>
+    <message>
+        <source>The conversation could not be copied.</source>
+        <translation>未能复制对话。</translation>
+    </message>
+    <message>
+        <source>The conversation has become too large for one request.</source>
+        <translation>对话已过大，无法在一次请求中发送。</translation>
+    </message>
+    <message>
+        <source>The conversation no longer fits the model&apos;s context window.</source>
+        <translation>对话已超出模型的上下文窗口。</translation>
+    </message>
+    <message>
+        <source>The conversation takes about {0} tokens, and the model&apos;s window has {1}.</source>
+        <translation>对话约需 {0} 个 token，而模型的窗口为 {1} 个。</translation>
+    </message>
+    <message>
+        <source>The demo follows its script.</source>
+        <translation>演示按脚本进行。</translation>
+    </message>
+    <message>
+        <source>The details say why. A new session or another model may help.</source>
+        <translation>详情中有原因。新建会话或换用其他模型可能有帮助。</translation>
+    </message>
+    <message>
+        <source>The file changed a moment ago. Look at it again first.</source>
+        <translation>文件刚刚更改过。请先再看一次。</translation>
+    </message>
+    <message>
+        <source>The file does not lie in the folder of this conversation.</source>
+        <translation>文件不在此对话的文件夹中。</translation>
+    </message>
+    <message>
+        <source>The file does not lie in the open folder.</source>
+        <translation>文件不在打开的文件夹中。</translation>
+    </message>
+    <message>
+        <source>The file is too large to be compared.</source>
+        <translation>文件过大，无法比较。</translation>
+    </message>
+    <message>
+        <source>The folder cannot be read: {0}.</source>
+        <translation>无法读取文件夹：{0}。</translation>
+    </message>
+    <message>
+        <source>The folder has more than {0} files; the rest is not watched.</source>
+        <translation>文件夹中的文件超过 {0} 个；其余不受监视。</translation>
+    </message>
+    <message>
+        <source>The folder holds more than the {0} MiB of which copies are kept.</source>
+        <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
+    </message>
+    <message>
+        <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
+        <translation>{0} 的文件夹已不在工作区中。未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>The git repository is gone.</source>
+        <translation>git 存储库已不存在。</translation>
+    </message>
+    <message>
+        <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
+        <translation>{0} 发送的身份不属于此次登录。未保存任何内容。</translation>
+    </message>
+    <message>
+        <source>The key is empty.</source>
+        <translation>密钥为空。</translation>
+    </message>
+    <message>
+        <source>The key is not a key: it is empty or contains characters that keys do not have.</source>
+        <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
+    </message>
+    <message>
+        <source>The key was refused.</source>
+        <translation>密钥被拒绝。</translation>
+    </message>
+    <message>
+        <source>The keyring could not be opened.</source>
+        <translation>无法打开密钥环。</translation>
+    </message>
+    <message>
+        <source>The keyring could not {0} the key.</source>
+        <translation>密钥环无法处理该密钥（{0}）。</translation>
+    </message>
+    <message>
+        <source>The keyring did not keep the key.</source>
+        <translation>密钥环未保存该密钥。</translation>
+    </message>
+    <message>
+        <source>The keyring does not answer.</source>
+        <translation>密钥环没有响应。</translation>
+    </message>
+    <message>
+        <source>The keyring is locked.</source>
+        <translation>密钥环已锁定。</translation>
+    </message>
+    <message>
+        <source>The keyring was not unlocked within {0} seconds.</source>
+        <translation>密钥环未在 {0} 秒内解锁。</translation>
+    </message>
+    <message>
+        <source>The message brings {0} things along, so it was not sent.</source>
+        <translation>消息附带 {0} 项内容，因此未发送。</translation>
+    </message>
+    <message>
+        <source>The model could not be asked for a summary ({0})</source>
+        <translation>无法请模型生成摘要（{0}）</translation>
+    </message>
+    <message>
+        <source>The model declined to answer this.</source>
+        <translation>模型拒绝回答此内容。</translation>
+    </message>
+    <message>
+        <source>The model stopped answering.</source>
+        <translation>模型停止了响应。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s address could not be reached.</source>
+        <translation>无法访问模型的地址。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s address is not a web address{0}.</source>
+        <translation>模型的地址不是网址{0}。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s service had an internal error.</source>
+        <translation>模型服务发生内部错误。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s service is overloaded.</source>
+        <translation>模型服务过载。</translation>
+    </message>
+    <message>
+        <source>The name in {0} is unknown. Check the address and the network connection.</source>
+        <translation>{0} 中的名称未知。请检查地址和网络连接。</translation>
+    </message>
+    <message>
+        <source>The new window could not be started.</source>
+        <translation>无法打开新窗口。</translation>
+    </message>
+    <message>
+        <source>The next request is asked of {0} again. The setting model.fallback names who steps in.</source>
+        <translation>下一次请求仍发给 {0}。由谁顶替由设置 model.fallback 指定。</translation>
+    </message>
+    <message>
+        <source>The output cannot be read: {0}.</source>
+        <translation>无法读取输出：{0}。</translation>
+    </message>
+    <message>
+        <source>The provider ended the reply for a reason that is not known here.</source>
+        <translation>提供商因未知原因结束了回答。</translation>
+    </message>
+    <message>
+        <source>The proxy {0} could not be reached.</source>
+        <translation>无法连接代理服务器 {0}。</translation>
+    </message>
+    <message>
+        <source>The proxy {0} refused the connection{1}. The model was not reached.</source>
+        <translation>代理服务器 {0} 拒绝了连接{1}。未能连接模型。</translation>
+    </message>
+    <message>
+        <source>The reply did not stop for this call, so it was not run. Send it again if it is still wanted.</source>
+        <translation>回答没有为此调用停下，因此未执行。如仍需要请重新发送。</translation>
+    </message>
+    <message>
+        <source>The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller parts: several edits instead of one large file.</source>
+        <translation>在此调用完成之前，回答已达长度上限，因此未执行。请分成较小的部分重新发送：用多次编辑代替一个大文件。</translation>
+    </message>
+    <message>
+        <source>The reply was cut at its length limit.</source>
+        <translation>回答因达到长度上限而被截断。</translation>
+    </message>
+    <message>
+        <source>The request could not be sent.</source>
+        <translation>无法发送请求。</translation>
+    </message>
+    <message>
+        <source>The request was refused as invalid.</source>
+        <translation>请求因无效而被拒绝。</translation>
+    </message>
+    <message>
+        <source>The rule could not be kept, so you will be asked again.</source>
+        <translation>无法保存规则，因此会再次询问您。</translation>
+    </message>
+    <message>
+        <source>The rule could not be taken back, so it still holds.</source>
+        <translation>无法撤回规则，因此它仍然有效。</translation>
+    </message>
+    <message>
+        <source>The sandbox is strict: nothing may be written. Say what you would change instead.</source>
+        <translation>沙盒为严格模式：不可写入任何内容。请说明您本来要更改什么。</translation>
+    </message>
+    <message>
+        <source>The server changed this tool since you allowed it.</source>
+        <translation>自您允许以来，服务器更改了此工具。</translation>
+    </message>
+    <message>
+        <source>The server wants a key: enter it in Settings.</source>
+        <translation>服务器需要密钥：请在设置中输入。</translation>
+    </message>
+    <message>
+        <source>The session cannot be opened for writing.</source>
+        <translation>无法以写入方式打开会话。</translation>
+    </message>
+    <message>
+        <source>The session could not be deleted.</source>
+        <translation>无法删除会话。</translation>
+    </message>
+    <message>
+        <source>The session could not be read.</source>
+        <translation>无法读取会话。</translation>
+    </message>
+    <message>
+        <source>The session could not be written, so the agent stopped.</source>
+        <translation>无法写入会话，因此代理已停止。</translation>
+    </message>
+    <message>
+        <source>The session may not spend more.</source>
+        <translation>会话不可再产生费用。</translation>
+    </message>
+    <message>
+        <source>The sign-in with {0} was declined.</source>
+        <translation>{0} 的登录被拒绝。</translation>
+    </message>
+    <message>
+        <source>The sign-in with {0} was not finished within {1} minutes.</source>
+        <translation>{0} 的登录未在 {1} 分钟内完成。</translation>
+    </message>
+    <message>
+        <source>The tool “{0}” has a name that the model&apos;s API does not accept.</source>
+        <translation>工具“{0}”的名称不被模型的 API 接受。</translation>
+    </message>
+    <message>
+        <source>The turn was stopped before an answer came.</source>
+        <translation>本轮在得到答复之前已停止。</translation>
+    </message>
+    <message>
+        <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
+        <translation>{0} 在 {1} 秒后停止，这是允许的最长时间。</translation>
+    </message>
+    <message>
+        <source>There already is a {0}.</source>
+        <translation>已存在 {0}。</translation>
+    </message>
+    <message>
+        <source>There is no API key for {0}.</source>
+        <translation>没有 {0} 的 API 密钥。</translation>
+    </message>
+    <message>
+        <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
+        <translation>没有可打开窗口的显示器（未设置 DISPLAY 和 WAYLAND_DISPLAY）。</translation>
+    </message>
+    <message>
+        <source>There is no key to check.</source>
+        <translation>没有可检查的密钥。</translation>
+    </message>
+    <message>
+        <source>There is no model named “{0}”.</source>
+        <translation>没有名为“{0}”的模型。</translation>
+    </message>
+    <message>
+        <source>There is no pin “{0}”.</source>
+        <translation>没有固定内容“{0}”。</translation>
+    </message>
+    <message>
+        <source>There is no such change in it.</source>
+        <translation>其中没有此项更改。</translation>
+    </message>
+    <message>
+        <source>There is no such file in the folder of this session.</source>
+        <translation>此会话的文件夹中没有此文件。</translation>
+    </message>
+    <message>
+        <source>There is no such file.</source>
+        <translation>没有此文件。</translation>
+    </message>
+    <message>
+        <source>There is no summary in force.</source>
+        <translation>没有生效的摘要。</translation>
+    </message>
+    <message>
+        <source>There is no turn {0} in this session.</source>
+        <translation>此会话中没有第 {0} 轮。</translation>
+    </message>
+    <message>
+        <source>There is no turn {0} to go back to.</source>
+        <translation>没有可回到的第 {0} 轮。</translation>
+    </message>
+    <message>
+        <source>There is nothing to pin: the text is empty.</source>
+        <translation>没有可固定的内容：文本为空。</translation>
+    </message>
+    <message>
+        <source>There is nothing to summarise yet: only the last turn is left.</source>
+        <translation>尚无可总结的内容：只剩最后一轮。</translation>
+    </message>
+    <message>
+        <source>There is nothing to {0}{1}.</source>
+        <translation>没有可执行的内容（{0}）{1}。</translation>
+    </message>
+    <message>
+        <source>There is something else in it, so it was kept.</source>
+        <translation>其中还有其他内容，因此已保留。</translation>
+    </message>
+    <message>
+        <source>This changes files, and your approval policy asks before writing.</source>
+        <translation>这会更改文件，而您的审批策略会在写入前询问。</translation>
+    </message>
+    <message>
+        <source>This command could not be fully understood: {0}.</source>
+        <translation>未能完全理解此命令：{0}。</translation>
+    </message>
+    <message>
+        <source>This command was not fully understood, so it may contain one that you blocked.</source>
+        <translation>未能完全理解此命令，其中可能含有您禁止的命令。</translation>
+    </message>
+    <message>
+        <source>This conversation has cost {0}, and its limit is {1}.</source>
+        <translation>此对话已花费 {0}，上限为 {1}。</translation>
+    </message>
+    <message>
+        <source>This folder is in no git repository.</source>
+        <translation>此文件夹不在任何 git 存储库中。</translation>
+    </message>
+    <message>
+        <source>This key may not use {0}.</source>
+        <translation>此密钥不可使用 {0}。</translation>
+    </message>
+    <message>
+        <source>This needs administrator rights.</source>
+        <translation>这需要管理员权限。</translation>
+    </message>
+    <message>
+        <source>This needs the network.</source>
+        <translation>这需要网络。</translation>
+    </message>
+    <message>
+        <source>This reaches outside the workspace ({0}).</source>
+        <translation>这会访问工作区之外（{0}）。</translation>
+    </message>
+    <message>
+        <source>This session is open in another window or process.</source>
+        <translation>此会话已在另一个窗口或进程中打开。</translation>
+    </message>
+    <message>
+        <source>This system has no keyring to keep keys in.</source>
+        <translation>此系统没有可保存密钥的密钥环。</translation>
+    </message>
+    <message>
+        <source>This tool is not on record as one that you allowed. It may be new.</source>
+        <translation>没有您允许过此工具的记录。它可能是新的。</translation>
+    </message>
+    <message>
+        <source>This tool is not one of ours.</source>
+        <translation>此工具不是本程序的工具。</translation>
+    </message>
+    <message>
+        <source>This tool is one of an MCP server&apos;s.</source>
+        <translation>此工具来自 MCP 服务器。</translation>
+    </message>
+    <message>
+        <source>This uses the network.</source>
+        <translation>这会使用网络。</translation>
+    </message>
+    <message>
+        <source>This writes git&apos;s own files.</source>
+        <translation>这会写入 git 自身的文件。</translation>
+    </message>
+    <message>
+        <source>Throws away changes that are not committed, and may drop commits.</source>
+        <translation>丢弃未提交的更改，并可能丢失提交。</translation>
+    </message>
+    <message>
+        <source>Throws away changes that are not committed.</source>
+        <translation>丢弃未提交的更改。</translation>
+    </message>
+    <message>
+        <source>Throws away stashed changes.</source>
+        <translation>丢弃贮藏的更改。</translation>
+    </message>
+    <message>
+        <source>To send it as text, put it in backquotes.</source>
+        <translation>要作为文本发送，请放在反引号中。</translation>
+    </message>
+    <message>
+        <source>Today&apos;s conversations have cost {0}, and the limit of a day is {1}.</source>
+        <translation>今天的对话已花费 {0}，每日上限为 {1}。</translation>
+    </message>
+    <message>
+        <source>Touches a file that often holds secrets: {0}.</source>
+        <translation>涉及常含机密的文件：{0}。</translation>
+    </message>
+    <message>
+        <source>Try again in a few minutes, or choose another model.</source>
+        <translation>请几分钟后重试，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Try again in a minute.</source>
+        <translation>请一分钟后重试。</translation>
+    </message>
+    <message>
+        <source>Try again {0}, or choose another model.</source>
+        <translation>请{0}重试，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Try again, or use an API key.</source>
+        <translation>请重试，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Try again. If it stays silent, check the network.</source>
+        <translation>请重试。如果仍无响应，请检查网络。</translation>
+    </message>
+    <message>
+        <source>Trying again in {0} s (try {1} of {2}).</source>
+        <translation>{0} 秒后重试（第 {1}/{2} 次）。</translation>
+    </message>
+    <message>
+        <source>Use an https:// address if the server has one. This warning comes once.</source>
+        <translation>如果服务器有 https:// 地址，请使用它。此警告只出现一次。</translation>
+    </message>
+    <message>
+        <source>Uses the network.</source>
+        <translation>使用网络。</translation>
+    </message>
+    <message>
+        <source>Versions: {0}.</source>
+        <translation>版本：{0}。</translation>
+    </message>
+    <message>
+        <source>Waiting for the keyring to answer. At most {0} seconds.</source>
+        <translation>正在等待密钥环响应。最多 {0} 秒。</translation>
+    </message>
+    <message>
+        <source>Waiting for the keyring: it may ask you to unlock it. At most {0} seconds.</source>
+        <translation>正在等待密钥环：可能会要求您解锁。最多 {0} 秒。</translation>
+    </message>
+    <message>
+        <source>What is written here could not be kept.</source>
+        <translation>无法保留此处书写的内容。</translation>
+    </message>
+    <message>
+        <source>What it did until then is kept. Allow it to cost more, or go on with the session.</source>
+        <translation>此前所做的会保留。请允许更高费用，或继续会话。</translation>
+    </message>
+    <message>
+        <source>What the folder held before the command is not known any more, so its changes are not either.</source>
+        <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
+    </message>
+    <message>
+        <source>What was pasted is no picture that can be read.</source>
+        <translation>粘贴的内容不是可读取的图片。</translation>
+    </message>
+    <message>
+        <source>What {0} costs is not known, so no limit of costs holds for it.</source>
+        <translation>{0} 的费用未知，因此没有费用限制。</translation>
+    </message>
+    <message>
+        <source>Without one use `desktop-agent run --prompt …`.</source>
+        <translation>没有时请使用 `desktop-agent run --prompt …`。</translation>
+    </message>
+    <message>
+        <source>Write the conversation or its changes to a file of yours</source>
+        <translation>将对话或其更改写入您的文件</translation>
+    </message>
+    <message>
+        <source>Writes to disks or devices directly.</source>
+        <translation>直接写入磁盘或设备。</translation>
+    </message>
+    <message>
+        <source>Writing {0} ({1} kB)</source>
+        <translation>正在写入 {0}（{1} kB）</translation>
+    </message>
+    <message>
+        <source>You can also set the key as an environment variable, for example ANTHROPIC_API_KEY.</source>
+        <translation>也可以将密钥设为环境变量，例如 ANTHROPIC_API_KEY。</translation>
+    </message>
+    <message>
+        <source>You can edit that summary, or undo it: nothing is lost.</source>
+        <translation>您可以编辑或撤销该摘要：没有丢失任何内容。</translation>
+    </message>
+    <message>
+        <source>You changed the same lines since.</source>
+        <translation>您此后更改了相同的行。</translation>
+    </message>
+    <message>
+        <source>You signed in with another {0} account than this one.</source>
+        <translation>您登录的 {0} 账户不是此账户。</translation>
+    </message>
+    <message>
+        <source>Your approval policy asks before every call.</source>
+        <translation>您的审批策略在每次调用前询问。</translation>
+    </message>
+    <message>
+        <source>Your files and this conversation are safe. Try again; the details are in the log.</source>
+        <translation>您的文件和此对话是安全的。请重试；详情见日志。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
+        <translation>您按现状允许此工具后，您的规则 `{0}` 即对其有效。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
+        <translation>您的规则 `{0}` 针对此工具的原状。您按现状允许后，它会再次有效。</translation>
+    </message>
+    <message>
+        <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
+        <translation>`{0}` 属于 git，编辑工具从不写入 git 自身的文件。请改用 git 命令。</translation>
+    </message>
+    <message>
+        <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
+        <translation>`{0}` 常含机密，而输出的内容会发送给模型。</translation>
+    </message>
+    <message>
+        <source>`{0}` often holds secrets, and what is read goes to the model.</source>
+        <translation>`{0}` 常含机密，而读取的内容会发送给模型。</translation>
+    </message>
+    <message>
+        <source>edits</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>exactly this command</source>
+        <translation>仅此命令</translation>
+    </message>
+    <message>
+        <source>{0} Choose another name.</source>
+        <translation>{0} 请选择其他名称。</translation>
+    </message>
+    <message>
+        <source>{0} Look at it again.</source>
+        <translation>{0} 请再看一次。</translation>
+    </message>
+    <message>
+        <source>{0} Nothing was written.</source>
+        <translation>{0} 未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} The connection goes by way of the proxy {1} ({2}).</source>
+        <translation>{0} 连接经由代理服务器 {1}（{2}）。</translation>
+    </message>
+    <message>
+        <source>{0} The sandbox does not let it, so it would run outside.</source>
+        <translation>{0} 沙盒不允许，因此将在沙盒外运行。</translation>
+    </message>
+    <message>
+        <source>{0} Your approval policy never asks, so this was refused. Adapt, or do without it.</source>
+        <translation>{0} 您的审批策略从不询问，因此已拒绝。请调整做法，或不使用它。</translation>
+    </message>
+    <message>
+        <source>{0} answers from here on. It does not get all of the conversation.</source>
+        <translation>从此处起由 {0} 回答。它不会得到全部对话。</translation>
+    </message>
+    <message>
+        <source>{0} answers, but not as this model&apos;s API does.</source>
+        <translation>{0} 有响应，但不符合此模型的 API。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read.</source>
+        <translation>无法读取 {0}。</translation>
+    </message>
+    <message>
+        <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
+        <translation>写入编辑之前，{0} 在磁盘上已更改。未写入任何内容。请重新读取，然后针对当前内容重做编辑。</translation>
+    </message>
+    <message>
+        <source>{0} could not be written: {1}. Nothing was changed.</source>
+        <translation>无法写入 {0}：{1}。未作任何更改。</translation>
+    </message>
+    <message>
+        <source>{0} did not register this application for your account.</source>
+        <translation>{0} 未为您的账户注册此应用程序。</translation>
+    </message>
+    <message>
+        <source>{0} did not sign you in.</source>
+        <translation>{0} 未让您登录。</translation>
+    </message>
+    <message>
+        <source>{0} does not allow this application to use your plan.</source>
+        <translation>{0} 不允许此应用程序使用您的套餐。</translation>
+    </message>
+    <message>
+        <source>{0} does not lie in the folder of this conversation.</source>
+        <translation>{0} 不在此对话的文件夹中。</translation>
+    </message>
+    <message>
+        <source>{0} has cost {1}, and may cost {2}.</source>
+        <translation>{0} 已花费 {1}，最多可花费 {2}。</translation>
+    </message>
+    <message>
+        <source>{0} has nothing in common with what is checked out.</source>
+        <translation>{0} 与当前检出的内容没有共同之处。</translation>
+    </message>
+    <message>
+        <source>{0} is a {1} and cannot hold this.</source>
+        <translation>{0} 是 {1}，无法容纳此内容。</translation>
+    </message>
+    <message>
+        <source>{0} is a {1}; only files can be renamed here.</source>
+        <translation>{0} 是 {1}；此处只能重命名文件。</translation>
+    </message>
+    <message>
+        <source>{0} is no file that code can be applied to.</source>
+        <translation>{0} 不是可应用代码的文件。</translation>
+    </message>
+    <message>
+        <source>{0} is no longer there.</source>
+        <translation>{0} 已不存在。</translation>
+    </message>
+    <message>
+        <source>{0} is not a text in UTF-8.</source>
+        <translation>{0} 不是 UTF-8 文本。</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted, and {1} names this proxy. Use an https:// address, add the host to NO_PROXY, or allow it: set model.allow_readable_proxy to true.</source>
+        <translation>{0} 未加密，而 {1} 指定了此代理服务器。请使用 https:// 地址，将主机加入 NO_PROXY，或允许它：将 model.allow_readable_proxy 设为 true。</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>{0} 未加密：传输途中的任何人都能读取密钥和对话。</translation>
+    </message>
+    <message>
+        <source>{0} is outside of the folder, so it was not mentioned.</source>
+        <translation>{0} 在文件夹之外，因此未提及。</translation>
+    </message>
+    <message>
+        <source>{0} is overloaded, so {1} answers this request.</source>
+        <translation>{0} 过载，因此由 {1} 回答此请求。</translation>
+    </message>
+    <message>
+        <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>
+        <translation>{0} 没有推理强度 {1}，因此按其自身方式思考。</translation>
+    </message>
+    <message>
+        <source>{0} knows no effort {1}.</source>
+        <translation>{0} 没有推理强度 {1}。</translation>
+    </message>
+    <message>
+        <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
+        <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
+    </message>
+    <message>
+        <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
+        <translation>{0} 拒绝了推理强度 {1}，因此按其自身方式思考。</translation>
+    </message>
+    <message>
+        <source>{0} refused to finish the sign-in.</source>
+        <translation>{0} 拒绝完成登录。</translation>
+    </message>
+    <message>
+        <source>{0} sent the browser back without an answer.</source>
+        <translation>{0} 未带答复就让浏览器返回。</translation>
+    </message>
+    <message>
+        <source>{0} takes no level of effort.</source>
+        <translation>{0} 不支持推理强度。</translation>
+    </message>
+    <message>
+        <source>{0} was changed in the meantime, so it was not written.</source>
+        <translation>{0} 在此期间已更改，因此未写入。</translation>
+    </message>
+    <message>
+        <source>{0} was changed in the meantime.</source>
+        <translation>{0} 在此期间已更改。</translation>
+    </message>
+    <message>
+        <source>{0} was not renamed.</source>
+        <translation>{0} 未重命名。</translation>
+    </message>
+    <message>
+        <source>{0} was not used as it is: {1}.</source>
+        <translation>未按原样使用 {0}：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} was not written.</source>
+        <translation>{0} 未写入。</translation>
+    </message>
+    <message>
+        <source>{0}, and what is read goes to the model.</source>
+        <translation>{0}，而读取的内容会发送给模型。</translation>
+    </message>
+    <message>
+        <source>{0}, so only what was asked, the files and the to-dos were kept of the older turns.</source>
+        <translation>{0}，因此较早的轮次只保留了所提的要求、文件和待办事项。</translation>
+    </message>
+    <message>
+        <source>{0}: the rules file has mistakes.</source>
+        <translation>{0}：规则文件有错误。</translation>
+    </message>
+    <message>
+        <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
+        <translation>{0}此前所做的会保留。请允许更多时间，或继续会话。</translation>
+    </message>
+</context>
+<context>
     <name>CostLabel</name>
     <message>
         <source>Click to see the usage of all sessions.</source>

@@ -1,5 +1,6 @@
 """Writes a source file that Qt's `lupdate` reads without missing anything: `python -m tests.translation FILE`.
 
+And `resources/translations/core_texts.txt`, by which the window knows the texts of the core that have values in them.
 `packaging/translations.sh` calls it. What `lupdate` itself makes of Python is in ADR 23.
 """
 
@@ -8,6 +9,8 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
+from tests.translation.catalogues import PATTERNS
+from tests.translation.core_texts import core_patterns
 from tests.translation.module_texts import Message, sorted_messages
 from tests.translation.window_texts import window_texts
 
@@ -27,3 +30,4 @@ def _call(message: Message) -> str:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(source_for_lupdate(), encoding="utf-8")
+    PATTERNS.write_text(core_patterns(), encoding="utf-8")

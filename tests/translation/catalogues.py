@@ -11,6 +11,7 @@ from tests.translation.module_texts import Message
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "packaging" / "translations"
 COMPILED = ROOT / "resources" / "translations"
+PATTERNS = COMPILED / "core_texts.txt"
 LANGUAGES = ("de", "zh_CN")
 
 

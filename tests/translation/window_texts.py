@@ -10,6 +10,7 @@ import desktop_agent
 from desktop_agent.core.mcp.status import STATE_WORDS
 from desktop_agent.core.models.vendors import PROVIDER_LABELS
 from desktop_agent.core.settings import declared_section, declared_settings
+from tests.translation.core_texts import core_texts
 from tests.translation.module_texts import Found, Message, ModuleTexts, declared, texts_in, translating_functions
 
 PACKAGE = Path(desktop_agent.__file__).parent
@@ -62,6 +63,8 @@ def window_texts() -> Iterator[Message]:
             yield Message("Modes", text)
     for text in STATE_WORDS.values():
         yield Message("ServerWords", text)
+    for text in core_texts():
+        yield Message("Core", text)
     for text in _settings():
         yield Message("Settings", text)
 

@@ -14,6 +14,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 LOADING_DELAY_MS = 150
@@ -79,7 +80,7 @@ class ChangePreview(QWidget):
         try:
             diffs = await self._source.preview(self._request)
         except AgentError as error:
-            self._fail(error.title, error.hint)
+            self._fail(core_words(error.title), core_words(error.hint))
             return
         except Exception:
             self._fail(self.tr("The change could not be shown"), self.tr("It cannot be allowed here."))

@@ -10,6 +10,7 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.icon_note import IconLine, IconNote
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.exact.exact_field import ExactField
 from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.labels import make_label
@@ -37,7 +38,7 @@ class QuestionHead(QWidget):
         self._safety = IconNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
-        self.heading = make_label(visible(request.title), role="title", wraps=True, is_plain=True)
+        self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         # What else decides what would run: variables, input, a special shell. All of it can be looked through.
@@ -51,9 +52,12 @@ class QuestionHead(QWidget):
     def show_request(self, request: ApprovalRequest) -> None:
         """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
-        risks = [IconLine("warning", risk, "warning") for risk in (*map(visible, request.risks), *hidden)]
+        risks = [
+            IconLine("warning", risk, "warning")
+            for risk in (*(visible(core_words(risk)) for risk in request.risks), *hidden)
+        ]
         self._risks.show_lines(risks, "warning")
-        why = visible(request.reason)
+        why = visible(core_words(request.reason))
         self._reason.setText(request_words.quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
         confinement = _confinement_line(request, is_unconfined=self._maths.runs_unconfined(request))
@@ -124,8 +128,8 @@ def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconL
     if request.is_escalation:
         return IconLine("escaping", escalation_words(), "error")
     if is_unconfined:
-        return IconLine("unconfined", request.confinement, "warning")
-    return IconLine("confined", request.confinement, "secondary")
+        return IconLine("unconfined", core_words(request.confinement), "warning")
+    return IconLine("confined", core_words(request.confinement), "secondary")
 
 
 def _safety_lines(request: ApprovalRequest) -> list[IconLine]:

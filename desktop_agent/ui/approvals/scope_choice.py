@@ -11,6 +11,7 @@ from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
@@ -96,7 +97,7 @@ class ScopeChoice(QWidget):
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
                 # What is allowed is said by the rules and the button, where the user makes them.
-                self._picker.addItem(scope_words(offer.scope) if self._can_make_rules else quoted(offer.label))
+                self._picker.addItem(scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label)))
         longest = max(len(self._picker.itemText(index)) for index in range(self._picker.count()))
         self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
 

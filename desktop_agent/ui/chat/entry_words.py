@@ -14,6 +14,7 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
 )
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.model_words import visible
 
@@ -207,7 +208,7 @@ def asked(entry: ToolEntry) -> str:
             answer = say("denied")
         case Aborted():
             answer = say("not answered")
-    reason = (request.reason or request.title).replace("`", "").rstrip(".")
+    reason = core_words(request.reason or request.title).replace("`", "").rstrip(".")
     return say("Asked: {reason} · {answer}").format(reason=reason, answer=answer)
 
 
@@ -287,7 +288,7 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
     if entry.result is not None and (names := _kept_back(entry.result.metadata)):
         text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
         found.append((text.format(names=names), "muted"))
-    found += [(_uncaptured(item.path, item.reason), "warning_text") for item in entry.uncaptured]
+    found += [(_uncaptured(item.path, core_words(item.reason)), "warning_text") for item in entry.uncaptured]
     return found
 
 
@@ -377,7 +378,9 @@ def undo(entry: UndoEntry) -> str:
     if failed:
         parts.append(say("{count} could not be written").format(count=failed))
     noted = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.reason]
-    parts += [f"{visible(outcome.path)}: {outcome.reason.removesuffix('.')}" for outcome in noted[:_NOTED_FILES]]
+    parts += [
+        f"{visible(outcome.path)}: {core_words(outcome.reason).removesuffix('.')}" for outcome in noted[:_NOTED_FILES]
+    ]
     if len(noted) > _NOTED_FILES:
         parts.append(say("{count} more did not get all back").format(count=len(noted) - _NOTED_FILES))
     return " · ".join(parts)

@@ -5,6 +5,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.inbox.items import InboxItem
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.model_words import one_line
 
@@ -49,7 +50,7 @@ def subject(item: InboxItem) -> str:
         return ""
     if request.question is not None:
         return cut(one_line(request.question.message))
-    return cut(one_line(request.command if request.command is not None else request.title))
+    return cut(one_line(request.command if request.command is not None else core_words(request.title)))
 
 
 def note(item: InboxItem) -> str:
@@ -57,7 +58,11 @@ def note(item: InboxItem) -> str:
     request = item.request
     if request is None or not item.can_allow:
         return ""
-    return cut(" · ".join(filter(None, map(one_line, (request.reason.rstrip("."), request.confinement)))))
+    return cut(
+        " · ".join(
+            filter(None, map(one_line, (core_words(request.reason).rstrip("."), core_words(request.confinement))))
+        )
+    )
 
 
 def cut(text: str) -> str:

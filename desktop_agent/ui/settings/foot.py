@@ -12,6 +12,7 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -61,7 +62,7 @@ class Foot(QWidget):
 
     def show_failure(self, error: AgentError) -> None:
         """Say that nothing was saved, and why."""
-        say(self._note, f"{error.title} {error.hint}".strip(), "error")
+        say(self._note, f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
         self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
 

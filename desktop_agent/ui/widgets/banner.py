@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal
 
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -24,7 +25,7 @@ class Banner(BannerFrame):
 
     def show_error(self, error: AgentError) -> None:
         """Show what happened and what to do; the details are the tool tip."""
-        self.say(error.title, error.hint)
+        self.say(core_words(error.title), core_words(error.hint))
         self._folder.setVisible(isinstance(error, WorkspaceError))
         self.setToolTip(plain_tooltip(error.detail))
         self.show()

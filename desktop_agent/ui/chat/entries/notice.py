@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.wording.quoted_code import quoted
 
@@ -64,9 +65,9 @@ class NoticeWidget(EntryWidget):
         styles, actions = place.styles, place.actions
         self._seconds = QTimer(self, interval=1000)
         self._seconds.timeout.connect(self._count_down)
-        self._texts = [Paragraph(quoted(notice.title), styles, self, font=styles.strong)]
+        self._texts = [Paragraph(quoted(core_words(notice.title)), styles, self, font=styles.strong)]
         if notice.hint:
-            self._texts.append(Paragraph(quoted(notice.hint), styles, self, role="muted", font=styles.body))
+            self._texts.append(Paragraph(quoted(core_words(notice.hint)), styles, self, role="muted", font=styles.body))
         self._buttons: list[QPushButton] = []
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
@@ -103,7 +104,7 @@ class NoticeWidget(EntryWidget):
             self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
         if self._try_now is not None:
             self._offer_try(self._try_now)
-        self.setAccessibleName(quoted(" ".join(part for part in (notice.title, notice.hint) if part)))
+        self.setAccessibleName(quoted(" ".join(core_words(part) for part in (notice.title, notice.hint) if part)))
         if self._width:
             self.set_width(self._width)
         self.update()

@@ -13,6 +13,7 @@ from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 
@@ -30,7 +31,7 @@ class SpendingWidget(EntryWidget):
         self._width = 0
         self._is_answered = False
         entry, styles = self._entry, place.styles
-        self._title = Paragraph(entry.request.title, styles, self, font=styles.strong)
+        self._title = Paragraph(core_words(entry.request.title), styles, self, font=styles.strong)
         offers = [offer.label for offer in entry.request.scopes]
         self._go_on = self._make_button(offers[0] if offers else self.tr("Go on"), self._on_go_on, "primary")
         self._stop = self._make_button(self.tr("Stop here"), self._on_stop, "")

@@ -18,6 +18,7 @@ from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.model_words import visible
@@ -75,7 +76,7 @@ class ApprovalCard(QWidget):
     def _make_title(self) -> Paragraph:
         # In older journals the title of a command is the command.
         is_plain = self.request.command is not None and not self.request.is_escalation
-        title = self.tr("Run this command?") if is_plain else shown_lines(self.request.title)
+        title = self.tr("Run this command?") if is_plain else shown_lines(core_words(self.request.title))
         return Paragraph(title, self._styles, self, font=self._styles.strong)
 
     def _say_name(self) -> None:

@@ -11,6 +11,7 @@ from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
@@ -181,5 +182,5 @@ class AskedCommand(QObject):
 def _causes(request: ApprovalRequest) -> list[str]:
     if request.cause:
         return [request.cause]
-    rich = read_code_spans(request.reason)
+    rich = read_code_spans(core_words(request.reason))
     return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]

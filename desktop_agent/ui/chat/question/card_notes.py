@@ -8,6 +8,7 @@ from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
@@ -22,10 +23,10 @@ class CardNotes:
         self._styles = styles
         self._parent = parent
         files = [self._say(_file_list(request), "text", is_code=True)] if request.changes else []
-        reasons = [self._say(shown_lines(request.reason), "warning_text")] if request.reason else []
-        risks = (*request.risks, *hidden_text_risks(command))
+        reasons = [self._say(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
+        risks = (*map(core_words, request.risks), *hidden_text_risks(command))
         reasons += [self._say(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
-        self.confinement = escalation_words() if request.is_escalation else request.confinement
+        self.confinement = escalation_words() if request.is_escalation else core_words(request.confinement)
         role = "danger_text" if request.is_escalation else "muted"
         confined = [self._say(self.confinement, role)] if self.confinement else []
         safety = [
@@ -34,7 +35,7 @@ class CardNotes:
         ]
         notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
         self._paragraphs = [*files, *notes, *safety]
-        self.spoken = " ".join(filter(None, (request.reason, *risks, self.confinement, *request.safety)))
+        self.spoken = " ".join(filter(None, (core_words(request.reason), *risks, self.confinement, *request.safety)))
 
     def _say(self, text: str, role: str, *, is_code: bool = False) -> Paragraph:
         font = self._styles.code if is_code else self._styles.body

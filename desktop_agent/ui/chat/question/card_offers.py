@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ScopeOffer
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -26,7 +27,7 @@ class CardOffers:
     def __init__(self, offers: Sequence[ScopeOffer], card: QWidget) -> None:
         self.buttons: list[QPushButton] = []
         self._offers = [offer for offer in offers if offer.is_quick]
-        self._parts = [_parts_of(offer.label) for offer in self._offers]
+        self._parts = [_parts_of(core_words(offer.label)) for offer in self._offers]
         for parts in self._parts:
             text = "".join(parts)
             button = make_button(text, accessible_name=text, parent=card)

@@ -13,6 +13,7 @@ from desktop_agent.ui.review.applying.source import ApplySource, ApplyTarget
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
@@ -132,7 +133,7 @@ class ApplyDialog(QDialog):
             target = await self._source.read(path)
         except AgentError as error:
             if isValid(self) and asked == self._asked:
-                self._say(error.title, error.hint)
+                self._say(core_words(error.title), core_words(error.hint))
             return
         if not isValid(self) or asked != self._asked:
             return
@@ -161,7 +162,7 @@ class ApplyDialog(QDialog):
             diff = await self._source.compare(target, new)
         except AgentError as error:
             if isValid(self) and asked == self._asked:
-                self._say(error.title, error.hint)
+                self._say(core_words(error.title), core_words(error.hint))
             return
         if not isValid(self) or asked != self._asked:
             return

@@ -15,6 +15,7 @@ from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -106,7 +107,7 @@ class ClashDialog(QDialog):
         else:
             self._stack.setCurrentWidget(self._blank)
             if self._outcomes[row].clash is None:
-                self._add_page(row, _reason_page(self._outcomes[row].reason))
+                self._add_page(row, _reason_page(core_words(self._outcomes[row].reason)))
             else:
                 self._blank.setText(self.tr("Reading the three versions…"))
                 self._spawn(self._read(row))
@@ -121,7 +122,7 @@ class ClashDialog(QDialog):
             versions = await read_versions(self._outcomes[row].path, clash, self._source)
         except AgentError as error:
             if isValid(self) and row not in self._pages:
-                self._add_page(row, _reason_page(" ".join(filter(None, (error.title, error.hint)))))
+                self._add_page(row, _reason_page(" ".join(map(core_words, filter(None, (error.title, error.hint))))))
             return
         if isValid(self) and row not in self._pages:
             self._versions[row] = versions

@@ -16,6 +16,7 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.review.source import GitSource, Spawn, Submit
+from desktop_agent.ui.translation.core_words import core_words
 
 
 class ReviewOutlets(NamedTuple):
@@ -62,7 +63,7 @@ class ReviewDecisions(QObject):
                 compared = await self._counts.compared(file)
             except AgentError as error:
                 if isValid(self):
-                    self.problem.emit(f"{file.path}: {error.title}")
+                    self.problem.emit(f"{file.path}: {core_words(error.title)}")
                 continue
             if not isValid(self):
                 return
@@ -117,7 +118,7 @@ class ReviewDecisions(QObject):
                 revert = await git.revert(folder, file.standing[-1].change, keys)
             except AgentError as error:
                 if isValid(self):
-                    self.problem.emit(f"{file.path}: {error.title}")
+                    self.problem.emit(f"{file.path}: {core_words(error.title)}")
                 continue
             if not isValid(self):
                 return

@@ -10,6 +10,7 @@ from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.source import FileDiffs, Spawn
+from desktop_agent.ui.translation.core_words import core_words
 
 LOADING_DELAY_MS = 150
 """A diff that takes no longer than this comes without a word about it."""
@@ -89,7 +90,7 @@ class DiffLoader(QObject):
         try:
             diff = await self._source.diff(file.standing)
         except AgentError as error:
-            self._fail(request, error.title, error.hint)
+            self._fail(request, core_words(error.title), core_words(error.hint))
             return
         except Exception:
             self._fail(request, self.tr("The change could not be shown"), self.tr("The log has the details."))

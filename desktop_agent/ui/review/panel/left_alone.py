@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
@@ -65,7 +66,7 @@ def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
     lines: list[QWidget] = []
     for outcome in outcomes:
         path = make_label(outcome.path, role="strong", wraps=True, is_plain=True, is_selectable=True)
-        reason = make_label(outcome.reason, role="secondary", wraps=True, is_plain=True, is_selectable=True)
+        reason = make_label(core_words(outcome.reason), role="secondary", wraps=True, is_plain=True, is_selectable=True)
         reason.setContentsMargins(0, 0, 0, Space.S)
         lines += path, reason
     vbox(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)

@@ -1,0 +1,71 @@
+"""Says in the user's language what the core says in English: errors, reasons, risks, notices.
+
+The core knows no translation, and the journal keeps its words. The window recognises a text by what is fixed in it: a
+file beside the translations lists those texts, with `{0}` for each value.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.paths import resource_path
+
+_CONTEXT: Final = "Core"
+_VALUE = re.compile(r"\{(\d)\}")
+
+
+class _Pattern(NamedTuple):
+    start: str
+    """What such a text begins with."""
+    form: re.Pattern[str]
+    source: str
+
+
+def core_words(text: str) -> str:
+    """Return a text of the core in the user's language; as it is, where it is not known or English is spoken.
+
+    What is filled in stays, unless it is such a text itself.
+    """
+    if not text or not _is_translated():
+        return text
+    return _said(text)
+
+
+def _said(text: str) -> str:
+    said = _translate(text)
+    if said != text:
+        return said
+    for pattern in _patterns():
+        if text.startswith(pattern.start) and (found := pattern.form.fullmatch(text)):
+            return _translate(pattern.source).format(*map(_said, found.groups()))
+    return text
+
+
+def _translate(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def _is_translated() -> bool:
+    """Whether anything but English is spoken."""
+    known = "Choose another model."
+    return _translate(known) != known
+
+
+@cache
+def _patterns() -> tuple[_Pattern, ...]:
+    """Return the texts with values, those with the most that is fixed first: a longer text is the better sign."""
+    lines = resource_path("translations", "core_texts.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(map(_pattern, _longest_first(lines)))
+
+
+def _longest_first(lines: Iterable[str]) -> list[str]:
+    return sorted(lines, key=lambda line: -len(_VALUE.sub("", line)))
+
+
+def _pattern(line: str) -> _Pattern:
+    source = line.replace("\\n", "\n")
+    fixed = _VALUE.split(source)[::2]
+    return _Pattern(fixed[0], re.compile("(.*?)".join(map(re.escape, fixed)), re.DOTALL), source)
