@@ -28,7 +28,7 @@ from tests.screens import offscreen
 if os.environ.get("QT_QPA_PLATFORM", "offscreen") == "offscreen":
     os.environ["QT_QPA_PLATFORM"] = offscreen("1920x1080")
 os.environ["QT_API"] = "pyside6"
-os.environ["LANGUAGE"] = "en"  # tests read what the window says
+os.environ["LANGUAGE"] = "C"  # tests read what the window says
 
 settings.register_profile("default", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("nightly", parent=settings.get_profile("default"), max_examples=2000)

@@ -1943,6 +1943,18 @@
         <translation>Eine neue Unterhaltung in diesem Ordner beginnen; diese bleibt in der Liste</translation>
     </message>
     <message>
+        <source>Change the mode of {0}?</source>
+        <translation>Rechte von {0} ändern?</translation>
+    </message>
+    <message>
+        <source>Change {0} files?</source>
+        <translation>{0} Dateien ändern?</translation>
+    </message>
+    <message>
+        <source>Change {0}?</source>
+        <translation>{0} ändern?</translation>
+    </message>
+    <message>
         <source>Changes git&apos;s own files: {0}.</source>
         <translation>Ändert gits eigene Dateien: {0}.</translation>
     </message>
@@ -2017,6 +2029,14 @@
     <message>
         <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
         <translation>Berichtigen Sie sie in den Einstellungen, in --base-url oder in der Umgebung. Ein Schlüssel gehört in den Schlüsselbund.</translation>
+    </message>
+    <message>
+        <source>Create {0}?</source>
+        <translation>{0} erstellen?</translation>
+    </message>
+    <message>
+        <source>Delete {0}?</source>
+        <translation>{0} löschen?</translation>
     </message>
     <message>
         <source>Deletes a branch or tag.</source>
@@ -2283,6 +2303,10 @@
         <translation>Dafür weggelassen: {0}. Nichts wird entfernt: Was weggelassen wurde, ist noch hier.</translation>
     </message>
     <message>
+        <source>Let {0} run {1}?</source>
+        <translation>{0} darf {1} ausführen?</translation>
+    </message>
+    <message>
         <source>Lines of the user or of another change stand among them.</source>
         <translation>Dazwischen stehen Zeilen des Nutzers oder einer anderen Änderung.</translation>
     </message>
@@ -2383,6 +2407,10 @@
         <translation>Greift über den Arbeitsordner hinaus: {0}.</translation>
     </message>
     <message>
+        <source>Read {0}?</source>
+        <translation>{0} lesen?</translation>
+    </message>
+    <message>
         <source>Remove a pin</source>
         <translation>Angeheftetes entfernen</translation>
     </message>
@@ -2395,12 +2423,24 @@
         <translation>Entfernt, was git bräuchte, um Commits zurückzuholen.</translation>
     </message>
     <message>
+        <source>Rename and change {0}?</source>
+        <translation>{0} umbenennen und ändern?</translation>
+    </message>
+    <message>
+        <source>Rename {0}?</source>
+        <translation>{0} umbenennen?</translation>
+    </message>
+    <message>
         <source>Rephrase the request, or leave out what it declined.</source>
         <translation>Formulieren Sie die Anfrage um, oder lassen Sie weg, was es verweigert hat.</translation>
     </message>
     <message>
         <source>Rewrites git&apos;s history.</source>
         <translation>Schreibt die Historie von git um.</translation>
+    </message>
+    <message>
+        <source>Run this command outside the sandbox?</source>
+        <translation>Diesen Befehl außerhalb der Sandbox ausführen?</translation>
     </message>
     <message>
         <source>Run this command?</source>
@@ -2425,6 +2465,10 @@
     <message>
         <source>Say “go on” to continue.</source>
         <translation>Schreiben Sie „weiter“, um fortzufahren.</translation>
+    </message>
+    <message>
+        <source>Search the web for “{0}”?</source>
+        <translation>Im Web nach „{0}“ suchen?</translation>
     </message>
     <message>
         <source>Send the message again.</source>
@@ -3141,6 +3185,10 @@
     <message>
         <source>exactly this command</source>
         <translation>genau diesen Befehl</translation>
+    </message>
+    <message>
+        <source>sandbox</source>
+        <translation>Sandbox</translation>
     </message>
     <message>
         <source>{0} Choose another name.</source>

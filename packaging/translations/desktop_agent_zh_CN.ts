@@ -1933,6 +1933,18 @@
         <translation>在此文件夹中开始新对话；当前对话保留在列表中</translation>
     </message>
     <message>
+        <source>Change the mode of {0}?</source>
+        <translation>更改 {0} 的权限？</translation>
+    </message>
+    <message>
+        <source>Change {0} files?</source>
+        <translation>更改 {0} 个文件？</translation>
+    </message>
+    <message>
+        <source>Change {0}?</source>
+        <translation>更改 {0}？</translation>
+    </message>
+    <message>
         <source>Changes git&apos;s own files: {0}.</source>
         <translation>更改 git 自身的文件：{0}。</translation>
     </message>
@@ -2007,6 +2019,14 @@
     <message>
         <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
         <translation>请在设置、--base-url 或环境变量中更正。密钥应保存在密钥环中。</translation>
+    </message>
+    <message>
+        <source>Create {0}?</source>
+        <translation>创建 {0}？</translation>
+    </message>
+    <message>
+        <source>Delete {0}?</source>
+        <translation>删除 {0}？</translation>
     </message>
     <message>
         <source>Deletes a branch or tag.</source>
@@ -2273,6 +2293,10 @@
         <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
     </message>
     <message>
+        <source>Let {0} run {1}?</source>
+        <translation>让 {0} 运行 {1}？</translation>
+    </message>
+    <message>
         <source>Lines of the user or of another change stand among them.</source>
         <translation>其间有用户或其他更改的行。</translation>
     </message>
@@ -2373,6 +2397,10 @@
         <translation>访问工作区之外：{0}。</translation>
     </message>
     <message>
+        <source>Read {0}?</source>
+        <translation>读取 {0}？</translation>
+    </message>
+    <message>
         <source>Remove a pin</source>
         <translation>移除固定内容</translation>
     </message>
@@ -2385,12 +2413,24 @@
         <translation>移除 git 恢复提交所需的内容。</translation>
     </message>
     <message>
+        <source>Rename and change {0}?</source>
+        <translation>重命名并更改 {0}？</translation>
+    </message>
+    <message>
+        <source>Rename {0}?</source>
+        <translation>重命名 {0}？</translation>
+    </message>
+    <message>
         <source>Rephrase the request, or leave out what it declined.</source>
         <translation>请换一种说法，或去掉它拒绝的内容。</translation>
     </message>
     <message>
         <source>Rewrites git&apos;s history.</source>
         <translation>改写 git 历史。</translation>
+    </message>
+    <message>
+        <source>Run this command outside the sandbox?</source>
+        <translation>在沙盒外运行此命令？</translation>
     </message>
     <message>
         <source>Run this command?</source>
@@ -2415,6 +2455,10 @@
     <message>
         <source>Say “go on” to continue.</source>
         <translation>请说“继续”。</translation>
+    </message>
+    <message>
+        <source>Search the web for “{0}”?</source>
+        <translation>在网络上搜索“{0}”？</translation>
     </message>
     <message>
         <source>Send the message again.</source>
@@ -3131,6 +3175,10 @@
     <message>
         <source>exactly this command</source>
         <translation>仅此命令</translation>
+    </message>
+    <message>
+        <source>sandbox</source>
+        <translation>沙盒</translation>
     </message>
     <message>
         <source>{0} Choose another name.</source>

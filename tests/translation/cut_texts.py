@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QComboBox, QLabel, QWidget
 
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.labels import ElidedLabel
 
 _SLACK = 1
 """Pixels by which fonts and layouts round."""
+_ARROW = 20
+"""Pixels that a picker needs beside its text."""
 
 
 def cut_texts(window: QWidget) -> list[str]:
@@ -17,7 +19,14 @@ def cut_texts(window: QWidget) -> list[str]:
 
     A text that is elided on purpose has a tool tip with all of it.
     """
-    return [f"{_named(widget)}: {problem}" for widget in _in_sight(window) if (problem := _problem(widget))]
+    found = [f"{_named(widget)}: {problem}" for widget in _in_sight(window) if (problem := _problem(widget))]
+    return found + [
+        f"{_named(picker)} “{picker.currentText()}” has {picker.width()} px"
+        for picker in window.findChildren(QComboBox)
+        if picker.isVisibleTo(window)
+        and not picker.toolTip()
+        and picker.fontMetrics().horizontalAdvance(picker.currentText()) + _ARROW > picker.width()
+    ]
 
 
 def _in_sight(window: QWidget) -> Iterator[QLabel | QAbstractButton]:

@@ -46,6 +46,7 @@ class RuleEditor(QWidget):
         self._expiry.setAccessibleName(self.tr("When the rule ends"))
         for expiry in EXPIRIES:
             self._expiry.addItem(expiry_words(expiry), expiry)
+        self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
         """What the rules would have done."""

@@ -92,14 +92,14 @@ class ScopeChoice(QWidget):
 
     def _fill(self) -> None:
         once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
-        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else once)
+        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else core_words(once))
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
                 # What is allowed is said by the rules and the button, where the user makes them.
-                self._picker.addItem(scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label)))
-        longest = max(len(self._picker.itemText(index)) for index in range(self._picker.count()))
-        self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
+                words = scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label))
+                self._picker.addItem(words)
+        self._picker.fit(most_chars=_MOST_CHARS)
 
     def _lay_out(self) -> None:
         name = make_label(self.tr("If you allow:"), role="secondary")

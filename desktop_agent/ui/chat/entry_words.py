@@ -172,7 +172,7 @@ def _confinement(metadata: JsonObject) -> str:
     if metadata.get("escalated") is True:
         return say("outside the sandbox")
     confinement = metadata.get("confinement")
-    return confinement[:_LONGEST_WORD] if isinstance(confinement, str) else ""
+    return core_words(confinement[:_LONGEST_WORD]) if isinstance(confinement, str) else ""
 
 
 def edited_command(entry: ToolEntry) -> str | None:

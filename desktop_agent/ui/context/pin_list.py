@@ -54,6 +54,7 @@ class PinList(QWidget):
         self._time.addItems(
             [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
         )
+        self._time.fit()
         self._button = make_button(self.tr("Pin"), object_name="pinButton", clicked=self._add)
         self._button.setEnabled(False)
         line = hbox((self._field, 1), self._time, self._button, spacing=Space.S)

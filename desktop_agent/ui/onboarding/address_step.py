@@ -30,6 +30,7 @@ class AddressStep(Step):
             (self.tr("Anthropic's Messages"), "anthropic"),
         ):
             self._speaks.addItem(text, provider)
+        self._speaks.fit()
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
         self.key = KeyField()

@@ -39,7 +39,7 @@ class ChoiceControl(QWidget):
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
         self._box = picker(words(setting.about.title), choices)
-        self._box.setMinimumContentsLength(max(8, *(len(name) for name, _ in choices)))
+        self._box.fit()
         self._box.setAccessibleDescription(words(setting.about.text))
         self._box.currentIndexChanged.connect(self._on_chosen)
         _fill(self, self._box)

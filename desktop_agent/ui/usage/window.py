@@ -108,6 +108,7 @@ class UsageWindow(QDialog):
             period.addItem(
                 plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days")
             )
+        period.fit()
         period.setCurrentIndex(_USUAL)
         period.currentIndexChanged.connect(self._on_period)
         return period

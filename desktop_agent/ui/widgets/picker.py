@@ -17,6 +17,13 @@ class Picker(QComboBox):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(Height.BUTTON)
 
+    def fit(self, *, most_chars: int = 100) -> None:
+        """Be wide enough for the widest of its things, up to so many characters: some scripts have wide ones."""
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(self.itemText(index)) for index in range(self.count())), default=0)
+        needed = -(-widest // metrics.horizontalAdvance("X"))  # Qt takes as much for each character
+        self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
+
     def paintEvent(self, e: QPaintEvent) -> None:
         super().paintEvent(e)
         # The style sheet takes the native arrow away with the native frame.

@@ -143,6 +143,7 @@ class ApplyDialog(QDialog):
         self._place.clear()
         for place in offered:
             self._place.addItem(self._place_words(place), place)
+        self._place.fit()
         self._place.blockSignals(False)
         self._place.setVisible(len(offered) > 1)
         self._compare()

@@ -43,6 +43,7 @@ class PromptEditor(QWidget):
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
+        self._files.fit()
         self.cancel = make_button(self.tr("Cancel"), object_name="promptEditCancel", parent=self)
         self._send = make_button(
             self.tr("Send"), object_name="promptEditSend", clicked=self._on_send, variant="primary", parent=self
