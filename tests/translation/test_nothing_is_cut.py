@@ -37,6 +37,11 @@ def _pseudo(qapp: QApplication, compiled: Path) -> Iterator[None]:
     qapp.removeTranslator(translator)
 
 
+def _settle() -> None:
+    for _ in range(_ROUNDS):
+        QApplication.processEvents()
+
+
 def _in_english(window: QWidget) -> list[str]:
     """The texts of labels and buttons that were not translated; keys and signs are not."""
     texts = [part.text() for part in window.findChildren(QWidget) if isinstance(part, QLabel | QAbstractButton)]
@@ -59,8 +64,7 @@ def test_in_the_first_window(window: Window) -> None:
     main = window.main_window
     for panel in (main, main.review):
         panel.show()
-        for _ in range(_ROUNDS):
-            QApplication.processEvents()
+        _settle()
         assert cut_texts(main) == []
     assert _in_english(main) == []
 
@@ -71,6 +75,7 @@ def test_in_the_settings(desk: Desk) -> None:
     for section in SECTIONS:
         desk.dialog.show_section(section)
         desk.settle()
+        _settle()
         problems[section] = cut_texts(desk.dialog)
     assert {section: found for section, found in problems.items() if found} == {}
     assert _in_english(desk.dialog) == []
