@@ -6416,6 +6416,13 @@
     </message>
 </context>
 <context>
+    <name>Quoting</name>
+    <message>
+        <source>“{0}”</source>
+        <translation>„{0}“</translation>
+    </message>
+</context>
+<context>
     <name>ReadAloud</name>
     <message>
         <source>Text of the terminal</source>

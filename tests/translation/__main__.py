@@ -1,22 +1,28 @@
-"""Writes a source file that Qt's `lupdate` reads without missing anything: `python -m tests.translation FILE`.
+"""Brings the translations up to date: `python -m tests.translation [LANGUAGE…]`; a language that is new begins empty.
 
-And `resources/translations/core_texts.txt`, by which the window knows the texts of the core that have values in them.
-`packaging/translations.sh` calls it. What `lupdate` itself makes of Python is in ADR 23.
+Collects the texts of the window, merges them into `packaging/translations/*.ts` with Qt's `lupdate`, and compiles what
+the window loads with `lrelease`. What `lupdate` itself makes of Python is in ADR 23.
 """
 
 import json
+import subprocess
 import sys
+import sysconfig
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tests.translation.catalogues import PATTERNS
+from tests.translation.catalogues import COMPILED, LANGUAGES, PATTERNS, SOURCES, catalogue
 from tests.translation.core_texts import core_patterns
 from tests.translation.module_texts import Message, sorted_messages
 from tests.translation.window_texts import window_texts
 
+_TOOLS = Path(sysconfig.get_path("scripts"))
+
 
 def source_for_lupdate() -> str:
-    """Return a class for each context, with a plain call for each of its texts."""
+    """Return a class for each context, with a plain call for each of its texts: nothing that `lupdate` would miss."""
     lines: list[str] = []
     for context, messages in groupby(sorted_messages(window_texts()), lambda message: message.context):
         lines += [f"class {context}:", "    def texts(self, n):", *map(_call, messages), ""]
@@ -28,6 +34,38 @@ def _call(message: Message) -> str:
     return f"        self.tr({json.dumps(message.source, ensure_ascii=False)}{count})"
 
 
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(source_for_lupdate(), encoding="utf-8")
+def update(languages: Sequence[str]) -> None:
+    """Merge the texts into the files of these languages, and compile them."""
     PATTERNS.write_text(core_patterns(), encoding="utf-8")
+    with TemporaryDirectory() as folder:
+        texts = Path(folder) / "texts.py"
+        texts.write_text(source_for_lupdate(), encoding="utf-8")
+        for language in languages:
+            file = SOURCES / f"desktop_agent_{language}.ts"
+            merge = ("-source-language", "en", "-target-language", language, "-locations", "none", "-no-obsolete")
+            _run("lupdate", texts, "-ts", file, *merge, "-disable-heuristic", "similartext", "-silent")
+            _run("lrelease", file, "-silent", "-qm", COMPILED / f"desktop_agent_{language}.qm")
+
+
+def _run(tool: str, *arguments: str | Path) -> None:
+    subprocess.run([_TOOLS / f"pyside6-{tool}", *arguments], check=True)  # noqa: TID251 - no loop runs here
+
+
+def main(added: Sequence[str]) -> int:
+    """Update everything, and say what is to be translated. Returns 1 while something is."""
+    languages = sorted({*LANGUAGES, *added})
+    update(languages)
+    open_ = [
+        (language, message)
+        for language in languages
+        for message, said in catalogue(language).items()
+        if not said.is_finished
+    ]
+    for language, message in open_:
+        print(f"{language}: {message.context}: {message.source!r}")
+    print(f"{len(open_)} texts to translate in {SOURCES.name}/*.ts" if open_ else "Everything is translated.")
+    return 1 if open_ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

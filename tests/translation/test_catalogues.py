@@ -11,7 +11,7 @@ import pytest
 from tests.translation.catalogues import COMPILED, LANGUAGES, SOURCES, catalogue
 from tests.translation.module_texts import Message
 
-HINT = "run `bash packaging/translations.sh`, then write what is unfinished into packaging/translations/*.ts"
+HINT = "run `python -m tests.translation`, translate what it names in packaging/translations/*.ts, and run it again"
 
 
 def test_a_text_is_either_counted_or_not() -> None:

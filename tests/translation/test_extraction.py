@@ -22,7 +22,7 @@ ELSEWHERE = {
 }
 """Modules that translate what is written elsewhere, and where that is: `window_texts` takes it from there."""
 
-HINT = "run `bash packaging/translations.sh`, then translate what is unfinished in packaging/translations/*.ts"
+HINT = "run `python -m tests.translation`, translate what it names in packaging/translations/*.ts, and run it again"
 
 
 def test_each_text_is_found_and_is_in_each_language() -> None:

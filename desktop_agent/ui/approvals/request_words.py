@@ -4,6 +4,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.wording.quoted_code import in_quotes
 from desktop_agent.ui.wording.short_path import short_path
 
 
@@ -35,4 +36,4 @@ def quoted(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return text  # one of them is not a quote
-    return "".join(f"“{part}”" if index % 2 else part for index, part in enumerate(parts))
+    return "".join(in_quotes(part) if index % 2 else part for index, part in enumerate(parts))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
+from desktop_agent.ui.wording.quoted_code import in_quotes
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
@@ -115,7 +116,7 @@ def allow_words(
     """Say what pressing the button allows from now on."""
     match len(patterns):
         case 1:
-            what = f"“{patterns[0]}”"
+            what = in_quotes(patterns[0])
         case 2:
             what = _tr("“{0}” and “{1}”").format(*patterns)
         case count:
