@@ -1,6 +1,7 @@
 """With texts two fifths longer than English, nothing in the window is cut; nothing is left in English."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTranslator
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
@@ -21,6 +22,9 @@ from tests.ui.settings.desk import Desk
 SMALLEST = (1024, 700)
 _ROUNDS = 5
 """Of the loop, until everything has its place."""
+_WORD = re.compile(r"[A-Za-z]{2}")
+_THE_SAME = re.compile(r"(Ctrl|Alt|Shift)\+|https?://|F\d|[a-z_]+\.[a-z_.]+$")
+"""Keys, addresses, and names of settings in the file."""
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +47,17 @@ def _settle() -> None:
 
 
 def _in_english(window: QWidget) -> list[str]:
-    """The texts of labels and buttons that were not translated; keys and signs are not."""
-    texts = [part.text() for part in window.findChildren(QWidget) if isinstance(part, QLabel | QAbstractButton)]
-    return [text for text in texts if text.isascii() and any(map(str.isalpha, text)) and not text.startswith("Ctrl+")]
+    """What is shown or read aloud without having been translated."""
+    found: list[str] = []
+    for part in window.findChildren(QWidget):
+        if part.objectName().startswith("qt_"):
+            continue  # Qt's own, which Qt translates
+        found += [part.toolTip(), part.accessibleName(), part.accessibleDescription()]
+        if isinstance(part, QLabel | QAbstractButton):
+            found.append(part.text())
+        if isinstance(part, QLineEdit):
+            found.append(part.placeholderText())
+    return [text for text in found if _WORD.search(text) and "[" not in text and not _THE_SAME.match(text)]
 
 
 @pytest.fixture
