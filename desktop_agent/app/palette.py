@@ -61,7 +61,6 @@ class PaletteOpening(QObject):
         actions = panels.window.actions_
         actions.connect(actions.command_palette, self._open_all)
         actions.connect(actions.go_to_file, self._open_files)
-        actions.connect(actions.shortcuts, self._open_keys)
         sessions.files.listed.connect(self._on_files_listed)
 
     def _open_all(self) -> None:
@@ -70,13 +69,10 @@ class PaletteOpening(QObject):
     def _open_files(self) -> None:
         self._open("file")
 
-    def _open_keys(self) -> None:
-        self._open("all", "?")
-
-    def _open(self, scope: "Scope", typed: str = "") -> None:
+    def _open(self, scope: "Scope") -> None:
         palette = self._palette or self._build()
         self._sources = self._sources_now()
-        palette.open_palette(scope, typed)
+        palette.open_palette(scope)
         if palette.isVisible():
             self._try(self._load())
 
@@ -95,7 +91,7 @@ class PaletteOpening(QObject):
     def _sources_now(self) -> "PaletteSources":
         """Return what is known at once; the rest, as it was when the palette was open last."""
         from desktop_agent.ui.palette.finding import PaletteSources
-        from desktop_agent.ui.palette.place_keys import place_key_entries
+        from desktop_agent.ui.palette.place_entries import place_key_entries
 
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
@@ -194,7 +190,8 @@ class PaletteOpening(QObject):
 def _action_entry(action: QAction) -> "PaletteEntry":
     from desktop_agent.ui.palette.entries import PaletteEntry
 
-    keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    native = QKeySequence.SequenceFormat.NativeText
+    keys = "  ".join(each.toString(native) for each in action.shortcuts())
     return PaletteEntry(
         kind="action", key=action.objectName(), title=action.text(), keys=keys, is_choice=action.isEnabled()
     )
@@ -223,6 +220,7 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
             also=setting.key,
         )
         for setting in declared_settings().values()
+        if setting.section != "keys"  # whose actions are in the list themselves
     )
     return (*sections, *settings)
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from msgspec import Struct
-from PySide6.QtGui import QKeySequence
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.rule_judges import RuleJudges
@@ -101,8 +100,8 @@ def _connect(panels: WindowPanels) -> None:
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.sessions.set_arrangement(window.memory.arrangement)
     panels.sessions.arranged.connect(window.memory.remember_arrangement)
-    panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
-    panels.pickers.set_model_keys(actions.choose_model.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+    actions.show_keys(actions.filter_files, panels.files.set_filter_shortcut)
+    actions.show_keys(actions.choose_model, panels.pickers.set_model_keys)
     panels.pickers.model_shown.connect(panels.models.show_model)
     panels.composer.prompt_submitted.connect(panels.models.note_use)
     panels.transcript.entry_actions.model_requested.connect(panels.models.open)

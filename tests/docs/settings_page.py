@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
+from typing import cast
 
 from desktop_agent.core.settings import Setting, declared_section, declared_settings, shown_value
+from tests.docs.code_spans import as_code
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -49,18 +51,21 @@ def settings_page() -> str:
 def _row(setting: Setting) -> str:
     about = setting.about
     name = setting.key.rpartition(".")[2]
+    is_keys = about.holds == "keys"
     notes = [
-        about.text,
+        "" if is_keys else about.text,
         _variables(about.variables),
         _EFFECTS[about.effect],
         _TIGHTENINGS[about.tightening] if about.tightening else "",
     ]
     default = f"`{shown_value(setting.default)}`" if setting.default not in (None, "", ()) else ""
-    if setting.kind == "texts" and default:
+    if is_keys and default:
+        default = ", ".join(map(as_code, cast("tuple[str, ...]", setting.default)))
+    elif setting.kind == "texts" and default:
         default = "see below"
     unset = f"not set: {about.unset}" if about.unset else "nothing"
     allowed = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.allowed
-    what = f"**{about.title}.** {' '.join(filter(None, notes))}"
+    what = f"**{about.title}.** {' '.join(filter(None, notes))}".strip()
     unit = {1: about.unit, 1024: "bytes", 2**20: "bytes"}[about.per_unit]
     allowed = f"{allowed}, {unit}" if unit else allowed
     return f"| `{name}` | {what} | {default or unset} | {allowed} |"

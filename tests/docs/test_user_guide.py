@@ -9,8 +9,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
-from desktop_agent.ui.palette.place_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.wording.place_keys import PLACE_KEYS
+from tests.docs.code_spans import as_code
 
 ROOT = Path(__file__).parents[2]
 GUIDE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "guide").glob("*.md")))
@@ -23,11 +24,6 @@ def test_every_action_with_a_shortcut_has_its_row(qtbot: QtBot) -> None:
     actions = [action for action in Actions(window).all if not action.shortcut().isEmpty()]
     rows = [f"| {as_code(action.shortcut().toString())} | {action.text()}" for action in actions]
     assert [row for row in rows if row not in GUIDE] == []
-
-
-def as_code(text: str) -> str:
-    """Return `text` as code in markdown."""
-    return f"``{text} ``" if "`" in text else f"`{text}`"
 
 
 def test_every_key_of_the_palettes_list_is_in_the_row_of_its_place() -> None:

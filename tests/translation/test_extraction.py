@@ -5,7 +5,7 @@ from tests.translation.core_texts import core_patterns
 from tests.translation.window_texts import found, window_texts
 
 ELSEWHERE = {
-    "ui/palette/place_keys.py": "the table of keys",
+    "ui/wording/place_keys.py": "the table of keys",
     "ui/window/actions.py": "the table of actions",
     "ui/wording/mode_words.py": "the tables of policies and sandboxes",
     "ui/settings/servers/words.py": "the states of servers, which the core names",

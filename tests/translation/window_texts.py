@@ -17,7 +17,7 @@ PACKAGE = Path(desktop_agent.__file__).parent
 
 _TABLES = (
     ("ui/window/actions.py", "_DECLARATIONS", 1, "Actions"),
-    ("ui/palette/place_keys.py", "PLACE_KEYS", 2, "Palette"),
+    ("ui/wording/place_keys.py", "PLACE_KEYS", 2, "Palette"),
 )
 """Texts that stand in calls: module, constant, place among the arguments, context."""
 
@@ -72,7 +72,8 @@ def window_texts() -> Iterator[Message]:
 def _settings() -> Iterator[str]:
     for setting in declared_settings().values():
         about, section = setting.about, declared_section(setting.section)
-        texts = (about.title, about.text, about.unit, about.unset, section.title, section.text)
+        title = about.title if setting.section != "keys" else ""  # an action, which is translated as that
+        texts = (title, about.text, about.unit, about.unset, section.title, section.text)
         yield from filter(None, texts)
         yield from about.words.values()
         yield from (choice for choice in setting.choices if choice not in about.words)

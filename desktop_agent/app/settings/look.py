@@ -1,7 +1,9 @@
-"""Gives the theme what the settings say about the look."""
+"""Gives the window what the settings say about its look and its keys."""
 
-from desktop_agent.core.settings import UiSettings
+from desktop_agent.core.settings import Settings, UiSettings, setting_values
+from desktop_agent.core.settings.keyboard.keys_in_force import keys_in_force, keys_of
 from desktop_agent.ui.theme import TextSizes, Theme
+from desktop_agent.ui.window.actions import Actions
 
 
 def apply_look(theme: Theme, settings: UiSettings) -> None:
@@ -9,3 +11,9 @@ def apply_look(theme: Theme, settings: UiSettings) -> None:
     theme.choose_sizes(TextSizes(settings.chat_font_px, settings.code_font_px, settings.diff_font_px))
     theme.choose_density(settings.density)
     theme.choose(settings.theme, is_colour_blind_safe=settings.colour_blind_safe_diff)
+
+
+def apply_keys(actions: Actions, settings: Settings) -> None:
+    """Give the actions the keys that `settings` say, at once."""
+    wanted, defaults = keys_of(setting_values(settings)), keys_of(setting_values(Settings()))
+    actions.set_keys(keys_in_force(wanted, defaults))

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
-from desktop_agent.app.settings.look import apply_look
+from desktop_agent.app.settings.look import apply_keys, apply_look
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -150,6 +150,7 @@ class SettingsController(QObject):
             self._look = ui
             apply_look(self._theme, ui)
             self._panels.window.memory.remember_theme(ui.theme)
+        apply_keys(self._panels.window.actions_, self._bench.settings)
         problems = self._problems()
         if problems and problems != self._reported:
             logger.info("settings that cannot be used: %s", "; ".join(problems))

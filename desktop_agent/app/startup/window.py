@@ -76,7 +76,7 @@ class Window(QObject):
             return
         from desktop_agent.app.review.diffs import BlobDiffs
         from desktop_agent.app.review.rule_judges import RuleJudges
-        from desktop_agent.app.settings.look import apply_look
+        from desktop_agent.app.settings.look import apply_keys, apply_look
         from desktop_agent.app.window_panels import build_panels
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.core.store.blobs import Blobs
@@ -95,6 +95,7 @@ class Window(QObject):
         self.main_window.top_bar.attach_icons(self._icons)
         ui = live.current.ui
         apply_look(self.theme, ui)
+        apply_keys(self.main_window.actions_, live.current)
         self.main_window.memory.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
         self._caret = RestingCaret(self._app)

@@ -38,9 +38,9 @@ class About(Struct, frozen=True, kw_only=True):
     """What each choice is called."""
     unset: str = ""
     """What it comes to when nothing is set."""
-    holds: Literal["", "folders", "file", "address", "model"] = ""
-    """Whether its texts are paths, relative to the settings file, a web address, which has no password in it, or a
-    model with its provider."""
+    holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
+    """Whether its texts are paths, relative to the settings file, a web address, which has no password in it, a model
+    with its provider, or keys."""
     effect: Effect = "now"
     is_advanced: bool = False
     variables: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -14,6 +14,7 @@ from desktop_agent.core.settings.command_sections import (
     ToolsSettings,
 )
 from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.keyboard.section import KeySettings
 from desktop_agent.core.settings.window_section import UiSettings
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -295,6 +296,12 @@ class Settings:
     tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
     mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
     ui: UiSettings = section(UiSettings, "Appearance", "How the window looks, and how it tells that something waits.")
+    keys: KeySettings = section(
+        KeySettings,
+        "Keyboard",
+        "The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions "
+        "with the same keys, the one that you gave them has them.",
+    )
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
     )

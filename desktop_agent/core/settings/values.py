@@ -15,6 +15,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.web_address import why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
+from desktop_agent.core.settings.keyboard.written_keys import written_keys
 from desktop_agent.core.settings.sections import Settings
 
 
@@ -51,6 +52,8 @@ class Setting:
                 return "a web address, or nothing"
             case "text":
                 return "text"
+            case "texts" if about.holds == "keys":
+                return "a list of keys, such as `Ctrl+Shift+F`"
             case "texts":
                 return "a list of texts"
             case "whole" | "number":
@@ -67,6 +70,8 @@ class Setting:
         """
         if value is None and self.is_optional:
             return None
+        if self.about.holds == "keys":
+            return written_keys(value)
         if self.kind == "texts":
             return tuple(map(_storable, _checked_texts(value)))
         if isinstance(value, str) and not value.strip():

@@ -26,6 +26,12 @@ def words(text: str) -> str:
     return quoted(QCoreApplication.translate("Settings", text))
 
 
+def title_of(setting: Setting) -> str:
+    """Return the title of a setting in the user's language; one about keys has that of its action."""
+    title = setting.about.title
+    return QCoreApplication.translate("Actions", title) if setting.about.holds == "keys" else words(title)
+
+
 class ChoiceControl(QWidget):
     """One of a few.
 

@@ -19,6 +19,7 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
+from desktop_agent.ui.settings.keyboard.page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import Page, note
@@ -67,6 +68,7 @@ class SettingsDialog(QDialog):
             "model": self._model,
             "spending": GeneratedPage(section_title("spending"), ["spending"], theme, actions),
             "appearance": GeneratedPage(section_title("appearance"), ["ui"], theme, actions),
+            "keyboard": KeysPage(actions),
             "approvals": ApprovalsPage(theme, actions),
             "rules": self.rules,
             "conversations": GeneratedPage(section_title("conversations"), ["compaction"], theme, actions),

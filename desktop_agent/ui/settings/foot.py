@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.controls import words
+from desktop_agent.ui.settings.controls import title_of, words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
@@ -44,11 +44,11 @@ class Foot(QWidget):
         setting = declared_settings()[change.key]
         if change.overridden_by is not None:
             text = self.tr("{0}: saved, but the environment variable {1} overrides the file.").format(
-                words(setting.about.title), str(change.overridden_by)
+                title_of(setting), str(change.overridden_by)
             )
         else:
             before, after = shown(setting, change.before), shown(setting, change.after)
-            text = f"{words(setting.about.title)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
+            text = f"{title_of(setting)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
         say(self._note, text)
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)

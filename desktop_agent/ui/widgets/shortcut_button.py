@@ -22,6 +22,14 @@ class ShortcutButton(QPushButton):
         self.setAutoDefault(False)
         self.setAccessibleDescription(keys)
 
+    def set_keys(self, keys: str) -> None:
+        """Show other keys; none where there are none."""
+        if keys != self._keys:
+            self._keys = keys
+            self.setAccessibleDescription(keys)
+            self.updateGeometry()
+            self.update()
+
     def show_keys(self, *, is_shown: bool) -> None:
         """Show the keys, or only the label where there is no room for them."""
         if is_shown != self._has_keys:
@@ -55,4 +63,4 @@ class ShortcutButton(QPushButton):
     def _taken_width(self) -> int:
         """Return how much room the keys take beside the label."""
         width = QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)
-        return _GAP + width if self._has_keys else 0
+        return _GAP + width if self._has_keys and self._keys else 0

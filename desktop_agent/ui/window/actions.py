@@ -1,6 +1,6 @@
 """What the window can do: every action once, with its name and shortcut, shared by menus, buttons and tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
@@ -116,3 +116,19 @@ class Actions:
     def connect(self, action: QAction, slot: Callable[[], object]) -> None:
         """Call `slot` when `action` is triggered, however that happened."""
         action.triggered.connect(slot)
+
+    def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+        """Give the actions, by name, these keys from now on; who shows them is told by `QAction.changed`."""
+        for action in self.all:
+            wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]
+            if wanted != action.shortcuts():
+                action.setShortcuts(wanted)
+
+    def show_keys(self, action: QAction, show: Callable[[str], object]) -> None:
+        """Give `show` the keys of `action` as people read them, now and whenever they change; empty for none."""
+
+        def tell() -> None:
+            show(action.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+
+        tell()
+        action.changed.connect(tell)

@@ -19,7 +19,7 @@ class KeysFirst(QObject):
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._keys = frozenset(action.shortcut().toString() for action in actions)
+        self._actions = tuple(actions)
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
@@ -31,7 +31,7 @@ class KeysFirst(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
             return False
-        is_ours = QKeySequence(event.keyCombination()).toString() in self._keys
+        is_ours = any(QKeySequence(event.keyCombination()) in action.shortcuts() for action in self._actions)
         if is_ours:
             event.ignore()
         return is_ours

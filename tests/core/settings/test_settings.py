@@ -58,7 +58,7 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
         (
             "# mine\n[looks]\nx = 1\n",
             "2: looks",
-            "are model, spending, compaction, execution, safety_copy, capture, tools, mcp, ui, runner",
+            "are model, spending, compaction, execution, safety_copy, capture, tools, mcp, ui, keys, runner",
         ),
         ("model = 3\n", "1: model", "must be a section, written as [model]"),
         ('[model]\nmax_tokens = "many"\n', "2: model.max_tokens", "'many' is not a whole number; using 16000"),

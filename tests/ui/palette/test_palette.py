@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery
 from desktop_agent.ui.palette.finding import PaletteSources, rows_for
 from desktop_agent.ui.palette.palette import CommandPalette
-from desktop_agent.ui.palette.place_keys import place_key_entries
+from desktop_agent.ui.palette.place_entries import place_key_entries
 from desktop_agent.ui.theme import Theme
 
 ACTIONS = tuple(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.core.base.hidden_text import named
@@ -159,8 +159,8 @@ class TopBar(QWidget):
         return button
 
     def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        button = ShortcutButton(self._theme, text, keys, colour_role="muted", parent=self)
+        button = ShortcutButton(self._theme, text, "", colour_role="muted", parent=self)
+        self._actions.show_keys(action, button.set_keys)
         button.setProperty("variant", "flat")
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # what it opens gives the keyboard back to where it was
         button.clicked.connect(action.trigger)

@@ -5,8 +5,6 @@ from typing import Final, NamedTuple
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from PySide6.QtGui import QKeySequence
 
-from desktop_agent.ui.palette.entries import PaletteEntry
-
 
 class PlaceKey(NamedTuple):
     """What keys do somewhere. Several that do the same, or opposite things, stand behind each other."""
@@ -71,19 +69,16 @@ _PLACES: Final = {
 }
 
 
-def place_key_entries() -> tuple[PaletteEntry, ...]:
-    """Return them as rows that are only read, part by part."""
-    return tuple(_entry(each) for each in PLACE_KEYS)
+def place_title(place: str) -> str:
+    """Return where in the window such a place is."""
+    return QCoreApplication.translate("Palette", str(_PLACES[place]))
 
 
-def _entry(key: PlaceKey) -> PaletteEntry:
-    native = (QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) for keys in key.keys)
-    return PaletteEntry(
-        kind="key",
-        key=f"{key.place} {key.keys[0]}",
-        title=QCoreApplication.translate("Palette", key.text),
-        group=QCoreApplication.translate("Palette", str(_PLACES[key.place])),
-        also=" ".join(key.keys),
-        keys="  ".join(native),
-        is_choice=False,
-    )
+def place_text(key: PlaceKey) -> str:
+    """Return what keys do there."""
+    return QCoreApplication.translate("Palette", key.text)
+
+
+def native_keys(keys: str) -> str:
+    """Return keys as people of this system read them."""
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)

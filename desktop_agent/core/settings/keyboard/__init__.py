@@ -1,0 +1,1 @@
+"""`[keys]`: which keys do what in the window."""

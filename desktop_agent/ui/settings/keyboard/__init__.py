@@ -1,0 +1,1 @@
+"""The page of the settings with the keys of every action."""

@@ -1,0 +1,110 @@
+"""The list of all keys: those of the actions, which can be chosen, and those of single parts of the window."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
+
+from desktop_agent.ui.settings.controls import title_of
+from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
+from desktop_agent.ui.widgets.rows import set_up_list
+from desktop_agent.ui.wording.place_keys import PLACE_KEYS, native_keys, place_text, place_title
+
+_NAME, _KEYS, _STATE = range(3)
+_ACTION = Qt.ItemDataRole.UserRole
+_PORTABLE = Qt.ItemDataRole.UserRole + 1
+_LEAST_HEIGHT = 160
+
+
+class KeyList(QTreeWidget):
+    """Groups of rows: name, keys, whether they are the user's own.
+
+    Signals:
+        opened: the keys of the chosen action are to be changed.
+    """
+
+    opened = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("keyList")
+        self.setAccessibleName(self.tr("Keys"))
+        self.setColumnCount(3)
+        self.setHeaderHidden(True)
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(False)
+        self.setIndentation(0)
+        self.setUniformRowHeights(True)
+        self.setMinimumHeight(_LEAST_HEIGHT)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.header().setStretchLastSection(False)
+        self.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.header().setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
+        set_up_list(self)
+        self._rows: dict[str, QTreeWidgetItem] = {}
+        self._everywhere = self._group(self.tr("Everywhere"))
+        for action, setting in key_settings().items():
+            row = self._rows[action] = QTreeWidgetItem(self._everywhere, [title_of(setting), "", ""])
+            row.setData(_NAME, _ACTION, action)
+        groups: dict[str, QTreeWidgetItem] = {}
+        for each in PLACE_KEYS:
+            group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
+            row = QTreeWidgetItem(group, [place_text(each), ", ".join(map(native_keys, each.keys)), ""])
+            row.setData(_NAME, _PORTABLE, each.keys)
+            row.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        self.expandAll()
+        self.itemDoubleClicked.connect(self._on_double_clicked)
+
+    @property
+    def action(self) -> str:
+        """The action that is chosen; empty for none."""
+        seen = (row for row in self.selectedItems() if not row.isHidden())
+        return next((str(row.data(_NAME, _ACTION) or "") for row in seen), "")
+
+    def choose(self, action: str) -> None:
+        """Choose an action, as the user does."""
+        self.setCurrentItem(self._rows[action])
+
+    def show_table(self, table: KeyTable) -> None:
+        """Show these keys. What is chosen stays."""
+        for action, row in self._rows.items():
+            keys = table.in_force[action]
+            row.setText(_KEYS, ", ".join(map(native_keys, keys)))
+            row.setData(_NAME, _PORTABLE, keys)
+            row.setText(_STATE, self.tr("changed") if table.is_changed(action) else "")
+
+    def search(self, text: str, keys: str = "") -> int:
+        """Show only what has these words in its name, and these keys if any. Returns how many rows that are."""
+        wanted = text.casefold().split()
+        shown = 0
+        for group in map(self.topLevelItem, range(self.topLevelItemCount())):
+            assert group is not None
+            in_group = 0
+            for row in map(group.child, range(group.childCount())):
+                assert row is not None
+                searched = f"{row.text(_NAME)} {row.text(_KEYS)} {group.text(_NAME)}".casefold()
+                has_keys = not keys or keys in (row.data(_NAME, _PORTABLE) or ())
+                is_found = has_keys and all(word in searched for word in wanted)
+                row.setHidden(not is_found)
+                in_group += is_found
+            group.setHidden(not in_group)
+            shown += in_group
+        return shown
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2) and self.action:
+            self.opened.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _group(self, title: str) -> QTreeWidgetItem:
+        group = QTreeWidgetItem(self, [title])
+        group.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        group.setFirstColumnSpanned(True)
+        font = self.font()
+        font.setWeight(font.Weight.DemiBold)
+        group.setFont(_NAME, font)
+        return group
+
+    def _on_double_clicked(self) -> None:
+        if self.action:
+            self.opened.emit()

@@ -1,0 +1,173 @@
+"""The section about keys: all of them, searched by what they do or by pressing them, changed and reset."""
+
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+
+from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.keyboard.key_field import KeyField
+from desktop_agent.ui.settings.keyboard.key_list import KeyList
+from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
+from desktop_agent.ui.settings.keyboard.recorder import Recorder
+from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.sections import section_title
+from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
+
+_KEY_WIDTH = 150
+
+
+class KeysPage(Page):
+    """Says what the user wants of the keys; shows what came of it."""
+
+    def __init__(self, actions: SettingsActions) -> None:
+        super().__init__(section_title("keyboard"))
+        self._actions = actions
+        self._view: SettingsView | None = None
+        self._table = KeyTable({}, {})
+        self._is_more = False
+        self._list: KeyList | None = None
+
+    def show_view(self, view: SettingsView) -> None:
+        self._view = view
+        if self._list is not None:
+            self._table = KeyTable.of(view.values)
+            self._list.show_table(self._table)
+            self._problems.setText("\n".join(filter(None, (view.problem_of(key) for key in _dotted()))))
+            self._problems.setVisible(bool(self._problems.text()))
+            self._update()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._search = QLineEdit()
+        self._search.setObjectName("keysSearch")
+        self._search.setAccessibleName(self.tr("Search keys by what they do"))
+        self._search.setPlaceholderText(self.tr("Search by what they do"))
+        self._search.setClearButtonEnabled(True)
+        self._pressed = KeyField()
+        self._pressed.setObjectName("keysPressed")
+        self._pressed.setAccessibleName(self.tr("Search by pressing keys"))
+        self._pressed.setPlaceholderText(self.tr("Or press keys here"))
+        self._pressed.setFixedWidth(_KEY_WIDTH)
+        self._found = ""
+        self._list = KeyList()
+        self._problems = note("", "warning")
+        self._empty = note(self.tr("No key matches."))
+        self._empty.hide()
+        self._recorder = Recorder()
+        self._recorder.hide()
+        self._buttons = self._build_buttons()
+        self.column.addLayout(hbox((self._search, 1), self._pressed, spacing=Space.S))
+        self.column.addWidget(self._problems)
+        self.column.addWidget(self._empty)
+        self.column.addWidget(self._list, 1)
+        self.column.addWidget(self._buttons)
+        self.column.addWidget(self._recorder)
+        self._connect(self._list)
+        if self._view is not None:
+            self.show_view(self._view)
+
+    def _build_buttons(self) -> QWidget:
+        row = QWidget()
+        self._change = self._button(self.tr("Change…"), "changeKeysButton", self._on_change)
+        self._add = self._button(self.tr("Add…"), "addKeysButton", self._on_add)
+        self._clear = self._button(self.tr("Clear"), "clearKeysButton", self._on_clear)
+        self._reset = self._button(self.tr("Reset"), "resetKeysButton", self._on_reset)
+        self._reset_all = self._button(self.tr("Reset all"), "resetAllKeysButton", self._on_reset_all)
+        parts = (self._change, self._add, self._clear, self._reset)
+        hbox(*parts, STRETCH, self._reset_all, on=row, spacing=Space.S)
+        return row
+
+    def _button(self, text: str, name: str, clicked: Slot) -> QPushButton:
+        return make_button(text, object_name=name, clicked=clicked)
+
+    def _connect(self, rows: KeyList) -> None:
+        self._search.textChanged.connect(self._on_search)
+        self._pressed.keys_pressed.connect(self._on_pressed)
+        self._pressed.left.connect(self._on_search_left)
+        rows.itemSelectionChanged.connect(self._update)
+        rows.opened.connect(self._on_change)
+        self._recorder.chosen.connect(self._on_chosen)
+        self._recorder.ended.connect(self._end)
+        self.setFocusProxy(self._search)
+
+    # --- searching ------------------------------------------------------------------------------------------------
+
+    def _on_search(self) -> None:
+        assert self._list is not None
+        count = self._list.search(self._search.text(), self._found)
+        self._empty.setVisible(count == 0)
+        self._update()
+
+    def _on_pressed(self, keys: str) -> None:
+        self._found = keys
+        self._on_search()
+
+    def _on_search_left(self) -> None:
+        self._found = ""
+        self._pressed.clear()
+        self._on_search()
+
+    # --- changing -------------------------------------------------------------------------------------------------
+
+    @property
+    def _chosen(self) -> str:
+        return self._list.action if self._list is not None else ""
+
+    def _update(self) -> None:
+        action = self._chosen
+        has_keys = bool(action) and bool(self._table.in_force.get(action))
+        self._change.setEnabled(bool(action))
+        self._add.setEnabled(has_keys)
+        self._clear.setEnabled(has_keys)
+        self._reset.setEnabled(bool(action) and self._table.is_changed(action))
+        self._reset_all.setEnabled(bool(self._table.changed))
+
+    def _on_change(self) -> None:
+        self._begin(is_more=False)
+
+    def _on_add(self) -> None:
+        self._begin(is_more=True)
+
+    def _begin(self, *, is_more: bool) -> None:
+        self._is_more = is_more
+        self._buttons.hide()
+        self._recorder.begin(self._chosen, self._table, is_more=is_more)
+
+    def _end(self) -> None:
+        self._recorder.hide()
+        self._buttons.show()
+        if self._list is not None:
+            self._list.setFocus()
+
+    def _on_chosen(self, keys: str) -> None:
+        """Give the keys to the action; who had them has them no longer, and says so in the file."""
+        action = self._recorder.action
+        owner = self._table.owner_of(keys)
+        self._end()
+        if owner and owner != action:
+            self._give(owner, tuple(each for each in self._table.in_force[owner] if each != keys))
+        kept = self._table.in_force[action] if self._is_more else ()
+        self._give(action, (*(each for each in kept if each != keys), keys))
+
+    def _on_clear(self) -> None:
+        self._give(self._chosen, ())
+
+    def _on_reset(self) -> None:
+        self._actions.reset(key_settings()[self._chosen].key)
+
+    def _on_reset_all(self) -> None:
+        for action in self._table.changed:
+            self._actions.reset(key_settings()[action].key)
+
+    def _give(self, action: str, keys: tuple[str, ...]) -> None:
+        setting = key_settings()[action]
+        if keys == setting.default:
+            self._actions.reset(setting.key)
+        else:
+            self._actions.change(setting.key, keys)
+
+
+def _dotted() -> tuple[str, ...]:
+    return tuple(setting.key for setting in key_settings().values())

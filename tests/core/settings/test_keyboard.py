@@ -1,0 +1,98 @@
+"""`[keys]` takes what Qt takes for keys and no key that people write with; two actions never have the same."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.settings import load_settings
+from desktop_agent.core.settings.keyboard.keys_in_force import keys_in_force, keys_of
+from desktop_agent.core.settings.keyboard.written_keys import NAMED_KEYS, written_key, written_keys
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.values import declared_settings
+from desktop_agent.ui.window.actions import Actions
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("ctrl+shift+f", "Ctrl+Shift+F"),
+        ("Shift + Ctrl + PageDown", "Ctrl+Shift+PgDown"),
+        ("Alt+Meta+ä", "Meta+Alt+Ä"),
+        ("Ctrl++", "Ctrl++"),
+        ("Ctrl+,", "Ctrl+,"),
+        ("shift+f35", "Shift+F35"),
+    ],
+)
+def test_keys_are_kept_as_qt_writes_them(written: str, kept: str) -> None:
+    assert written_key(written) == kept == QKeySequence(kept).toString(QKeySequence.SequenceFormat.PortableText)
+
+
+def test_every_named_key_is_one_of_qt() -> None:
+    keys = [f"Ctrl+{name}" for name in NAMED_KEYS]
+    assert [QKeySequence(each).toString(QKeySequence.SequenceFormat.PortableText) for each in keys] == keys
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("a", "used for writing"),
+        ("Shift+Return", "used for writing"),
+        ("Ctrl+", "is no key"),
+        ("Ctrl+Nope", "is no key"),
+        ("Ctrl+K, Ctrl+S", "none of Meta, Ctrl, Alt, Shift"),
+        ("Hyper+F", "none of Meta, Ctrl, Alt, Shift"),
+    ],
+)
+def test_what_cannot_be_used_says_why(written: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        written_key(written)
+
+
+def test_a_list_is_kept_without_blanks_and_doubles() -> None:
+    assert written_keys(["ctrl+g", " ", "Ctrl+G", "F5"]) == ("Ctrl+G", "F5")
+    assert written_keys("Ctrl+,") == ("Ctrl+,",)
+
+
+def test_of_two_actions_that_want_the_same_keys_the_one_that_the_user_chose_has_them() -> None:
+    defaults = {"find": ("Ctrl+F",), "search": ("Ctrl+Shift+F",), "quit": ("Ctrl+Q",)}
+    wanted = defaults | {"search": ("Ctrl+F", "F5"), "quit": ("F5", "F6")}
+    assert keys_in_force(wanted, defaults) == {"find": (), "search": ("Ctrl+F", "F5"), "quit": ("F6",)}
+
+
+def test_the_actions_of_the_window_are_declared_with_their_keys(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    portable = QKeySequence.SequenceFormat.PortableText
+    in_window = {
+        f"keys.{each.objectName()}": (each.text(), tuple(keys.toString(portable) for keys in each.shortcuts()))
+        for each in Actions(window).all
+    }
+    declared = {
+        key: (setting.about.title, setting.default)
+        for key, setting in declared_settings().items()
+        if setting.section == "keys"
+    }
+    assert declared == in_window
+
+
+def test_a_mistake_in_the_file_is_named_and_the_default_holds(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[keys]\nfind = ["Ctrl+Shift+X"]\nsearch = ["x"]\nfinde = []\n')
+    loaded = load_settings(path, {})
+    assert (loaded.settings.keys.find, loaded.settings.keys.search) == (("Ctrl+Shift+X",), ("Ctrl+Shift+F",))
+    first, second = map(str, loaded.problems)
+    assert first.startswith(f"{path}:3: keys.search: 'x' is used for writing")
+    assert "keys.finde: unknown setting; did you mean keys.find?" in second
+
+
+def test_keys_are_written_into_the_file_with_its_comments_kept(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("# mine\n[keys] # own\nfind = [] # none\n")
+    live = LiveSettings.load(path, {})
+    live.change_now("keys.quit", ["ctrl+alt+q"])
+    live.change_now("keys.find", "Ctrl+,")
+    assert path.read_text() == '# mine\n[keys] # own\nfind = ["Ctrl+,"] # none\nquit = ["Ctrl+Alt+Q"]\n'
+    assert keys_of({"keys.quit": live.current.keys.quit}) == {"quit": ("Ctrl+Alt+Q",)}

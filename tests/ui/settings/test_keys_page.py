@@ -1,0 +1,107 @@
+"""The page of the keys finds them by what they do and by pressing them, and says what is to be changed."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from desktop_agent.core.settings import Settings, with_setting
+from desktop_agent.ui.settings.keyboard.key_field import KeyField
+from desktop_agent.ui.settings.keyboard.key_list import KeyList
+from tests.ui.settings.desk import Desk
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+ALT = Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def keys(desk: Desk) -> Desk:
+    desk.dialog.show_section("keyboard")
+    desk.settle()
+    return desk
+
+
+def rows(desk: Desk) -> KeyList:
+    found = desk.dialog.findChild(KeyList)
+    assert isinstance(found, KeyList)
+    return found
+
+
+def shown(desk: Desk) -> list[str]:
+    groups = [rows(desk).topLevelItem(place) for place in range(rows(desk).topLevelItemCount())]
+    inner = [group.child(place) for group in groups if group for place in range(group.childCount())]
+    return [f"{row.text(0)}: {row.text(1)}" for row in inner if row and not row.isHidden()]
+
+
+def press(desk: Desk, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    field = desk.dialog.findChild(KeyField, name)
+    assert isinstance(field, KeyField)
+    assert field.isVisible()
+    QTest.keyClick(field, key, held)
+
+
+def said(desk: Desk) -> str:
+    label = desk.dialog.findChild(QLabel, "newKeysNote")
+    assert isinstance(label, QLabel)
+    return label.text()
+
+
+def test_keys_are_found_by_what_they_do_and_by_pressing_them(keys: Desk) -> None:
+    QTest.keyClicks(keys.line("Search keys by what they do"), "find in")
+    assert shown(keys) == ["Find in the conversation: Ctrl+F", "Find in the file: Ctrl+F"]
+    keys.line("Search keys by what they do").clear()
+    press(keys, "keysPressed", Qt.Key.Key_F2)
+    assert shown(keys) == ["Rename the session: F2", "Rename the file: F2"]
+    press(keys, "keysPressed", Qt.Key.Key_Escape)
+    assert len(shown(keys)) > 60
+    assert keys.dialog.isVisible(), "Esc was for the field"
+
+
+def test_free_keys_are_used_instead_of_the_old_ones_or_beside_them(keys: Desk) -> None:
+    rows(keys).choose("find")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_X)
+    assert "X is used for writing" in said(keys)
+    press(keys, "newKeysField", Qt.Key.Key_Return)
+    assert keys.changed == []
+    press(keys, "newKeysField", Qt.Key.Key_X, ALT)
+    assert said(keys) == "Alt+X is free."
+    press(keys, "newKeysField", Qt.Key.Key_Return)
+    assert keys.changed == [("keys.find", ("Alt+X",))]
+    keys.show(with_setting(Settings(), "keys.find", ["Alt+X"]))
+    keys.click("addKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_F5)
+    keys.click("useKeysButton")
+    assert keys.changed[1:] == [("keys.find", ("Alt+X", "F5"))]
+
+
+def test_a_clash_is_named_before_the_keys_are_taken(keys: Desk) -> None:
+    rows(keys).choose("find")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
+    assert said(keys) == "Ctrl+Shift+F belongs to “Search all sessions…”, which would have it no longer."
+    keys.click("cancelKeysButton")
+    assert keys.changed == []
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_F2)
+    assert "In the file tree: Rename the file" in said(keys)
+    press(keys, "newKeysField", Qt.Key.Key_C, CTRL)
+    assert said(keys).startswith("Ctrl+C does something else")
+    press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
+    keys.click("useKeysButton")
+    assert keys.changed == [("keys.search", ()), ("keys.find", ("Ctrl+Shift+F",))]
+
+
+def test_keys_are_cleared_and_reset(keys: Desk) -> None:
+    rows(keys).choose("quit")
+    keys.click("clearKeysButton")
+    assert keys.changed == [("keys.quit", ())]
+    settings = with_setting(with_setting(Settings(), "keys.quit", []), "keys.find", ["F5"])
+    keys.show(settings)
+    assert "Find in the conversation: F5" in shown(keys)
+    keys.click("resetKeysButton")
+    assert keys.reset == ["keys.quit"]
+    keys.click("resetAllKeysButton")
+    assert sorted(keys.reset) == ["keys.find", "keys.quit", "keys.quit"]
+    assert not keys.button("clearKeysButton").isEnabled()
