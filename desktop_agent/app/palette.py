@@ -61,6 +61,7 @@ class PaletteOpening(QObject):
         actions = panels.window.actions_
         actions.connect(actions.command_palette, self._open_all)
         actions.connect(actions.go_to_file, self._open_files)
+        actions.connect(actions.shortcuts, self._open_keys)
         sessions.files.listed.connect(self._on_files_listed)
 
     def _open_all(self) -> None:
@@ -68,6 +69,9 @@ class PaletteOpening(QObject):
 
     def _open_files(self) -> None:
         self._open("file")
+
+    def _open_keys(self) -> None:
+        self._setup.open_section("keyboard")
 
     def _open(self, scope: "Scope") -> None:
         palette = self._palette or self._build()

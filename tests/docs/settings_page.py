@@ -65,7 +65,7 @@ def _row(setting: Setting) -> str:
         default = "see below"
     unset = f"not set: {about.unset}" if about.unset else "nothing"
     allowed = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.allowed
-    what = f"**{about.title}.** {' '.join(filter(None, notes))}".strip()
+    what = f"**{about.title.removesuffix('…')}.** {' '.join(filter(None, notes))}".strip()
     unit = {1: about.unit, 1024: "bytes", 2**20: "bytes"}[about.per_unit]
     allowed = f"{allowed}, {unit}" if unit else allowed
     return f"| `{name}` | {what} | {default or unset} | {allowed} |"

@@ -95,10 +95,6 @@ class Setup(QObject):
         """Show the settings as they are in force."""
         self._open()
 
-    def open_keys(self) -> None:
-        """Show which keys do what."""
-        self._open().show_section("keyboard")
-
     def open_section(self, section: "Section") -> None:
         """Show the settings at a section."""
         self._open().show_section(section)

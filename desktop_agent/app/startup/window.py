@@ -299,6 +299,7 @@ _USED_SOON: Final = (
     "settings.generated_page",
     "settings.model_page",
     "settings.servers.page",
+    "settings.keyboard.page",
     "settings.dialog",
 )
 """Modules of `ui` with the widgets that users open next. None takes a frame to import after those before it."""

@@ -62,7 +62,7 @@ class TerminalBody(ToolBody):
 def _printed(entry: ToolEntry, result: ToolResult) -> str:
     """Return what to show of a command that was not seen printing."""
     if "job_id" in result.metadata and entry_words.is_command(entry.call.name):
-        return entry_words.say("Started in the background. Ctrl+J shows how it is doing.")
+        return entry_words.say("Started in the background. The list of background commands shows it.")
     return readable(result.content).rstrip("\n")
 
 

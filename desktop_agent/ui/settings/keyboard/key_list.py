@@ -13,6 +13,8 @@ _NAME, _KEYS, _STATE = range(3)
 _ACTION = Qt.ItemDataRole.UserRole
 _PORTABLE = Qt.ItemDataRole.UserRole + 1
 _LEAST_HEIGHT = 160
+_KEYS_WIDTH = 190
+_STATE_WIDTH = 76
 
 
 class KeyList(QTreeWidget):
@@ -37,21 +39,13 @@ class KeyList(QTreeWidget):
         self.setMinimumHeight(_LEAST_HEIGHT)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.header().setStretchLastSection(False)
-        self.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        for column, width in ((_KEYS, _KEYS_WIDTH), (_STATE, _STATE_WIDTH)):
+            self.header().setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+            self.header().resizeSection(column, width)
         self.header().setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
         set_up_list(self)
         self._rows: dict[str, QTreeWidgetItem] = {}
-        self._everywhere = self._group(self.tr("Everywhere"))
-        for action, setting in key_settings().items():
-            row = self._rows[action] = QTreeWidgetItem(self._everywhere, [title_of(setting), "", ""])
-            row.setData(_NAME, _ACTION, action)
-        groups: dict[str, QTreeWidgetItem] = {}
-        for each in PLACE_KEYS:
-            group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
-            row = QTreeWidgetItem(group, [place_text(each), ", ".join(map(native_keys, each.keys)), ""])
-            row.setData(_NAME, _PORTABLE, each.keys)
-            row.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        self.expandAll()
+        self._fill()
         self.itemDoubleClicked.connect(self._on_double_clicked)
 
     @property
@@ -96,10 +90,25 @@ class KeyList(QTreeWidget):
         else:
             super().keyPressEvent(event)
 
+    def _fill(self) -> None:
+        everywhere = self._group(self.tr("Everywhere"))
+        for action, setting in key_settings().items():
+            row = self._rows[action] = QTreeWidgetItem(everywhere, [title_of(setting), "", ""])
+            row.setData(_NAME, _ACTION, action)
+        groups: dict[str, QTreeWidgetItem] = {}
+        for each in PLACE_KEYS:
+            group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
+            row = QTreeWidgetItem(group, [place_text(each), ", ".join(map(native_keys, each.keys)), ""])
+            row.setData(_NAME, _PORTABLE, each.keys)
+            row.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        for group in (everywhere, *groups.values()):
+            self.addTopLevelItem(group)  # with all its rows: a view looks at each that is added to it
+            group.setFirstColumnSpanned(True)
+        self.expandAll()
+
     def _group(self, title: str) -> QTreeWidgetItem:
-        group = QTreeWidgetItem(self, [title])
+        group = QTreeWidgetItem([title])
         group.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        group.setFirstColumnSpanned(True)
         font = self.font()
         font.setWeight(font.Weight.DemiBold)
         group.setFont(_NAME, font)

@@ -135,7 +135,7 @@ def test_a_command_that_printed_nothing_has_nothing_to_unfold(stage: Stage) -> N
 def test_a_background_command_says_where_it_is_seen_instead_of_what_the_model_is_told(stage: Stage) -> None:
     content = '{"output": "background command dispatched\\njob_id: job-1\\npid: 7", "metadata": {}}'
     stage.show(call("run_terminal_cmd", "serve", result=ToolResult(content=content, metadata={"job_id": "job-1"})))
-    assert stage.shown_text(0) == "Started in the background. Ctrl+J shows how it is doing."
+    assert stage.shown_text(0) == "Started in the background. The list of background commands shows it."
 
 
 def test_what_is_shown_whole_offers_no_more(stage: Stage) -> None:

@@ -1,0 +1,46 @@
+"""Keys that the user changes hold at once: for the actions, at the buttons, and in the file."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.ui.settings.keyboard.key_list import KeyList
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+def test_keys_are_taken_from_another_action_and_work_at_once(go: Go, project: Path, isolated_home: Path) -> None:
+    async def journey(user: Driver) -> None:
+        window = user.window.main_window
+        actions, button = window.actions_, window.top_bar.findChild(QPushButton, "searchButton")
+        assert button is not None
+        await user.press(Qt.Key.Key_F1)
+        keys = await user.see(KeyList, "keyList")
+        keys.choose("toggle_side")
+        await user.click("changeKeysButton")
+        await user.press(Qt.Key.Key_F, CTRL | SHIFT)
+        use = await user.see(QPushButton, "useKeysButton")
+        assert use.text() == "Take them from there"
+        await user.press(Qt.Key.Key_Return)
+        taken = QKeySequence("Ctrl+Shift+F")
+        await user.until_true(lambda: actions.toggle_side.shortcuts() == [taken], "the keys are taken")
+        assert actions.search.shortcuts() == []
+        assert button.accessibleDescription() == ""
+        assert keys.action == "toggle_side"
+        await user.press(Qt.Key.Key_Escape)
+        toggled: list[bool] = []
+        actions.toggle_side.triggered.connect(lambda: toggled.append(True))
+        await user.press(Qt.Key.Key_F, CTRL | SHIFT)
+        await user.until_true(lambda: bool(toggled), "the keys do what they are for now")
+        file = isolated_home / "desktop-agent" / "config" / "config.toml"
+        assert file.read_text() == '[keys]\nsearch = []\ntoggle_side = ["Ctrl+Shift+F"]\n'
+
+    go([str(project), "--provider", "demo"], journey)
