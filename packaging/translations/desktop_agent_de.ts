@@ -5002,12 +5002,31 @@
         <translation>Schlüssel einfügen</translation>
     </message>
     <message>
+        <source>Press the keys</source>
+        <translation>Tasten drücken</translation>
+    </message>
+    <message>
         <source>Show</source>
         <translation>Anzeigen</translation>
     </message>
     <message>
         <source>Show the key</source>
         <translation>Schlüssel anzeigen</translation>
+    </message>
+</context>
+<context>
+    <name>KeyList</name>
+    <message>
+        <source>Everywhere</source>
+        <translation>Überall</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>geändert</translation>
     </message>
 </context>
 <context>
@@ -5039,6 +5058,49 @@
     <message>
         <source>Test and continue</source>
         <translation>Prüfen und fortfahren</translation>
+    </message>
+</context>
+<context>
+    <name>KeysPage</name>
+    <message>
+        <source>Add…</source>
+        <translation>Hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation>Ändern …</translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>No key matches.</source>
+        <translation>Keine Taste passt.</translation>
+    </message>
+    <message>
+        <source>Or press keys here</source>
+        <translation>Oder Tasten drücken</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset all</source>
+        <translation>Alle zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Search by pressing keys</source>
+        <translation>Durch Drücken von Tasten suchen</translation>
+    </message>
+    <message>
+        <source>Search by what they do</source>
+        <translation>Nach der Wirkung suchen</translation>
+    </message>
+    <message>
+        <source>Search keys by what they do</source>
+        <translation>Tasten nach ihrer Wirkung suchen</translation>
     </message>
 </context>
 <context>
@@ -6427,6 +6489,53 @@
     <message>
         <source>Text of the terminal</source>
         <translation>Text des Terminals</translation>
+    </message>
+</context>
+<context>
+    <name>Recorder</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Enter uses them, Esc leaves everything as it is.</source>
+        <translation>Die Eingabetaste übernimmt sie, Esc lässt alles, wie es ist.</translation>
+    </message>
+    <message>
+        <source>More keys for “{0}”</source>
+        <translation>Weitere Tasten für „{0}“</translation>
+    </message>
+    <message>
+        <source>New keys for “{0}”</source>
+        <translation>Neue Tasten für „{0}“</translation>
+    </message>
+    <message>
+        <source>Take them from there</source>
+        <translation>Von dort übernehmen</translation>
+    </message>
+    <message>
+        <source>Use them</source>
+        <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
+    </message>
+    <message>
+        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
+        <translation>{0} bewirkt in einem Teil des Fensters etwas anderes, was dort vorgeht: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} does something else wherever you write, which comes first there.</source>
+        <translation>{0} bewirkt überall, wo Sie schreiben, etwas anderes, was dort vorgeht.</translation>
+    </message>
+    <message>
+        <source>{0} is free.</source>
+        <translation>{0} ist frei.</translation>
+    </message>
+    <message>
+        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
+        <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
     </message>
 </context>
 <context>
@@ -7984,6 +8093,10 @@
         <translation>Statt Grün und Rot, für Menschen, die diese verwechseln.</translation>
     </message>
     <message>
+        <source>Keyboard</source>
+        <translation>Tastatur</translation>
+    </message>
+    <message>
         <source>KiB</source>
         <translation>KiB</translation>
     </message>
@@ -8240,6 +8353,14 @@
         <translation>Telemetriedatei</translation>
     </message>
     <message>
+        <source>The keys for this action, in the whole window.</source>
+        <translation>Die Tasten für diese Aktion, im ganzen Fenster.</translation>
+    </message>
+    <message>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
+        <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`. Eine leere Liste lässt sie ohne. Von zwei Aktionen mit denselben Tasten hat sie die, der Sie sie gegeben haben.</translation>
+    </message>
+    <message>
         <source>The largest file of which a copy is kept.</source>
         <translation>Die größte Datei, von der eine Kopie behalten wird.</translation>
     </message>
@@ -8400,6 +8521,10 @@
         <translation>llama.cpp</translation>
     </message>
     <message>
+        <source>no keys</source>
+        <translation>keine Tasten</translation>
+    </message>
+    <message>
         <source>no limit</source>
         <translation>kein Limit</translation>
     </message>
@@ -8515,6 +8640,10 @@
     <message>
         <source>Command line</source>
         <translation>Befehlszeile</translation>
+    </message>
+    <message>
+        <source>Keyboard</source>
+        <translation>Tastatur</translation>
     </message>
     <message>
         <source>Long conversations</source>
@@ -9148,8 +9277,8 @@
         </translation>
     </message>
     <message>
-        <source>Started in the background. Ctrl+J shows how it is doing.</source>
-        <translation>Im Hintergrund gestartet. Strg+J zeigt, wie es läuft.</translation>
+        <source>Started in the background. The list of background commands shows it.</source>
+        <translation>Im Hintergrund gestartet. Die Liste der Hintergrundbefehle zeigt ihn.</translation>
     </message>
     <message>
         <source>Stopped because a limit was reached.</source>

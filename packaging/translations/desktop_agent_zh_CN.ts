@@ -4980,12 +4980,31 @@
         <translation>粘贴密钥</translation>
     </message>
     <message>
+        <source>Press the keys</source>
+        <translation>请按下按键</translation>
+    </message>
+    <message>
         <source>Show</source>
         <translation>显示</translation>
     </message>
     <message>
         <source>Show the key</source>
         <translation>显示密钥</translation>
+    </message>
+</context>
+<context>
+    <name>KeyList</name>
+    <message>
+        <source>Everywhere</source>
+        <translation>任何位置</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>已更改</translation>
     </message>
 </context>
 <context>
@@ -5017,6 +5036,49 @@
     <message>
         <source>Test and continue</source>
         <translation>测试并继续</translation>
+    </message>
+</context>
+<context>
+    <name>KeysPage</name>
+    <message>
+        <source>Add…</source>
+        <translation>添加…</translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation>更改…</translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation>清除</translation>
+    </message>
+    <message>
+        <source>No key matches.</source>
+        <translation>没有匹配的按键。</translation>
+    </message>
+    <message>
+        <source>Or press keys here</source>
+        <translation>或在此按键</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>重置</translation>
+    </message>
+    <message>
+        <source>Reset all</source>
+        <translation>全部重置</translation>
+    </message>
+    <message>
+        <source>Search by pressing keys</source>
+        <translation>通过按键搜索</translation>
+    </message>
+    <message>
+        <source>Search by what they do</source>
+        <translation>按功能搜索</translation>
+    </message>
+    <message>
+        <source>Search keys by what they do</source>
+        <translation>按功能搜索按键</translation>
     </message>
 </context>
 <context>
@@ -6403,6 +6465,53 @@
     <message>
         <source>Text of the terminal</source>
         <translation>终端的文本</translation>
+    </message>
+</context>
+<context>
+    <name>Recorder</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Enter uses them, Esc leaves everything as it is.</source>
+        <translation>按 Enter 使用，按 Esc 保持不变。</translation>
+    </message>
+    <message>
+        <source>More keys for “{0}”</source>
+        <translation>为“{0}”添加按键</translation>
+    </message>
+    <message>
+        <source>New keys for “{0}”</source>
+        <translation>“{0}”的新按键</translation>
+    </message>
+    <message>
+        <source>Take them from there</source>
+        <translation>从那里取用</translation>
+    </message>
+    <message>
+        <source>Use them</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
+    </message>
+    <message>
+        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
+        <translation>{0} 在窗口的某一部分另有作用，在那里优先：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} does something else wherever you write, which comes first there.</source>
+        <translation>{0} 在您输入文字的地方另有作用，在那里优先。</translation>
+    </message>
+    <message>
+        <source>{0} is free.</source>
+        <translation>{0} 未被占用。</translation>
+    </message>
+    <message>
+        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
+        <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
     </message>
 </context>
 <context>
@@ -7947,6 +8056,10 @@
         <translation>代替绿色和红色，适合难以区分它们的人。</translation>
     </message>
     <message>
+        <source>Keyboard</source>
+        <translation>键盘</translation>
+    </message>
+    <message>
         <source>KiB</source>
         <translation>KiB</translation>
     </message>
@@ -8203,6 +8316,14 @@
         <translation>遥测文件</translation>
     </message>
     <message>
+        <source>The keys for this action, in the whole window.</source>
+        <translation>此操作在整个窗口中的按键。</translation>
+    </message>
+    <message>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
+        <translation>窗口中每个操作的按键，写作 `Ctrl+Shift+F`。空列表表示没有按键。两个操作使用相同按键时，由您指定的那个拥有它。</translation>
+    </message>
+    <message>
         <source>The largest file of which a copy is kept.</source>
         <translation>会保留副本的最大文件。</translation>
     </message>
@@ -8363,6 +8484,10 @@
         <translation>llama.cpp</translation>
     </message>
     <message>
+        <source>no keys</source>
+        <translation>无按键</translation>
+    </message>
+    <message>
         <source>no limit</source>
         <translation>无限制</translation>
     </message>
@@ -8478,6 +8603,10 @@
     <message>
         <source>Command line</source>
         <translation>命令行</translation>
+    </message>
+    <message>
+        <source>Keyboard</source>
+        <translation>键盘</translation>
     </message>
     <message>
         <source>Long conversations</source>
@@ -9092,8 +9221,8 @@
         </translation>
     </message>
     <message>
-        <source>Started in the background. Ctrl+J shows how it is doing.</source>
-        <translation>已在后台启动。按 Ctrl+J 查看进展。</translation>
+        <source>Started in the background. The list of background commands shows it.</source>
+        <translation>已在后台启动。后台命令列表会显示它。</translation>
     </message>
     <message>
         <source>Stopped because a limit was reached.</source>
