@@ -1,5 +1,7 @@
 """The section about keys: all of them, searched by what they do or by pressing them, changed and reset."""
 
+from collections.abc import Iterator
+
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -30,7 +32,7 @@ class KeysPage(Page):
 
     def show_view(self, view: SettingsView) -> None:
         self._view = view
-        if self._list is not None:
+        if self._is_built and self._list is not None:
             self._table = KeyTable.of(view.values)
             self._list.show_table(self._table)
             self._problems.setText("\n".join(filter(None, (view.problem_of(key) for key in _dotted()))))
@@ -39,7 +41,7 @@ class KeysPage(Page):
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self) -> Iterator[None]:
         self._search = QLineEdit()
         self._search.setObjectName("keysSearch")
         self._search.setAccessibleName(self.tr("Search keys by what they do"))
@@ -51,7 +53,9 @@ class KeysPage(Page):
         self._pressed.setPlaceholderText(self.tr("Or press keys here"))
         self._pressed.setFixedWidth(_KEY_WIDTH)
         self._found = ""
+        yield
         self._list = KeyList()
+        yield
         self._problems = note("", "warning")
         self._empty = note(self.tr("No key matches."))
         self._empty.hide()
@@ -65,6 +69,8 @@ class KeysPage(Page):
         self.column.addWidget(self._buttons)
         self.column.addWidget(self._recorder)
         self._connect(self._list)
+
+    def _on_built(self) -> None:
         if self._view is not None:
             self.show_view(self._view)
 
