@@ -14,14 +14,27 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.paths import resource_path
 
 _CONTEXT: Final = "Core"
-_VALUE = re.compile(r"\{(\d)\}")
+_VALUE = re.compile(r"\{\d\}")
 
 
 class _Pattern(NamedTuple):
-    start: str
-    """What such a text begins with."""
-    form: re.Pattern[str]
     source: str
+    fixed: tuple[str, ...]
+    """What stands before, between and behind the values."""
+
+    def values(self, text: str) -> list[str] | None:
+        """Return what is filled in, if `text` is such a text. A value ends where what stands behind it first comes."""
+        first, *between, last = self.fixed
+        if not (text.startswith(first) and text.endswith(last)):
+            return None
+        found: list[str] = []
+        place, end = len(first), len(text) - len(last)
+        for part in between:
+            if (next_ := text.find(part, place, end)) < 0:
+                return None
+            found.append(text[place:next_])
+            place = next_ + len(part)
+        return [*found, text[place:end]] if place <= end else None
 
 
 def core_words(text: str) -> str:
@@ -39,8 +52,8 @@ def _said(text: str) -> str:
     if said != text:
         return said
     for pattern in _patterns():
-        if text.startswith(pattern.start) and (found := pattern.form.fullmatch(text)):
-            return _translate(pattern.source).format(*map(_said, found.groups()))
+        if (values := pattern.values(text)) is not None:
+            return _translate(pattern.source).format(*map(_said, values))
     return text
 
 
@@ -67,5 +80,4 @@ def _longest_first(lines: Iterable[str]) -> list[str]:
 
 def _pattern(line: str) -> _Pattern:
     source = line.replace("\\n", "\n")
-    fixed = _VALUE.split(source)[::2]
-    return _Pattern(fixed[0], re.compile("(.*?)".join(map(re.escape, fixed)), re.DOTALL), source)
+    return _Pattern(source, tuple(_VALUE.split(source)))
