@@ -8,4 +8,4 @@ make_venv "$root/packaging/requirements-test.txt"
 
 cd "$root"
 "$venv/bin/python" -m tests.translation "$@"
-"$venv/bin/python" -m pytest -q tests/translation
+"$venv/bin/python" -m pytest -q tests/translation tests/contracts/test_translations.py tests/contracts/test_texts_are_translated.py
