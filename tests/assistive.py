@@ -8,7 +8,7 @@ The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 
 import time
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -115,15 +115,16 @@ class Thing(NamedTuple):
         number = next(number for number, name in enumerate(names) if name in _PRESS)
         self._ask(_ACTION, "DoAction", "i", number)
 
-    def shown(self) -> "Iterator[Thing]":
-        """Yield it and everything in it that is in sight."""
+    def shown(self, closed: Collection[str] = ()) -> "Iterator[Thing]":
+        """Yield it and everything in it that is in sight, but not what is in things of these names."""
         pending: list[Thing] = [self]
         while pending:
             thing = pending.pop()
             with suppress(GoneError):
                 if thing.is_showing:
                     yield thing
-                    pending.extend(reversed(thing.children()))
+                    if not closed or thing.object_name not in closed:
+                        pending.extend(reversed(thing.children()))
 
 
 class Reader:
@@ -158,10 +159,10 @@ class Reader:
         with suppress(TimeoutError):
             self._connection.recv_until_filtered(self._happened, timeout=_LISTENING_S)
 
-    def everything(self) -> Iterator[Thing]:
-        """Yield all that is in sight."""
+    def everything(self, *, but_in: Collection[str] = ()) -> Iterator[Thing]:
+        """Yield all that is in sight, but not what is in things of these names."""
         for application in self._bus.applications():
-            yield from application.shown()
+            yield from application.shown(but_in)
 
 
 @contextmanager

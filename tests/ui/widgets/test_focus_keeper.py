@@ -12,7 +12,7 @@ from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 class Stage:
     """A window as ours: a button that Tab comes to first, a conversation with a card, a list, the composer."""
 
-    def __init__(self, qtbot: QtBot) -> None:
+    def __init__(self, qtbot: QtBot, *, is_active: bool = True) -> None:
         self._qtbot = qtbot
         self.window = QWidget()
         self.folder = QPushButton("folder")
@@ -29,8 +29,11 @@ class Stage:
             layout.addWidget(widget)
         qtbot.addWidget(self.window)
         self.keeper = FocusKeeper(self.conversation, self.composer, self.window)
+        if not is_active:
+            self.window.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
         self.window.show()
-        self.activate(self.window)
+        if is_active:
+            self.activate(self.window)
 
     def activate(self, window: QWidget) -> None:
         window.activateWindow()
@@ -50,6 +53,23 @@ def stage(qtbot: QtBot) -> Stage:
 
 def test_a_window_that_nobody_worked_in_yet_starts_with_the_composer(stage: Stage) -> None:
     assert stage.composer.hasFocus()
+
+
+def test_a_first_click_that_activates_the_window_is_a_click(qtbot: QtBot) -> None:
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    stage = Stage(qtbot, is_active=False)
+    clicks: list[bool] = []
+    stage.folder.clicked.connect(lambda: clicks.append(True))
+    handle, place = stage.window.windowHandle(), stage.folder.geometry().center()
+    assert handle is not None
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=place)
+    stage.activate(stage.window)
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=place)
+    assert clicks == [True]
 
 
 def test_an_answered_card_leaves_the_keyboard_to_the_composer(stage: Stage) -> None:

@@ -1,0 +1,99 @@
+"""A screen of a certain size, and a user who sees and clicks on it from outside of the application.
+
+What stands where comes over AT-SPI, as a screen reader has it; a click is one of the X server, by the same bus.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+from tests.assistive import PATIENCE_S, GoneError, Reader, Thing
+
+_COMPONENT = "org.a11y.atspi.Component"
+_DEVICES = ("org.a11y.atspi.Registry", "/org/a11y/atspi/registry/deviceeventcontroller")
+_SCROLLED = ("transcript", "diffView", "changeList", "fileTree", "sessionList")
+_REACTION_S = 0.5
+"""How long a hand takes to the mouse. A question takes no answer in its first 0.3 seconds."""
+
+
+@contextmanager
+def screen(width: int, height: int) -> Generator[str]:
+    """Run an X server with one screen of this size for the length of the block, and give its name."""
+    argv = ["Xvfb", "-displayfd", "1", "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        name = server.stdout.readline().strip()
+        try:
+            yield f":{name}"
+        finally:
+            server.terminate()
+
+
+class Onlooker:
+    """Waits for things, looks whether they are on the screen, and clicks them. `clicks` counts."""
+
+    def __init__(self, reader: Reader, width: int, height: int) -> None:
+        self._reader = reader
+        self._size = (width, height)
+        self.clicks = 0
+
+    def click(self, name: str) -> None:
+        """Click the middle of what has this name, for people or in our code, once it can be used; it then changes."""
+        thing = self._reader.wait_for(name)
+        self._mouse(thing, "abs")
+        self._wait(_REACTION_S)
+        assert self.outside(thing) == "", f"{name} is off the screen"
+        self._mouse(thing, "b1c")
+        self.clicks += 1
+        self.until(lambda: not _can_be_used(thing), f"{name} was pressed")
+
+    def see_text(self, name: str, text: str) -> None:
+        """Wait until this is written in what has this name."""
+        field = self._reader.wait_for(name)
+        self.until(lambda: text in field.text, f"{text!r} is written in {name}")
+
+    def until(self, look: Callable[[], bool], what: str) -> None:
+        """Wait until `look` says yes."""
+        end = time.monotonic() + PATIENCE_S
+        while not look():
+            assert time.monotonic() < end, f"never saw that {what}"
+            self._reader.wait()
+
+    def outside(self, thing: Thing) -> str:
+        """Say where a thing is that is not wholly on the screen; nothing if it is."""
+        x, y, width, height = place(thing)
+        is_inside = x >= 0 and y >= 0 and x + width <= self._size[0] and y + height <= self._size[1]
+        return "" if is_inside else f"{thing.object_name or thing.name}: {x},{y} {width}x{height}"
+
+    def everything_outside(self) -> list[str]:
+        """Return what is shown and is not wholly on the screen; what can be scrolled there does not count."""
+        found: list[str] = []
+        for thing in self._reader.everything(but_in=_SCROLLED):
+            with suppress(GoneError):
+                if where := self.outside(thing):
+                    found.append(where)
+        return found
+
+    def _mouse(self, thing: Thing, what: str) -> None:
+        """Let the mouse do something over the middle of a thing, in AT-SPI's word for it."""
+        x, y, width, height = place(thing)
+        event = (x + width // 2, y + height // 2, what)
+        thing.bus.call(*_DEVICES, "org.a11y.atspi.DeviceEventController", "GenerateMouseEvent", "iis", *event)
+
+    def _wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._reader.wait()
+
+
+def place(thing: Thing) -> tuple[int, int, int, int]:
+    """Return where a thing is on the screen: left, top, width, height."""
+    return tuple(thing.bus.call(thing.owner, thing.path, _COMPONENT, "GetExtents", "u", 0))
+
+
+def _can_be_used(thing: Thing) -> bool:
+    try:
+        return thing.is_showing and thing.can_be_used
+    except GoneError:
+        return False
