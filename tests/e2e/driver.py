@@ -91,10 +91,16 @@ class Driver:
 
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Press a key where the focus is."""
-        window = QApplication.activeModalWidget() or self.window.main_window
-        window.activateWindow()  # without a window manager nothing else does it after a dialog has closed
-        await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
+        window = await self.until(self._front, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
+
+    def _front(self) -> QWidget | None:
+        """The window in front, once it is active: without a window manager nothing else sees to it."""
+        window = QApplication.activeModalWidget() or self.window.main_window
+        if QApplication.activeWindow() is window:
+            return window
+        window.activateWindow()  # again with each look: a dialog may be closing
+        return None
 
     async def see_ready(self) -> None:
         """Wait until the window is ready. To be called as soon as it is shown."""

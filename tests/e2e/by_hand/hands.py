@@ -43,13 +43,17 @@ class Keyboard:
 
     async def _window(self) -> QWindow:
         """The window that has the keyboard; without a window manager the user hands it on when one was closed."""
+        return _handle(await self.user.until(self._front, "a window has the keyboard"))
+
+    def _front(self) -> QWidget | None:
         if (popup := QApplication.activePopupWidget()) is not None:
-            return _handle(popup)
+            return popup
         modal, active = QApplication.activeModalWidget(), QApplication.activeWindow()
         wanted = modal or (active if active and active.isVisible() else self.user.window.main_window)
+        if active is wanted:
+            return wanted
         wanted.activateWindow()
-        await self.user.until_true(lambda: QApplication.activeWindow() is wanted, "the window has the keyboard")
-        return _handle(wanted)
+        return None
 
 
 class Mouse(Keyboard):
