@@ -8,6 +8,9 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from desktop_agent.ui.theme import Radius
 
+_SIGN = " ▾"
+_LEAST_WORDS = 40
+
 Slot = Callable[..., object] | SignalInstance
 """What a signal can be connected with."""
 
@@ -61,12 +64,12 @@ class PickerButton(QToolButton):
         """What it lets the user choose; its name also says what is chosen."""
         self._texts = ("", "")
         self._is_short = False
+        self._less = 0
 
-    @property
-    def full_width(self) -> int:
-        """How wide it is with all its words, whatever it shows now."""
+    def width_with(self, *, is_short: bool) -> int:
+        """Return how wide it is with one of its texts, whatever it shows now."""
         metrics = self.fontMetrics()
-        own = metrics.horizontalAdvance(self._texts[0]) - metrics.horizontalAdvance(self.text())
+        own = metrics.horizontalAdvance(self._texts[is_short]) - metrics.horizontalAdvance(self.text())
         return self.sizeHint().width() + own
 
     def set_texts(self, full: str, short: str) -> None:
@@ -76,11 +79,16 @@ class PickerButton(QToolButton):
         chosen = full.removesuffix("▾").strip()
         self.setAccessibleName(chosen if chosen.startswith(self.label) else f"{self.label}: {chosen}")
 
-    def set_short(self, *, is_short: bool) -> None:
-        """Show the short text or the full one."""
-        self._is_short = is_short
+    def set_short(self, *, is_short: bool, less: int = 0) -> None:
+        """Show the short text or the full one, `less` pixels of it, as far as something can be left out."""
+        self._is_short, self._less = is_short, less
         self._show_text()
 
     def _show_text(self) -> None:
-        if self.text() != (text := self._texts[self._is_short]):
+        text = self._texts[self._is_short]
+        if self._less > 0:
+            words, metrics = text.removesuffix(_SIGN), self.fontMetrics()
+            room = max(metrics.horizontalAdvance(words) - self._less, _LEAST_WORDS)
+            text = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, room) + _SIGN
+        if self.text() != text:
             self.setText(text)

@@ -49,11 +49,9 @@ class ControlRow:
         controls = [control for control in self._controls if not control.isHidden()]
         buttons = [button for button in (self.stop, self.send) if not button.isHidden()]
         pickers = [control for control in controls if isinstance(control, PickerButton)]
-        widths = [picker.full_width for picker in pickers]
-        widths += [control.sizeHint().width() for control in controls if control not in pickers]
-        is_tight = sum(widths) + Space.S * len(widths) + _width_of(buttons) > area.width()
-        for picker in pickers:
-            picker.set_short(is_short=is_tight)
+        others = [control.sizeHint().width() for control in controls if control not in pickers]
+        room = area.width() - sum(others) - Space.S * len(controls) - _width_of(buttons)
+        _fit_pickers(pickers, room)
         height = flow(controls, area)
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
         room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
@@ -84,6 +82,15 @@ class ControlRow:
         for widget in (self.cost, self.meter):
             widget.setVisible(widget in status)
         return [*status, *buttons]
+
+
+def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
+    """Give the pickers fewer words where there is no room for all; the longest of them gives way further."""
+    is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
+    widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
+    longest = max(pickers, key=widths.__getitem__, default=None)
+    for picker in pickers:
+        picker.set_short(is_short=is_tight, less=sum(widths.values()) - room if picker is longest and is_tight else 0)
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:

@@ -59,6 +59,7 @@ class MessageEdit(QPlainTextEdit):
         self.gives_contents = False
         """Whether somebody takes files, pictures and long texts; otherwise they are what they are in any field."""
         self.marks = FieldMarks(self)
+        self._placeholder = ""
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Message"))
@@ -118,10 +119,24 @@ class MessageEdit(QPlainTextEdit):
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         super().inputMethodEvent(event)
+        self._show_placeholder()
         self.composing_changed.emit()
 
+    def setPlaceholderText(self, placeholderText: str) -> None:
+        """Show this while the field is empty."""
+        self._placeholder = placeholderText
+        self._show_placeholder()
+
+    def _show_placeholder(self) -> None:
+        # A QPlainTextEdit (Qt 6.11) paints it across what an input method composes.
+        shown = "" if self.is_composing else self._placeholder
+        if shown != self.placeholderText():
+            super().setPlaceholderText(shown)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if _is_enter(event) and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        if self.is_composing and (_is_enter(event) or event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down)):
+            event.accept()  # meant for the list of the input method, which lets it through on some systems
+        elif _is_enter(event) and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             is_at_once = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
             (self.submitted_at_once if is_at_once else self.submitted).emit()
         elif event.key() == Qt.Key.Key_Up and self._is_at_edge(QTextCursor.MoveOperation.Up):

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
+from PySide6.QtGui import QFont, QFontDatabase, QInputMethodEvent, QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -90,6 +90,23 @@ class TestWriting:
         desk.key(Qt.Key.Key_Enter)
         assert sent == []
         assert not desk.child("sendButton").isEnabled()
+
+    def test_an_input_method_composes_before_anything_is_sent(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        assert desk.edit.placeholderText()
+        QApplication.sendEvent(desk.edit, QInputMethodEvent("にほん", []))
+        desk.composer.set_working(is_working=True)
+        assert desk.edit.placeholderText() == "", "it would be painted across"
+        desk.key(Qt.Key.Key_Return)
+        desk.key(Qt.Key.Key_Up)
+        assert (sent, desk.composer.text()) == ([], "")
+
+        commit = QInputMethodEvent()
+        commit.setCommitString("日本")
+        QApplication.sendEvent(desk.edit, commit)
+        assert desk.edit.placeholderText() == WORKING
+        desk.key(Qt.Key.Key_Return)
+        assert sent == [("日本",)]
 
     def test_the_button_sends_too(self, desk: Desk) -> None:
         sent = record(desk.composer.prompt_submitted)
@@ -382,6 +399,41 @@ def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width:
     desk.qtbot.waitUntil(lambda: len({control.y() for control in controls}) == 1)
     assert abs(desk.child("stopButton").geometry().center().y() - controls[0].geometry().center().y()) <= 1
     assert all(control.toolTip() for control in controls)
+
+
+@pytest.mark.parametrize("has_own_fonts", [True, False], ids=["with its fonts", "with fallback fonts"])
+def test_the_row_is_one_row_at_every_width_with_everything_in_it(
+    theme: Theme, qtbot: QtBot, has_own_fonts: bool
+) -> None:
+    """The composer is 572 pixels wide beside the review at 1366, and wider at 1024, where the review lies above."""
+    desk = Desk(theme, qtbot)
+    pickers = ModePickers(desk.composer)
+    controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
+    for control in controls:
+        desk.composer.add_control(control)
+        if not has_own_fonts:
+            control.setFont(_wide(control.font()))
+    longest = ModelRef(provider="anthropic", model="a-model-with-a-name-that-does-not-end-2026-11-26", effort="medium")
+    pickers.show_mode(longest, "on_request", "restricted")
+    desk.composer.set_context(USE)
+    desk.composer.set_cost(PAID, LAST)
+    desk.composer.set_working(is_working=True)
+    stop = desk.child("stopButton")
+    for width in range(572, 1441, 31):
+        desk.window.resize(width, 500)
+        QApplication.processEvents()
+        tops = [each.geometry().center().y() for each in (*controls, stop)]
+        assert max(tops) - min(tops) <= 1, width
+        assert all(control.geometry().right() < stop.x() for control in controls), width
+
+
+def _wide(font: QFont) -> QFont:
+    """Return the font in a typeface that is wider than that of the window."""
+    families = [
+        name for name in QFontDatabase.families() if name.startswith(("DejaVu Sans", "Noto Sans", "Liberation"))
+    ]
+    font.setFamilies(families[:1])
+    return font
 
 
 def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
