@@ -23,6 +23,7 @@ from pytestqt.qtbot import QtBot
 from tests.full_disk import FullDisk
 from tests.hang_guard import HangGuard
 from tests.screens import offscreen
+from tests.shared_rewriting import rewrite_share
 
 # Before anything imports Qt: tests never open a window on the developer's screen unless the real-window run says so.
 if os.environ.get("QT_QPA_PLATFORM", "offscreen") == "offscreen":
@@ -52,10 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect without the garbage collector: what is imported and collected stays, and is gone over for nothing."""
     gc.disable()
     try:
+        rewrite_share(session.config)
         return (yield)
     finally:
         gc.enable()

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from desktop_agent.cli import main
 from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.headless.batch.tasks import read_tasks
 from tests.e2e.batch.lab import DEMO, Lab, task
@@ -131,11 +132,12 @@ def test_any_prompt_is_taken_as_it_is(lab: Lab, prompt: str) -> None:
         ([""], "There is no task"),
     ],
 )
-def test_a_bad_line_is_named_before_anything_runs(lab: Lab, lines: list[str], why: str) -> None:
+def test_a_bad_line_is_named_before_anything_runs(
+    lab: Lab, lines: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     lab.tasks.write_text("\n".join(lines), encoding="utf-8")
-    code, _, err = lab.run()
-    assert code == 2
-    assert why in err
+    assert main(["batch", str(lab.tasks), "--output", str(lab.results)]) == 2
+    assert why in capsys.readouterr().err
     assert not lab.results.exists()
 
 
