@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import cast
@@ -24,6 +23,7 @@ from tests.full_disk import FullDisk
 from tests.hang_guard import HangGuard
 from tests.screens import offscreen
 from tests.shared_rewriting import rewrite_share
+from tests.young_heap import YoungHeap
 
 # Before anything imports Qt: tests never open a window on the developer's screen unless the real-window run says so.
 if os.environ.get("QT_QPA_PLATFORM", "offscreen") == "offscreen":
@@ -103,6 +103,15 @@ def pytest_runtest_teardown() -> Generator[None, object, object]:
 def is_nightly(request: pytest.FixtureRequest) -> bool:
     """Whether the long profile was asked for."""
     return request.config.getoption("--profile") == "nightly"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unsynced(*, is_nightly: bool) -> Generator[None]:
+    """Wait for no disk: no test cuts the power, so none can tell. `--profile nightly` and benchmarks do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_nightly:
+            patch.setattr(os, "fsync", os.fstat)  # which wants an open file, too
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -199,32 +208,6 @@ def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     leaks += [f"process {_describe(child)}" for child in _descendants() - children]
     leaks += _running_qt_timers() if "qtbot" in request.fixturenames else []
     assert not leaks, f"left behind: {', '.join(leaks)}"
-
-
-_SLOW_COLLECTION_S = 0.004
-"""A collection that takes longer goes over something that a test has imported."""
-
-
-class YoungHeap:
-    """What garbage is looked for in after a test: not what is older, which is imports, collected tests and caches.
-
-    Going over all of it took three quarters of the time of the whole run.
-    """
-
-    def __init__(self) -> None:
-        self._has_old = True
-
-    def begin(self) -> None:
-        """Leave out what has become old. Between tests: what one still holds would be left out, too."""
-        if self._has_old:
-            gc.collect()
-            gc.freeze()
-            self._has_old = False
-
-    def collect(self) -> None:
-        started_s = time.thread_time()
-        gc.collect()
-        self._has_old = time.thread_time() - started_s > _SLOW_COLLECTION_S
 
 
 @pytest.fixture(autouse=True, scope="module")
