@@ -27,8 +27,9 @@ class ClusterLab(Lab):
     def cluster(self) -> Generator[None]:
         """Run the cluster meanwhile."""
         command = [sys.executable, "-m", "tests.e2e.batch.cluster", "2", str(self.ca), str(self.cert), str(self.key)]
+        environ = {**self.environ, "DASK_TEMPORARY_DIRECTORY": str(self.tasks.parent)}
         with subprocess.Popen(
-            command, env=self.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None
             self.address = process.stdout.readline().strip()
