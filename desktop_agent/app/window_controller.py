@@ -21,6 +21,7 @@ from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_view import FirstView, model_named_by
+from desktop_agent.app.startup.news import News
 from desktop_agent.app.terminal.control import TerminalControl
 from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.window_panels import WindowPanels
@@ -70,6 +71,7 @@ class WindowController:
         FileChanging(panels, navigator, saving, try_)
         self._files = files = FileViewing(panels, navigator, self._sessions.files, saving, theme, spawner.spawn)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
+        self._news = News(panels, try_)
         PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)
         ShownFolder(panels, bench, navigator, try_)
@@ -84,6 +86,7 @@ class WindowController:
             self._panels.conversation.banner.show_error(error)
             self._sessions.ways.welcome()
         self._settings.report_problems()
+        self._news.tell()
         self._try(refresh_old_list(self._bench))
 
     async def aclose(self) -> None:

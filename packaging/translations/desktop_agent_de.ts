@@ -291,6 +291,10 @@
         <translation>Nutzung …</translation>
     </message>
     <message>
+        <source>What is new…</source>
+        <translation>Was ist neu …</translation>
+    </message>
+    <message>
         <source>What the model sees…</source>
         <translation>Was das Modell sieht …</translation>
     </message>
@@ -5679,6 +5683,43 @@
     <message>
         <source>Sections</source>
         <translation>Abschnitte</translation>
+    </message>
+</context>
+<context>
+    <name>News</name>
+    <message>
+        <source>Install the application again.</source>
+        <translation>Installieren Sie die Anwendung neu.</translation>
+    </message>
+    <message>
+        <source>More of it is in {0}.</source>
+        <translation>Mehr davon steht in {0}.</translation>
+    </message>
+    <message>
+        <source>The changelog is missing.</source>
+        <translation>Das Änderungsprotokoll fehlt.</translation>
+    </message>
+</context>
+<context>
+    <name>NewsBar</name>
+    <message>
+        <source>Desktop Agent was updated to {0}.</source>
+        <translation>Desktop Agent wurde auf {0} aktualisiert.</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>What is new…</source>
+        <translation>Was ist neu …</translation>
+    </message>
+</context>
+<context>
+    <name>NewsWindow</name>
+    <message>
+        <source>What is new</source>
+        <translation>Was ist neu</translation>
     </message>
 </context>
 <context>

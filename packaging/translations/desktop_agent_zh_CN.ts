@@ -291,6 +291,10 @@
         <translation>用量…</translation>
     </message>
     <message>
+        <source>What is new…</source>
+        <translation>新增内容…</translation>
+    </message>
+    <message>
         <source>What the model sees…</source>
         <translation>模型看到的内容…</translation>
     </message>
@@ -5655,6 +5659,43 @@
     <message>
         <source>Sections</source>
         <translation>分区</translation>
+    </message>
+</context>
+<context>
+    <name>News</name>
+    <message>
+        <source>Install the application again.</source>
+        <translation>请重新安装应用程序。</translation>
+    </message>
+    <message>
+        <source>More of it is in {0}.</source>
+        <translation>更多内容见 {0}。</translation>
+    </message>
+    <message>
+        <source>The changelog is missing.</source>
+        <translation>缺少更新日志。</translation>
+    </message>
+</context>
+<context>
+    <name>NewsBar</name>
+    <message>
+        <source>Desktop Agent was updated to {0}.</source>
+        <translation>Desktop Agent 已更新到 {0}。</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>What is new…</source>
+        <translation>新增内容…</translation>
+    </message>
+</context>
+<context>
+    <name>NewsWindow</name>
+    <message>
+        <source>What is new</source>
+        <translation>新增内容</translation>
     </message>
 </context>
 <context>

@@ -35,6 +35,7 @@ class EarlyWishes(QObject):
             self._listen(action.triggered)
         for action in (actions.command_palette, actions.go_to_file, actions.shortcuts, actions.toggle_terminal):
             self._listen(action.triggered)
+        self._listen(actions.whats_new.triggered)
         for signal in (sessions.rename_requested, sessions.action_requested, panels.pasted_keys.found):
             self._listen(signal)
         for signal in (entries.resend_requested, entries.output_requested, entries.picture_requested):

@@ -69,7 +69,8 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
 QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $bg; }
-QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
+QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[variant="bare"],
+QTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
 QComboBox { min-height: 18px; padding-right: 20px; font-size: ${secondary}px; }

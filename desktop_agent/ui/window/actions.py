@@ -55,6 +55,7 @@ _DECLARATIONS = (
     _Declaration("open_inbox", "Inbox", "Ctrl+Shift+A"),
     _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
+    _Declaration("whats_new", "What is new…", ""),
     _Declaration("shortcuts", "Keyboard shortcuts…", "F1"),
     _Declaration("demo", "Try the demo", ""),
     _Declaration("quit", "Quit", "Ctrl+Q"),
@@ -98,6 +99,7 @@ class Actions:
     open_inbox: QAction
     usage: QAction
     settings: QAction
+    whats_new: QAction
     shortcuts: QAction
     demo: QAction
     quit: QAction

@@ -8,6 +8,7 @@ from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.widgets.banner import Banner
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.window.bar.news_bar import NewsBar
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
@@ -17,6 +18,7 @@ class ConversationPane(QWidget):
     def __init__(self, transcript: TranscriptView) -> None:
         super().__init__()
         self.viewing_bar = ViewingBar()
+        self.news_bar = NewsBar()
         self.hold_banner = HoldBanner()
         self.banner = Banner()
         self.project_banner = ProjectBanner()
@@ -27,5 +29,5 @@ class ConversationPane(QWidget):
             self.tr("Find in the conversation"),
             name="findBar",
         )
-        bars = (self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
+        bars = (self.news_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
         vbox(*bars, (transcript, 1), on=self)

@@ -77,6 +77,15 @@ class WindowMemory:
         """Paint the first frame of the next start in this theme."""
         self._store.setValue("theme", choice)
 
+    @property
+    def version(self) -> str:
+        """The version of the application that was started last; empty before the first start."""
+        return str(self._store.value("version", ""))
+
+    def remember_version(self, version: str) -> None:
+        """Tell of what is newer than this at the next start."""
+        self._store.setValue("version", version)
+
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
         """Return the user's favourite models in their order, or those used last."""
         try:

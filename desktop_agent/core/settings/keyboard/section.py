@@ -49,6 +49,7 @@ class KeySettings:
     open_inbox: tuple[str, ...] = _keys("Inbox", "Ctrl+Shift+A")
     usage: tuple[str, ...] = _keys("Usage…", "Ctrl+Alt+U")
     settings: tuple[str, ...] = _keys("Settings…", "Ctrl+,")
+    whats_new: tuple[str, ...] = _keys("What is new…")
     shortcuts: tuple[str, ...] = _keys("Keyboard shortcuts…", "F1")
     demo: tuple[str, ...] = _keys("Try the demo")
     quit: tuple[str, ...] = _keys("Quit", "Ctrl+Q")

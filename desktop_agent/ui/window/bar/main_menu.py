@@ -26,7 +26,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     showing = (actions.toggle_side, actions.toggle_review, actions.toggle_jobs, actions.open_inbox)
     _add(menu, _tr("Show"), (*showing, None, actions.toggle_terminal, actions.attach_terminal))
     menu.addSeparator()
-    menu.addActions([actions.shortcuts, actions.quit])
+    menu.addActions([actions.shortcuts, actions.whats_new, actions.quit])
     return menu
 
 
