@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import pytest
-from jeepney import DBusAddress, MatchRule, Message, MessageType, new_method_call
+from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
@@ -21,7 +21,7 @@ _ACTION = "org.a11y.atspi.Action"
 _SHOWING = 25
 """The number of the state: it is in sight."""
 _ENABLED = 8
-_PRESS = ("Press", "ShowMenu", "Toggle", "click")
+_PRESS = ("Press", "Toggle", "click")
 PATIENCE_S = 60.0
 _LISTENING_S = 0.5
 
@@ -158,6 +158,19 @@ class Reader:
         """Return when the application has told something; soon, if it says nothing: not all that changes is told."""
         with suppress(TimeoutError):
             self._connection.recv_until_filtered(self._happened, timeout=_LISTENING_S)
+
+    def choose(self, button: str, entry: str) -> None:
+        """Open the menu of a button and press an entry of it. No list of windows has menus: they tell of themselves."""
+        rule = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object", member="StateChanged")
+        with self._connection.filter(rule, bufsize=100) as told:
+            self.wait_for(button).press()
+            while True:
+                fields = self._connection.recv_until_filtered(told, timeout=PATIENCE_S).header.fields
+                menu = Thing(self._bus, fields[HeaderFields.sender], fields[HeaderFields.path])
+                with suppress(GoneError):
+                    if menu.role == "popup menu" and menu.is_showing:
+                        break
+        next(item for item in menu.children() if item.name == entry).press()
 
     def everything(self, *, but_in: Collection[str] = ()) -> Iterator[Thing]:
         """Yield all that is in sight, but not what is in things of these names."""

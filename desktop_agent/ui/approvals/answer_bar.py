@@ -48,7 +48,8 @@ class AnswerBar(QWidget):
     def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
         """Say why there can be no yes now, if so; a refusal of the session stands between the answers, too."""
         self.allow.setEnabled(not obstacle)
-        self.allow.setAccessibleDescription(obstacle)
+        # Without one Qt describes it by its tool tip, which is markup where the words are cut.
+        self.allow.setAccessibleDescription(obstacle or (self.allow.accessibleName() if self.allow.toolTip() else ""))
         if obstacle:
             self.allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
         quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")

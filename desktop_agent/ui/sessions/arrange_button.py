@@ -5,12 +5,13 @@ from typing import get_args
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtWidgets import QMenu
 
 from desktop_agent.ui.sessions.groups import Arrangement, Grouping
+from desktop_agent.ui.widgets.menu_button import MenuButton
 
 
-class ArrangeButton(QToolButton):
+class ArrangeButton(MenuButton):
     """A button with a menu.
 
     Signals:
@@ -27,7 +28,6 @@ class ArrangeButton(QToolButton):
         self.setText(self.tr("View ▾"))
         self.setAccessibleName(self.tr("How sessions are listed"))
         self.setToolTip(self.accessibleName())
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._arrangement = Arrangement()
         menu = QMenu(self)
         menu.setObjectName("arrangeSessionsMenu")

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF, Qt, SignalInstance
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius
+from desktop_agent.ui.widgets.menu_button import MenuButton
 
 _SIGN = " ▾"
 _LEAST_WORDS = 40
@@ -55,7 +56,7 @@ class DrawnButton(QAbstractButton):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
 
 
-class PickerButton(QToolButton):
+class PickerButton(MenuButton):
     """Shows what is chosen in its menu, in fewer words after `set_short`; its tool tip and name say the rest."""
 
     def __init__(self, parent: QWidget) -> None:

@@ -4,7 +4,7 @@ import re
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
@@ -122,7 +122,6 @@ class ModePickers(QObject):
 
     def _build_menu_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
         button = self._build_button(parent, name, label)
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
         menu.setToolTipsVisible(True)
         button.setMenu(menu)

@@ -74,7 +74,8 @@ class CardAnswers(QObject):
         """Offer a yes unless there is an obstacle; then say what it is."""
         for button in (self._allow, *self._offers.buttons):
             button.setEnabled(not obstacle and not self._is_stopped)
-            button.setAccessibleDescription(obstacle)
+            # Without one Qt describes it by its tool tip, which is markup where it may be cut.
+            button.setAccessibleDescription(obstacle or (button.accessibleName() if button.toolTip() else ""))
         self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
         for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
             button.setVisible(not is_edited and not self.is_denying)

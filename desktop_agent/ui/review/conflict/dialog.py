@@ -203,6 +203,7 @@ class ClashDialog(QDialog):
             )
         )
         self._summary.setToolTip(plain_tooltip(outcome.path))
+        self._summary.setAccessibleDescription(outcome.path)
         is_removal = versions is not None and versions.wanted is None
         self._take.setText(clash_words.take(self._purpose, is_removal=is_removal))
         self._take.setVisible(is_clash)

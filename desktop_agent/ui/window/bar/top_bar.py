@@ -13,6 +13,7 @@ from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.menu_button import MenuButton
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bar.folder_menu import FolderMenu
@@ -106,10 +107,9 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _build_workspace_button(self) -> QToolButton:
-        button = QToolButton(self)
+        button = MenuButton(self)
         button.setObjectName("workspaceButton")
         button.setAccessibleName(self.tr("Workspace folder"))
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setFont(self._theme.strong_font())
         button.setMenu(self.folder_menu)
         return button
@@ -175,11 +175,10 @@ class TopBar(QWidget):
         return button
 
     def _build_menu_button(self) -> QToolButton:
-        button = QToolButton(self)
+        button = MenuButton(self)
         button.setProperty("variant", "flat")
         button.setText("⚙")
         button.setAccessibleName(self.tr("Menu"))
         button.setToolTip(self.tr("Settings and more"))
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(main_menu(self._actions, button))
         return button

@@ -45,6 +45,7 @@ class CallButtons(QObject):
         what = entry_words.recovery(entry)
         self._recover.setVisible(bool(what) and not is_asked_about)
         self._recover.setToolTip(plain_tooltip(what))
+        self._recover.setAccessibleDescription(what)
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def place(self, width: int) -> int:

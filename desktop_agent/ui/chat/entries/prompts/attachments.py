@@ -56,6 +56,7 @@ def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> Q
     )
     where = f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri
     button.setToolTip(plain_tooltip(f"{named(where)[:300]}\n{_tr('Show what was sent')}"))
+    button.setAccessibleDescription(named(where)[:300])
     return button
 
 
