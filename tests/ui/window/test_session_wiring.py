@@ -455,10 +455,10 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     )
     (dialog,) = frame.findChildren(ApprovalDialog)
     scopes = dialog.findChild(QComboBox, "approvalScopePicker")
-    allowed = dialog.findChild(QListWidget, "ruleAskingList")
     assert scopes is not None
-    assert allowed is not None
     scopes.setCurrentIndex(2)
+    allowed = dialog.findChild(QListWidget, "ruleAskingList")
+    assert allowed is not None
     qtbot.waitUntil(lambda: [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"])
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
