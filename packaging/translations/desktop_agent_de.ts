@@ -3395,6 +3395,17 @@
     </message>
 </context>
 <context>
+    <name>Dates</name>
+    <message>
+        <source>MMM yyyy</source>
+        <translation>MMM yyyy</translation>
+    </message>
+    <message>
+        <source>d MMM</source>
+        <translation>d. MMM</translation>
+    </message>
+</context>
+<context>
     <name>DeleteQuestion</name>
     <message>
         <source>Cancel</source>
@@ -9776,6 +9787,10 @@
         <translation>Ordner</translation>
     </message>
     <message>
+        <source>MMM yyyy</source>
+        <translation>MMM yyyy</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>Modell</translation>
     </message>
@@ -9842,6 +9857,18 @@
     <message>
         <source>cost not known</source>
         <translation>Kosten nicht bekannt</translation>
+    </message>
+    <message>
+        <source>d MMM</source>
+        <translation>d. MMM</translation>
+    </message>
+    <message>
+        <source>d MMM yyyy</source>
+        <translation>d. MMM yyyy</translation>
+    </message>
+    <message>
+        <source>ddd d MMM yyyy</source>
+        <translation>ddd, d. MMM yyyy</translation>
     </message>
     <message>
         <source>fatal</source>

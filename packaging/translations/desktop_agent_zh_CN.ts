@@ -3385,6 +3385,17 @@
     </message>
 </context>
 <context>
+    <name>Dates</name>
+    <message>
+        <source>MMM yyyy</source>
+        <translation>yyyy年M月</translation>
+    </message>
+    <message>
+        <source>d MMM</source>
+        <translation>M月d日</translation>
+    </message>
+</context>
+<context>
     <name>DeleteQuestion</name>
     <message>
         <source>Cancel</source>
@@ -9706,6 +9717,10 @@
         <translation>文件夹</translation>
     </message>
     <message>
+        <source>MMM yyyy</source>
+        <translation>yyyy年M月</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>模型</translation>
     </message>
@@ -9774,6 +9789,18 @@
         <translation>费用未知</translation>
     </message>
     <message>
+        <source>d MMM</source>
+        <translation>M月d日</translation>
+    </message>
+    <message>
+        <source>d MMM yyyy</source>
+        <translation>yyyy年M月d日</translation>
+    </message>
+    <message>
+        <source>ddd d MMM yyyy</source>
+        <translation>yyyy年M月d日 ddd</translation>
+    </message>
+    <message>
         <source>fatal</source>
         <translation>致命</translation>
     </message>
@@ -9783,7 +9810,7 @@
     </message>
     <message>
         <source>in {0}</source>
-        <translation>位于 {0}</translation>
+        <translation>共 {0}</translation>
     </message>
     <message>
         <source>no requests</source>

@@ -164,13 +164,13 @@ def _next_month(day: date) -> date:
 
 def _tick(span: Span) -> str:
     days = (span.last - span.first).days
-    return _written(span.first, "d MMM" if days < 8 else "MMM yyyy")
+    return _written(span.first, say("d MMM") if days < 8 else say("MMM yyyy"))
 
 
 def _name(span: Span) -> str:
     if span.first == span.last:
-        return _written(span.first, "ddd d MMM yyyy")
-    return f"{_written(span.first, 'd MMM')} – {_written(span.last, 'd MMM yyyy')}"
+        return _written(span.first, say("ddd d MMM yyyy"))
+    return f"{_written(span.first, say('d MMM'))} – {_written(span.last, say('d MMM yyyy'))}"
 
 
 def _written(day: date, form: str) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from PySide6.QtCore import QDate, QLocale, QTime
+from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
 
 
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
@@ -17,7 +17,7 @@ def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
     date = QDate(moment.year, moment.month, moment.day)
     if 0 < days < 7:
         return locale.dayName(date.dayOfWeek(), QLocale.FormatType.ShortFormat)
-    return locale.toString(date, "d MMM" if moment.year == now.year else "MMM yyyy")
+    return locale.toString(date, _tr("d MMM") if moment.year == now.year else _tr("MMM yyyy"))
 
 
 def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
@@ -25,3 +25,8 @@ def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
     moment = moment.astimezone(now.tzinfo)
     date = locale.toString(QDate(moment.year, moment.month, moment.day), QLocale.FormatType.ShortFormat)
     return f"{date} {locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)}"
+
+
+def _tr(pattern: str) -> str:
+    """Return the pattern of a date in the order of the user's language."""
+    return QCoreApplication.translate("Dates", pattern)
