@@ -50,7 +50,7 @@ class ApprovalDialog(QDialog):
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
-        scroll, self._body = self._build_body()
+        scroll, self._body = _scrolled_body(self)
         self._head = QuestionHead(theme, request, rules.maths, self._body)
         self._command = self._head.command
         has_changes = bool(shown_changes(request))
@@ -180,19 +180,6 @@ class ApprovalDialog(QDialog):
 
     # -- how it is built --
 
-    def _build_body(self) -> tuple[QScrollArea, QWidget]:
-        scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        body = QWidget()
-        scroll.setWidget(body)
-        # The dialog's own ground shows through.
-        scroll.viewport().setAutoFillBackground(False)
-        body.setAutoFillBackground(False)
-        return scroll, body
-
     def _lay_out(self, scroll: QScrollArea) -> None:
         self._message.setObjectName("denyMessageEdit")
         self._message.setAccessibleName(self.tr("Message to the agent if you deny"))
@@ -220,3 +207,17 @@ class ApprovalDialog(QDialog):
             self._preview.loaded.connect(self._update_answers)
         for keys, slot in (("Ctrl+Return", self.allow), ("Ctrl+Enter", self.allow), ("Ctrl+Backspace", self.deny)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+
+def _scrolled_body(dialog: QDialog) -> tuple[QScrollArea, QWidget]:
+    scroll = QScrollArea(dialog)
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    body = QWidget()
+    scroll.setWidget(body)
+    # The dialog's own ground shows through.
+    scroll.viewport().setAutoFillBackground(False)
+    body.setAutoFillBackground(False)
+    return scroll, body

@@ -203,7 +203,7 @@ class ModelPage(Page):
         yield
         self._server = ServerNote(self._actions)
         account = QWidget(self._which)
-        which.addRow(self._top_name(self.tr("Account")), account)
+        which.addRow(_name_of_first_line(self.tr("Account"), self._provider.height()), account)
         vbox(self._chooser, self._server, on=account, spacing=Space.S)
         which.addRow(self._chooser.form)
         yield
@@ -243,12 +243,6 @@ class ModelPage(Page):
         line.editingFinished.connect(self._on_name)
         self._address.editingFinished.connect(self._on_address)
         self._address.textChanged.connect(self._on_address_text)
-
-    def _top_name(self, text: str) -> QLabel:
-        """Return the name of a field of several lines, beside its first."""
-        name = name_of(text)
-        name.setFixedHeight(self._provider.height())
-        return name
 
     # --- changes --------------------------------------------------------------------------------------------------
 
@@ -292,3 +286,10 @@ class ModelPage(Page):
                 say(self._address_note, self.tr("This address cannot be used: {0}.").format(reason), "error")
             else:
                 self._actions.change("model.base_url", address)
+
+
+def _name_of_first_line(text: str, height: int) -> QLabel:
+    """Return the name of a field of several lines, beside its first."""
+    name = name_of(text)
+    name.setFixedHeight(height)
+    return name
