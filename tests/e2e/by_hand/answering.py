@@ -130,6 +130,7 @@ class AnsweringInTheInbox:
         assert other is not None
         await stage.until(lambda: not other.turns.is_running, "the other session is done")
         assert not stage.transcript.entries, "the new conversation is still shown"
+        await Keyboard(stage.user).press("Escape")
 
     async def _armed(self, stage: Stage) -> None:
         await stage.user.see(InboxRow, "inboxRow")

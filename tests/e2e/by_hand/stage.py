@@ -49,6 +49,8 @@ class Stage:
         if before.turn:
             await Keyboard(self.user).press("Ctrl+N")
             await self.until(lambda: self.transcript is not before, "there is a new conversation")
+        else:
+            await Keyboard(self.user).press("Ctrl+L")
         await self.until(self.user.window.panels.composer.edit.hasFocus, "a message can be written")
 
     async def ask(self, prompt: str) -> None:
