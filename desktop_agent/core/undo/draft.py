@@ -34,7 +34,7 @@ class DraftedWrite(Struct, frozen=True):
     new_folders: tuple[str, ...] = ()
     """Folders that go with a removed file when they are empty."""
     moves_to: str = ""
-    """Of a file that is removed because its content goes to another path: that path."""
+    """Of a file whose content goes to another path: that path."""
 
 
 class UndoDraft(Struct, frozen=True):
@@ -115,8 +115,8 @@ class Drafter:
         for plan in plans:
             cover = self._covered.get(plan.path, "")
             above, one = drafted.get(cover), drafted[plan.path]
-            goes = isinstance(above, DraftedWrite) and above.transition.after != above.transition.before
-            if cover and isinstance(one, DraftedWrite) and not goes:
+            makes_way = isinstance(above, DraftedWrite) and _makes_way(above.transition.after)
+            if cover and isinstance(one, DraftedWrite) and not makes_way:
                 reason = refusals.LINK_ABOVE if self._ledger.files.link_above(plan.path) else refusals.FILE_ABOVE
                 drafted[plan.path] = _outcome(plan, "conflict", reason.format(cover))
 
@@ -192,7 +192,7 @@ class Drafter:
             if above not in self._planned:
                 return _outcome(plan, "conflict", refusals.FILE_ABOVE.format(above))
             self._covered[plan.path] = above
-        return DraftedWrite(transition, reverts, outcome)
+        return DraftedWrite(transition, reverts, outcome, moves_to=plan.moves_to)
 
     def _with_extras(
         self, plan: FilePlan, yours: FileState | None, result: FileState | None, goals: Sequence[Goal]
@@ -275,6 +275,11 @@ class Drafter:
             return None
         self._ledger.images.keep(state)
         return state.image()
+
+
+def _makes_way(state: FileState | None) -> bool:
+    """Whether there can be something below a path that is this."""
+    return state is None or state.kind == "folder"
 
 
 def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome]) -> None:

@@ -159,3 +159,27 @@ async def test_a_device_is_named_because_no_undo_brings_it_back(ground: Ground) 
         await s.prompt()
         recorded = s.rx.all(ev.ChangesRecorded)[-1]
     assert ([item.path for item in recorded.uncaptured], recorded.changes) == (["device"], ())
+
+
+async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_became_a_file(ground: Ground) -> None:
+    """The user's file, which the agent wrote over: undone it is there again, and nothing can be below it."""
+    lines = "".join(f"line {number}\n" for number in range(9))
+    ground.write("b.txt", lines)
+    ground.write("in/c.txt", lines)
+    commands = [Call("run_terminal_cmd", {"command": command}) for command in ("rm b.txt", "mv in/c.txt b.txt")]
+    over = Call("create_file", {"path": "in", "content": "agent\n", "if_exists": "overwrite"})
+    async with ground.session([commands, [Say("Done.")], [over], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        ground.write("b.txt", lines.replace("line 7", "mine"))
+        (ground.workspace / "in").rmdir()
+        ground.write("in", "mine, too\n")
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    assert {outcome.path: outcome.state for outcome in outcomes} == {
+        "in": "restored",
+        "in/c.txt": "conflict",
+        "b.txt": "conflict",
+    }
+    assert "mine\n" in ground.read("b.txt")
+    assert ground.read("in") == "mine, too\n"
