@@ -20,20 +20,28 @@ step "format"; "$bin/ruff" format --check --quiet .
 step "lint"; "$bin/ruff" check --quiet .
 
 # Import contracts and types beside the tests: they keep one processor busy for two minutes, and each test waits at times.
-log=$(mktemp); trap 'rm -f "$log"; kill "$types" 2>/dev/null || true' EXIT
+logs=$(mktemp -d); trap 'rm -rf "$logs"; kill "$types" "$window" 2>/dev/null || true' EXIT
 check_types() { "$bin/lint-imports" --no-cache && "$bin/basedpyright" --pythonpath "$bin/python"; }
-check_types >"$log" 2>&1 & types=$!
-step "tests of the real window, on Xvfb"
-status=0
-env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
-  "$bin/python" -m pytest -m realwindow "$@" || status=$?
-[ $status -eq 0 ] || [ $status -eq 5 ] || exit $status # 5: nothing selected, the arguments named other tests
+check_types >"$logs/types" 2>&1 & types=$!
+
+# The real window beside them, too: it waits for the X server, for processes and for a screen reader's bus. Without
+# `--default-signal` the programs that tests start here would ignore Ctrl+C, as all of a script's background does.
+env --default-signal=INT,QUIT -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb \
+  xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
+  "$bin/python" -m pytest -m realwindow "$@" >"$logs/window" 2>&1 & window=$!
 
 # Three workers keep two processors busy: a third of their time, tests wait for other processes and for sockets.
 step "tests, offscreen"
+status=0
 env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 3 --dist worksteal -m "not realwindow" "$@" || status=$?
 
+step "tests of the real window, on Xvfb"
+shown=0
+wait $window || shown=$?
+cat "$logs/window"
+[ $shown -eq 5 ] || [ $status -ne 0 ] || status=$shown # 5: nothing selected, the arguments named other tests
+
 step "import contracts and types"
-wait $types || { cat "$log"; exit 1; }
-tail -n 1 "$log"
+wait $types || { cat "$logs/types"; exit 1; }
+tail -n 1 "$logs/types"
 exit $status

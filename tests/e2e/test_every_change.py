@@ -346,7 +346,7 @@ async def test_what_an_edit_tool_renamed_is_one_file_in_the_question_the_review_
         await check_undo_and_redo(played)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("scene", [scene for scene in SCENES if scene.rows], ids=str)
 async def test_what_the_person_did_after_the_command_is_never_lost(ground: Ground, where: Where, scene: Scene) -> None:
     async with ground.session(script_of(scene), approval="on_request") as s:

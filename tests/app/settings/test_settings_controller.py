@@ -84,6 +84,7 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
         assert any("Longest command: the call decides → 9 seconds." in text for text in texts(dialog))
         undo.click()
         await user.until_true(lambda: "timeout" not in read(file), "it is taken back")
+        await user.until_true(lambda: field.text() == "", "the field shows that")
         field.setText("soon")
         await user.press(Qt.Key.Key_Return)
         await user.until_true(
