@@ -18,8 +18,11 @@ class BackgroundTasks:
         self._banner = banner
 
     def __call__(self, work: Coroutine[object, object, object]) -> None:
-        """Return at once; an `AgentError` of `work` ends in the banner."""
-        self._spawner.spawn(self._report_errors(work))
+        """Return at once; an `AgentError` of `work` ends in the banner. It is dropped when the window has ended."""
+        if self._spawner.is_closed:
+            work.close()  # what would report its errors is never started, and never closes it
+        else:
+            self._spawner.spawn(self._report_errors(work))
 
     async def _report_errors(self, work: Coroutine[object, object, object]) -> None:
         try:

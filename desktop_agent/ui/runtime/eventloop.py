@@ -202,6 +202,11 @@ class TaskSpawner:
         """How much work has not ended yet."""
         return len(self._waiting) + len(self._tasks)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._is_closed
+
     def start(self) -> None:
         """Start what waits, and everything after it at once. Call it with the loop running."""
         self._is_started = True

@@ -17,7 +17,7 @@ from desktop_agent.ui.settings.servers.view import ServersView
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
 class ServersPage(Page):
@@ -31,6 +31,8 @@ class ServersPage(Page):
         self._cards: dict[str, ServerCard] = {}
         self._settings = SettingRows(settings_of("mcp"), theme, actions)
         self._work = GradualWork(self)
+        self._form: ServerForm | None = None
+        """Asks for a new server: built when it is first wanted."""
 
     def _build(self) -> Iterator[None]:
         self._empty = note(
@@ -47,17 +49,15 @@ class ServersPage(Page):
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
         self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
-        self._form = ServerForm(self._theme)
-        self._form.hide()
-        self._form.added.connect(self._on_added)
-        self._form.cancelled.connect(self._on_cancelled)
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)
         self.column.addWidget(self._empty)
         self.column.addWidget(self._problems)
+        yield
         self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
         yield
-        self.column.addWidget(self._form)
+        self._form_place = vbox()
+        self.column.addLayout(self._form_place)
         self.column.addLayout(self._list)
         self.column.addWidget(hairline())
         yield
@@ -110,14 +110,24 @@ class ServersPage(Page):
 
     def _on_add(self) -> None:
         self._add.setEnabled(False)
-        self._form.begin(tuple(server.name for server in self._view.servers))
+        form = self._form or self._build_form()
+        form.begin(tuple(server.name for server in self._view.servers))
 
     def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
         self._on_cancelled()
         self._actions.add(definition, client_secret)
 
+    def _build_form(self) -> ServerForm:
+        form = self._form = ServerForm(self._theme)
+        form.hide()
+        form.added.connect(self._on_added)
+        form.cancelled.connect(self._on_cancelled)
+        self._form_place.addWidget(form)
+        return form
+
     def _on_cancelled(self) -> None:
-        self._form.hide()
+        if self._form is not None:
+            self._form.hide()
         self._add.setEnabled(True)
         self._add.setFocus()
 
