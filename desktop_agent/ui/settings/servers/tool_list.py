@@ -18,6 +18,8 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _LONGEST = 400
 _SPACING = 2
+_SLICE_S = 0.0015
+"""All that is in the page is laid out and painted beside the rows, which takes most of a turn."""
 
 
 class ToolRow(QWidget):
@@ -71,7 +73,7 @@ class ToolList(QWidget):
         self._disabled: Collection[str] = ()
         self._can_switch = False
         self._rows: dict[str, ToolRow] = {}
-        self._work = GradualWork(self)
+        self._work = GradualWork(self, _SLICE_S)
         self.hide()
 
     @property
