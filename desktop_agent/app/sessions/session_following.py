@@ -43,6 +43,8 @@ class SessionFollowing(QObject):
     def _follow(self, bridge: SessionBridge) -> None:
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         bridge.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
+        # It may have been renamed or pinned after it was opened and before it was followed.
+        self._try(self._listed.refresh_session(bridge.transcript.session.session_id))
 
     def _on_happened(self, event: Event) -> None:
         bridge = self.sender()
