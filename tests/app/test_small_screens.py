@@ -72,7 +72,7 @@ drive([], Path(sys.argv[1]), look)
     ],
 )
 def test_the_first_window_and_dialogs_fit_on_their_screen(tmp_path: Path, screen: str, scale: str) -> None:
-    environ = {**os.environ, "QT_QPA_PLATFORM": offscreen(screen), "QT_SCALE_FACTOR": scale}
+    environ = {**os.environ, "QT_QPA_PLATFORM": offscreen(screen), "QT_SCALE_FACTOR": scale, "PYTHONFAULTHANDLER": "1"}
     argv = [sys.executable, "-c", _LOOK, str(tmp_path)]
     with subprocess.Popen(argv, env=environ, stdout=subprocess.PIPE, text=True) as window:
         out, _ = window.communicate()

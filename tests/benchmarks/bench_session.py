@@ -130,6 +130,10 @@ class WorkingHeart(Heart):
         self._before = (time.perf_counter(), time.thread_time(), self._queued())
         self._worst_work = self._worst_unqueued = 0.0
 
+    def start(self) -> None:
+        self._before = (time.perf_counter(), time.thread_time(), self._queued())
+        super().start()
+
     def stop(self) -> None:
         super().stop()
         if self._queue is not None:

@@ -1,6 +1,6 @@
 """Names whatever makes the window stand still.
 
-The event loop says when it begins to work and when it has nothing to do; a thread looks whether a piece of work takes
+The event loop says when it begins to work and when it begins to wait; a thread looks whether a piece of work takes
 too long. If so, the thread writes down where the window's thread is, while it is there. A call that holds the
 interpreter lock for long delays the look itself, but the window's thread is then seen in the line that made it.
 
@@ -16,9 +16,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QAbstractEventDispatcher, QObject
+from PySide6.QtCore import QObject
 
 from desktop_agent.core.base.package import PACKAGE_FOLDER
+from desktop_agent.ui.runtime.loop_turns import follow_loop
 
 LIMIT_MS: Final = 50
 """What a user notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
@@ -64,6 +65,7 @@ class Watchdog(QObject):
         `_busy_since` was set: one of the two threads sees what the other did."""
         self._stir = threading.Event()
         self._thread: threading.Thread | None = None
+        self._unfollow: Callable[[], None] = lambda: None
 
     @property
     def stalls(self) -> Stalls:
@@ -80,16 +82,12 @@ class Watchdog(QObject):
         self._is_asleep = False
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
-        loop = QAbstractEventDispatcher.instance()
-        loop.awake.connect(self._on_work)
-        loop.aboutToBlock.connect(self._on_rest)
+        self._unfollow = follow_loop(works=self._on_work, rests=self._on_rest)
 
     def stop(self) -> None:
         """Stop watching; no thread is left."""
         if self._thread is not None:
-            loop = QAbstractEventDispatcher.instance()
-            loop.awake.disconnect(self._on_work)
-            loop.aboutToBlock.disconnect(self._on_rest)
+            self._unfollow()
             self._over.set()
             self._stir.set()
             self._thread.join()

@@ -2,15 +2,17 @@
 
 import gc
 import logging
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSocketNotifier, QTimer
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.runtime import watchdog as module
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
+from desktop_agent.ui.runtime.loop_turns import follow_loop
 from desktop_agent.ui.runtime.watchdog import Watchdog
 
 
@@ -28,6 +30,11 @@ class Clock:
                 self._looks += 1
                 self._looked.notify_all()
             return self._now
+
+    def pass_by(self) -> None:
+        """Let a second pass."""
+        with self._looked:
+            self._now += 1
 
     def stand_still(self) -> None:
         """Keep the window's thread for a second, until the watchdog has seen that and done what it does then."""
@@ -82,6 +89,66 @@ def test_a_blocked_window_is_named_with_its_stack(watchdog: Watchdog, clock: Clo
     assert "wait_for" in warning
     qtbot.waitUntil(lambda: watchdog.stalls.number == 1)
     assert watchdog.stalls.worst_ms == pytest.approx(1000)
+
+
+def by_a_timer(blocks: Callable[[], None]) -> QObject:
+    timer = QTimer()
+    timer.setSingleShot(True)
+    timer.timeout.connect(blocks)
+    timer.start(20)  # the loop waits until then
+    return timer
+
+
+def by_an_event(blocks: Callable[[], None]) -> QObject:
+    class Receiver(QObject):
+        def event(self, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.User:
+                blocks()
+            return super().event(event)
+
+    receiver = Receiver()
+    QTimer.singleShot(20, receiver, lambda: QCoreApplication.postEvent(receiver, QEvent(QEvent.Type.User)))
+    return receiver
+
+
+def by_a_socket(blocks: Callable[[], None]) -> QObject:
+    ours, theirs = socket.socketpair()
+    notifier = QSocketNotifier(ours.fileno(), QSocketNotifier.Type.Read)
+
+    def read() -> None:
+        ours.recv(1)
+        blocks()
+        ours.close()
+        theirs.close()
+        notifier.setEnabled(False)
+
+    notifier.activated.connect(read)
+    QTimer.singleShot(20, notifier, lambda: theirs.send(b"!"))
+    return notifier
+
+
+@pytest.mark.parametrize("begin", [by_a_timer, by_an_event, by_a_socket])
+def test_a_stall_is_seen_whatever_the_loop_was_woken_by(
+    begin: Callable[[Callable[[], None]], QObject], watchdog: Watchdog, clock: Clock, heard: Heard, qtbot: QtBot
+) -> None:
+    watchdog.start()
+    qtbot.wait(1)  # the loop has rested: what it does from here on has a beginning of its own
+    cause = begin(clock.stand_still)
+    qtbot.waitUntil(lambda: watchdog.stalls.number == 1)
+    assert watchdog.stalls.worst_ms == pytest.approx(1000)
+    (warning,) = heard.warnings
+    assert "in stand_still" in warning
+    cause.deleteLater()
+
+
+def test_waiting_is_no_stall(watchdog: Watchdog, clock: Clock, heard: Heard, qtbot: QtBot) -> None:
+    stop = follow_loop(works=clock.pass_by, rests=lambda: None)
+    watchdog.start()
+    qtbot.wait(50)
+    watchdog.stop()
+    stop()
+    assert watchdog.stalls.number == 0
+    assert heard.messages == []
 
 
 def test_our_own_line_is_named_even_while_it_waits_for_somebody_elses_code(
