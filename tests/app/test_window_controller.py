@@ -69,6 +69,18 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
     go([str(project), "--provider", "demo"], journey)
 
 
+def test_a_session_that_is_made_brings_no_warning(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.composer.prompt_submitted.emit("First")
+        await user.until_true(lambda: user.transcript.turn == 1, "it is asked")
+        assert user.banner == []
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
+        assert user.banner == []
+
+    go([str(project), "--provider", "demo"], journey)
+
+
 def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_written_since(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         composer = user.window.panels.composer

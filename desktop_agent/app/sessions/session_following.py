@@ -43,8 +43,10 @@ class SessionFollowing(QObject):
     def _follow(self, bridge: SessionBridge) -> None:
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         bridge.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
-        # It may have been renamed or pinned after it was opened and before it was followed.
-        self._try(self._listed.refresh_session(bridge.transcript.session.session_id))
+        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
+        # been made is not known here yet: what it tells first is listed.
+        if session_id := bridge.transcript.session.session_id:
+            self._try(self._listed.refresh_session(session_id))
 
     def _on_happened(self, event: Event) -> None:
         bridge = self.sender()
