@@ -7989,6 +7989,10 @@
         <translation>Dunkel</translation>
     </message>
     <message>
+        <source>Dark, high contrast</source>
+        <translation>Dunkel, hoher Kontrast</translation>
+    </message>
+    <message>
         <source>Defaults of `desktop-agent run`. Its own options go before.</source>
         <translation>Vorgaben für `desktop-agent run`. Dessen eigene Optionen gehen vor.</translation>
     </message>
@@ -8177,8 +8181,12 @@
         <translation>Hell</translation>
     </message>
     <message>
-        <source>Light or dark.</source>
-        <translation>Hell oder dunkel.</translation>
+        <source>Light or dark, with more contrast for people who need it. The system may ask for that, too.</source>
+        <translation>Hell oder dunkel, mit mehr Kontrast für alle, die ihn brauchen. Auch das System kann ihn verlangen.</translation>
+    </message>
+    <message>
+        <source>Light, high contrast</source>
+        <translation>Hell, hoher Kontrast</translation>
     </message>
     <message>
         <source>Lines of a result</source>

@@ -7952,6 +7952,10 @@
         <translation>深色</translation>
     </message>
     <message>
+        <source>Dark, high contrast</source>
+        <translation>深色，高对比度</translation>
+    </message>
+    <message>
         <source>Defaults of `desktop-agent run`. Its own options go before.</source>
         <translation>`desktop-agent run` 的默认值。其自身选项优先。</translation>
     </message>
@@ -8140,8 +8144,12 @@
         <translation>浅色</translation>
     </message>
     <message>
-        <source>Light or dark.</source>
-        <translation>浅色或深色。</translation>
+        <source>Light or dark, with more contrast for people who need it. The system may ask for that, too.</source>
+        <translation>浅色或深色；需要时可选更高的对比度。系统也可以要求高对比度。</translation>
+    </message>
+    <message>
+        <source>Light, high contrast</source>
+        <translation>浅色，高对比度</translation>
     </message>
     <message>
         <source>Lines of a result</source>

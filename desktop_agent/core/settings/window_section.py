@@ -17,11 +17,17 @@ class UiSettings:
         words={"system": "As the system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
         effect="next start",
     )
-    theme: Literal["system", "light", "dark"] = setting(
+    theme: Literal["system", "light", "dark", "high-contrast-light", "high-contrast-dark"] = setting(
         "system",
         title="Theme",
-        text="Light or dark.",
-        words={"system": "As the system", "light": "Light", "dark": "Dark"},
+        text="Light or dark, with more contrast for people who need it. The system may ask for that, too.",
+        words={
+            "system": "As the system",
+            "light": "Light",
+            "dark": "Dark",
+            "high-contrast-light": "Light, high contrast",
+            "high-contrast-dark": "Dark, high contrast",
+        },
     )
     colour_blind_safe_diff: bool = setting(
         False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."

@@ -48,7 +48,7 @@ class LookFormats:
         under = ground or self._ground
         if look.is_dim:
             text = mixed(text, under, _DIM)
-        return legible(text, under), ground
+        return legible(text, under, self._palette.text_ratio), ground
 
     def _colour(self, name: str) -> str:
         return self._ansi[int(name[4:])] if name.startswith("ansi") else name

@@ -2,9 +2,6 @@
 
 from functools import lru_cache
 
-TEXT_RATIO = 4.5
-"""Least contrast of text with its ground."""
-
 _STEPS = 20
 
 
@@ -28,7 +25,7 @@ def mixed(one: str, other: str, share: float) -> str:
 
 
 @lru_cache(maxsize=4096)
-def legible(colour: str, ground: str, ratio: float = TEXT_RATIO) -> str:
+def legible(colour: str, ground: str, ratio: float) -> str:
     """Return `colour`, lighter or darker by just so much that it can be read on `ground`."""
     if contrast(colour, ground) >= ratio:
         return colour

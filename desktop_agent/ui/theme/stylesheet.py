@@ -67,6 +67,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
   background: $surface; color: $text; border: 1px solid $control_border; border-radius: ${control}px;
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
+QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: $muted; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
 QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $bg; }
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[variant="bare"],
@@ -132,6 +133,19 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 """)
 
+_HIGH_CONTRAST_SHEET = Template("""
+QTreeView::item:selected, QListView::item:selected, QMenu::item:selected { border: 1px solid $accent; }
+QTabBar::tab:selected { border: 1px solid $border; border-bottom: 3px solid $accent; }
+QPushButton:hover, QToolButton:hover { border-color: $text; }
+QPushButton:pressed, QToolButton:pressed { background: $sunken; border: 2px solid $text; padding: 0 9px; }
+QPushButton:disabled, QToolButton:disabled { border-style: dashed; }
+QPushButton[variant="primary"]:disabled { background: $bg; color: $faint; border: 1px dashed $border; }
+QPushButton:focus, QToolButton:focus { border: 3px solid $accent; padding: 0 8px; }
+QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 3px solid $accent; }
+QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 6px; }
+""")
+"""What a ground alone tells otherwise, edges tell here."""
+
 
 def style_sheet(colours: Palette) -> str:
     """Return the style sheet for these colours."""
@@ -145,4 +159,5 @@ def style_sheet(colours: Palette) -> str:
         "small_button": Height.SMALL_BUTTON - 2,
         "list_row": Height.LIST_ROW,
     }
-    return _SHEET.substitute(values)
+    sheets = [_SHEET, _HIGH_CONTRAST_SHEET] if colours.is_high_contrast else [_SHEET]
+    return "".join(sheet.substitute(values) for sheet in sheets)

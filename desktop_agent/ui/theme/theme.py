@@ -1,5 +1,6 @@
 """The theme in use: widgets read colours and fonts from it and repaint on `changed`."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
@@ -9,9 +10,27 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.theme.shipped_fonts import shipped_families
 from desktop_agent.ui.theme.stylesheet import style_sheet
-from desktop_agent.ui.theme.tokens import DARK, LIGHT, Density, Palette, TextSizes, TypeSize, colour_blind_safe
+from desktop_agent.ui.theme.tokens import (
+    DARK,
+    HIGH_CONTRAST_DARK,
+    HIGH_CONTRAST_LIGHT,
+    LIGHT,
+    Density,
+    Palette,
+    TextSizes,
+    TypeSize,
+    colour_blind_safe,
+)
 
-ThemeChoice = Literal["system", "light", "dark"]
+ThemeChoice = Literal["system", "light", "dark", "high-contrast-light", "high-contrast-dark"]
+
+_FORCED: dict[ThemeChoice, Palette] = {
+    "light": LIGHT,
+    "dark": DARK,
+    "high-contrast-light": HIGH_CONTRAST_LIGHT,
+    "high-contrast-dark": HIGH_CONTRAST_DARK,
+}
+"""What each choice looks like, whatever the system wants."""
 
 _TEXT_FAMILY = "Inter"
 _CODE_FAMILY = "JetBrains Mono"
@@ -20,13 +39,10 @@ _CODE_FAMILY = "JetBrains Mono"
 
 def last_theme(store: QSettings) -> ThemeChoice:
     """The choice that was in force when the window was open last."""
-    match store.value("theme"):
-        case "light":
-            return "light"
-        case "dark":
-            return "dark"
-        case _:
-            return "system"
+    kept = store.value("theme")
+    choices: Iterable[ThemeChoice] = _FORCED
+    forced: ThemeChoice | None = next((choice for choice in choices if choice == kept), None)
+    return forced or "system"
 
 
 class Theme(QObject):
@@ -50,7 +66,9 @@ class Theme(QObject):
         """How close together the user wants the conversation."""
         self.colours = self._resolve()
         """The colours by role."""
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_system_changed)
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._on_system_changed)
+        hints.accessibility().contrastPreferenceChanged.connect(self._on_system_changed)
 
     def colour(self, role: str) -> QColor:
         """Return the colour of a role as Qt wants it: `theme.colour("accent")`."""
@@ -100,10 +118,7 @@ class Theme(QObject):
         self._app.setStyleSheet(style_sheet(self.colours))
 
     def _resolve(self) -> Palette:
-        is_dark = self.choice == "dark" or (
-            self.choice == "system" and QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
-        )
-        palette = DARK if is_dark else LIGHT
+        palette = _system_palette() if self.choice == "system" else _FORCED[self.choice]
         return colour_blind_safe(palette) if self._is_colour_blind_safe else palette
 
     def _on_system_changed(self) -> None:
@@ -116,6 +131,15 @@ class Theme(QObject):
             self.colours = colours
             self.install()
             self.changed.emit()
+
+
+def _system_palette() -> Palette:
+    """As light or dark as the system is, and with the contrast that it asks for."""
+    hints = QGuiApplication.styleHints()
+    is_dark = hints.colorScheme() == Qt.ColorScheme.Dark
+    if hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
+        return HIGH_CONTRAST_DARK if is_dark else HIGH_CONTRAST_LIGHT
+    return DARK if is_dark else LIGHT
 
 
 def _font(family: str, fallback: QFontDatabase.SystemFont, size_px: float) -> QFont:

@@ -1,16 +1,22 @@
 """The visual language as data: colours by role, space, radii, type sizes. Nothing else may name a colour.
 
 `docs/visual.md` of the design is the source; where its values missed the contrast it asks for (4.5:1 for text, 3:1 for
-controls and hints), they are darkened or lightened just enough, and `tests/ui/theme/test_tokens.py` keeps it so.
+controls and hints), they are darkened or lightened just enough. With high contrast it is 7:1 for all text, hints too,
+and 4.5:1 for controls and edges. `tests/ui/theme/test_tokens.py` keeps it so.
 """
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+_TEXT_RATIO: Final = 4.5
+_HIGH_TEXT_RATIO: Final = 7.0
+"""Least contrast of text with its ground, usually and with high contrast: WCAG's AA and AAA."""
 
 
 class Palette(NamedTuple):
     """Colours by role, as `#RRGGBB`. A tuple, because a dataclass of this size costs 3 ms before the first paint."""
 
     is_dark: bool
+    is_high_contrast: bool
     bg: str
     """Window and side panels."""
     surface: str
@@ -46,65 +52,86 @@ class Palette(NamedTuple):
     """Whatever waits for the user."""
     warning_bg: str
     warning_border: str
+    found_current: str
+    """Behind the found words where the user is."""
     syntax_keyword: str
     syntax_function: str
     syntax_string: str
     syntax_comment: str
     syntax_number: str
 
+    @property
+    def text_ratio(self) -> float:
+        """Least contrast of text with its ground, for colours that are mixed or come from a program."""
+        return _HIGH_TEXT_RATIO if self.is_high_contrast else _TEXT_RATIO
+
 
 _COLOURS = {
-    "bg": ("#F7F7F5", "#14161A"),
-    "surface": ("#FFFFFF", "#1A1D22"),
-    "sunken": ("#F0F0ED", "#111317"),
-    "border": ("#E2E2DD", "#2B3038"),
-    "border_strong": ("#C9C9C2", "#3B424D"),
-    "control_border": ("#888882", "#6B727D"),
-    "text": ("#1D1F23", "#E4E6EA"),
-    "muted": ("#676B73", "#9BA2AD"),
-    "faint": ("#84888F", "#737A85"),
-    "accent": ("#0E7C70", "#45B8A9"),
-    "accent_weak": ("#E0F1EE", "#173430"),
-    "accent_text": ("#0A5F56", "#7FD6CA"),
-    "on_accent": ("#FFFFFF", "#0B1F1C"),
-    "added_line": ("#E4F5E9", "#15291D"),
-    "added_word": ("#B9E6C7", "#1F5133"),
-    "added_text": ("#17693A", "#7BD79B"),
-    "removed_line": ("#FCE9E8", "#2F1B1C"),
-    "removed_word": ("#F6C6C2", "#642C2E"),
-    "removed_text": ("#A5302A", "#F2938D"),
-    "danger_bg": ("#FCE9E8", "#2F1B1C"),
-    "danger_text": ("#A5302A", "#F2938D"),
-    "warning_text": ("#8A5A00", "#E9BC62"),
-    "warning_bg": ("#FDF3DC", "#2B2416"),
-    "warning_border": ("#EBCF8F", "#5C4A20"),
-    "syntax_keyword": ("#8250A8", "#C79BEA"),
-    "syntax_function": ("#1D5FAE", "#7FB4F5"),
-    "syntax_string": ("#2A762E", "#8FCF8F"),
-    "syntax_comment": ("#676C75", "#8C949F"),
-    "syntax_number": ("#A85400", "#E5A76B"),
+    "bg": ("#F7F7F5", "#14161A", "#FFFFFF", "#000000"),
+    "surface": ("#FFFFFF", "#1A1D22", "#FFFFFF", "#000000"),
+    "sunken": ("#F0F0ED", "#111317", "#F3F3F2", "#141414"),
+    "border": ("#E2E2DD", "#2B3038", "#666666", "#8C8C8C"),
+    "border_strong": ("#C9C9C2", "#3B424D", "#3C3C3C", "#B4B4B4"),
+    "control_border": ("#888882", "#6B727D", "#2A2A2A", "#C8C8C8"),
+    "text": ("#1D1F23", "#E4E6EA", "#000000", "#FFFFFF"),
+    "muted": ("#676B73", "#9BA2AD", "#333537", "#D0D4DA"),
+    "faint": ("#84888F", "#737A85", "#414447", "#B9BEC6"),
+    "accent": ("#0E7C70", "#45B8A9", "#00574D", "#5CE0CF"),
+    "accent_weak": ("#E0F1EE", "#173430", "#D2F1EC", "#06332D"),
+    "accent_text": ("#0A5F56", "#7FD6CA", "#003F38", "#A6F2E8"),
+    "on_accent": ("#FFFFFF", "#0B1F1C", "#FFFFFF", "#000000"),
+    "added_line": ("#E4F5E9", "#15291D", "#DDF5E4", "#08280F"),
+    "added_word": ("#B9E6C7", "#1F5133", "#A3E0B6", "#0F5426"),
+    "added_text": ("#17693A", "#7BD79B", "#0A4423", "#8FF0AE"),
+    "removed_line": ("#FCE9E8", "#2F1B1C", "#FDE5E3", "#35090B"),
+    "removed_word": ("#F6C6C2", "#642C2E", "#F7B9B3", "#7A1B20"),
+    "removed_text": ("#A5302A", "#F2938D", "#7A120D", "#FFB4AF"),
+    "danger_bg": ("#FCE9E8", "#2F1B1C", "#FDE5E3", "#35090B"),
+    "danger_text": ("#A5302A", "#F2938D", "#7A120D", "#FFB4AF"),
+    "warning_text": ("#8A5A00", "#E9BC62", "#573800", "#FFD778"),
+    "warning_bg": ("#FDF3DC", "#2B2416", "#FFF0CC", "#2E2400"),
+    "warning_border": ("#EBCF8F", "#5C4A20", "#7F5A00", "#B58A1E"),
+    "found_current": ("#EBCF8F", "#5C4A20", "#F2C65A", "#5E4600"),
+    "syntax_keyword": ("#8250A8", "#C79BEA", "#54237C", "#DDBBFF"),
+    "syntax_function": ("#1D5FAE", "#7FB4F5", "#0B3A7A", "#A6D0FF"),
+    "syntax_string": ("#2A762E", "#8FCF8F", "#114A16", "#A6EBA6"),
+    "syntax_comment": ("#676C75", "#8C949F", "#404449", "#BEC5CE"),
+    "syntax_number": ("#A85400", "#E5A76B", "#643000", "#FFC48C"),
 }
-"""By role, in the light theme and in the dark one."""
+"""By role: light, dark, light and dark with high contrast."""
 
 _COLOUR_BLIND_SAFE = {
-    "added_line": ("#E3EFFC", "#14263A"),
-    "added_word": ("#B5D5F7", "#1F4A75"),
-    "added_text": ("#124F8C", "#8CC1F7"),
-    "removed_line": ("#FDEEDB", "#33230F"),
-    "removed_word": ("#F8D3A0", "#6B4414"),
-    "removed_text": ("#8F4A00", "#F0B26A"),
-    "danger_bg": ("#FDEEDB", "#33230F"),
-    "danger_text": ("#8F4A00", "#F0B26A"),
+    "added_line": ("#E3EFFC", "#14263A", "#DCEBFD", "#03203D"),
+    "added_word": ("#B5D5F7", "#1F4A75", "#A5CCF8", "#0E4A82"),
+    "added_text": ("#124F8C", "#8CC1F7", "#08396B", "#A9D4FF"),
+    "removed_line": ("#FDEEDB", "#33230F", "#FFEBD2", "#331C00"),
+    "removed_word": ("#F8D3A0", "#6B4414", "#FBC27C", "#6E3D00"),
+    "removed_text": ("#8F4A00", "#F0B26A", "#6B3400", "#FFC684"),
+    "danger_bg": ("#FDEEDB", "#33230F", "#FFEBD2", "#331C00"),
+    "danger_text": ("#8F4A00", "#F0B26A", "#6B3400", "#FFC684"),
 }
-"""Blue for added and orange for removed, and for danger."""
+"""Blue for added and orange for removed, and for danger; in the same order."""
 
-LIGHT = Palette(is_dark=False, **{role: light for role, (light, _) in _COLOURS.items()})
-DARK = Palette(is_dark=True, **{role: dark for role, (_, dark) in _COLOURS.items()})
+
+def _place(*, is_dark: bool, is_high_contrast: bool) -> int:
+    return is_dark + 2 * is_high_contrast
+
+
+def _palette(*, is_dark: bool, is_high_contrast: bool) -> Palette:
+    place = _place(is_dark=is_dark, is_high_contrast=is_high_contrast)
+    return Palette(is_dark, is_high_contrast, **{role: colours[place] for role, colours in _COLOURS.items()})
+
+
+LIGHT = _palette(is_dark=False, is_high_contrast=False)
+DARK = _palette(is_dark=True, is_high_contrast=False)
+HIGH_CONTRAST_LIGHT = _palette(is_dark=False, is_high_contrast=True)
+HIGH_CONTRAST_DARK = _palette(is_dark=True, is_high_contrast=True)
 
 
 def colour_blind_safe(palette: Palette) -> Palette:
     """Return `palette` with blue for added and orange for removed instead of green and red."""
-    return palette._replace(**{role: colours[palette.is_dark] for role, colours in _COLOUR_BLIND_SAFE.items()})
+    place = _place(is_dark=palette.is_dark, is_high_contrast=palette.is_high_contrast)
+    return palette._replace(**{role: colours[place] for role, colours in _COLOUR_BLIND_SAFE.items()})
 
 
 class Space:

@@ -118,14 +118,22 @@ def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, r
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     if is_selected or state & QStyle.StateFlag.State_MouseOver:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
-        painter.drawRoundedRect(rect, Radius.CONTROL, Radius.CONTROL)
+        draw_area(painter, theme, rect, is_selected=is_selected)
     if ring.is_shown and state & QStyle.StateFlag.State_HasFocus:
         painter.setPen(QPen(theme.colour("accent"), 2))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, Radius.CONTROL - 1)
     return theme.colour("accent_text" if is_selected else "text")
+
+
+def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
+    """Draw what is behind the row that is selected, or under the pointer. High contrast adds an edge to the former."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
+    if is_selected and theme.colours.is_high_contrast:
+        painter.setPen(QPen(theme.colour("accent"), 1))
+        rect = rect.adjusted(0.5, 0.5, -0.5, -0.5)
+    painter.drawRoundedRect(rect, Radius.CONTROL, Radius.CONTROL)
 
 
 def draw_line(

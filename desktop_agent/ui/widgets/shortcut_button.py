@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 from desktop_agent.ui.theme import Theme
 
 _GAP = 8
+_KEY_OPACITY = 0.75
 _KEY_SIZE = 10.5
 
 
@@ -56,7 +57,7 @@ class ShortcutButton(QPushButton):
         left = option.rect.center().x() + label_width // 2 + _GAP
         painter.setFont(self._theme.code_font(_KEY_SIZE))
         painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
-        painter.setOpacity(0.75)
+        painter.setOpacity(1 if self._theme.colours.is_high_contrast else _KEY_OPACITY)
         painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
         painter.end()
 

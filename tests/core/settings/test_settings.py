@@ -53,7 +53,11 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
-        ('[ui]\ntheme = "pink"\n', "2: ui.theme", "'pink' is not one of system, light, dark; using 'system'"),
+        (
+            '[ui]\ntheme = "pink"\n',
+            "2: ui.theme",
+            "'pink' is not one of system, light, dark, high-contrast-light, high-contrast-dark; using 'system'",
+        ),
         ('[model]\nname = "m"\n\nnmae = "x"\n', "4: model.nmae", "[model] knows provider, name, base_url, max_tokens"),
         (
             "# mine\n[looks]\nx = 1\n",

@@ -7,10 +7,15 @@ import pytest
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
-from desktop_agent.ui.theme.contrast import TEXT_RATIO, contrast, legible
-from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette
+from desktop_agent.ui.theme.contrast import contrast, legible
+from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette
 
-EVERY_PALETTE = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+EVERY_PALETTE = pytest.mark.parametrize(
+    "palette",
+    [LIGHT, DARK, HIGH_CONTRAST_LIGHT, HIGH_CONTRAST_DARK],
+    ids=["light", "dark", "light, high contrast", "dark, high contrast"],
+)
+TEXT_RATIO = 4.5
 
 
 @EVERY_PALETTE
@@ -36,7 +41,10 @@ def test_whatever_a_program_asks_for_can_be_read(palette: Palette) -> None:
     for foreground, background, style in product(foregrounds, backgrounds, ("", "is_dim", "is_inverse", "is_bold")):
         look = PrintedStyle(foreground, background)._replace(**({style: True} if style else {}))
         text, ground = formats.colours(look)
-        if contrast(text, ground or palette.sunken) < TEXT_RATIO:
+        behind = ground or palette.sunken
+        # Nothing is 7:1 on a ground in the middle, which a program may ask for: then it is black or white.
+        best = max(contrast("#000000", behind), contrast("#FFFFFF", behind))
+        if contrast(text, behind) < min(palette.text_ratio, best):
             faint.append((foreground, background, style))
     assert faint == []
 
@@ -53,5 +61,5 @@ def test_colours_differ_from_each_other(palette: Palette) -> None:
 
 
 def test_a_colour_that_can_be_read_stays_as_it_is() -> None:
-    assert legible("#0000AA", "#FFFFFF") == "#0000AA"
-    assert legible("#FFFF00", "#FFFFFF") != "#FFFF00"
+    assert legible("#0000AA", "#FFFFFF", TEXT_RATIO) == "#0000AA"
+    assert legible("#FFFF00", "#FFFFFF", TEXT_RATIO) != "#FFFF00"

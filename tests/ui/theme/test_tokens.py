@@ -1,20 +1,41 @@
-"""Every colour contrasts with what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges."""
+"""Every colour contrasts with what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges.
+
+With high contrast it is 7:1 and 4.5:1, and every line can be seen.
+"""
 
 import re
+from collections.abc import Mapping
 
 import pytest
 
 from desktop_agent.ui.theme.stylesheet import style_sheet
-from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, colour_blind_safe
+from desktop_agent.ui.theme.tokens import (
+    DARK,
+    HIGH_CONTRAST_DARK,
+    HIGH_CONTRAST_LIGHT,
+    LIGHT,
+    Palette,
+    colour_blind_safe,
+)
 
-PALETTES = {
-    "light": LIGHT,
-    "dark": DARK,
-    "light, colour-blind safe": colour_blind_safe(LIGHT),
-    "dark, colour-blind safe": colour_blind_safe(DARK),
-}
+USUAL = {"light": LIGHT, "dark": DARK}
+HIGH_CONTRAST = {"light, high contrast": HIGH_CONTRAST_LIGHT, "dark, high contrast": HIGH_CONTRAST_DARK}
+
+
+def and_safe(palettes: dict[str, Palette]) -> dict[str, Palette]:
+    """These, and each with colours for the colour-blind."""
+    safe = {f"{name}, colour-blind safe": colour_blind_safe(palette) for name, palette in palettes.items()}
+    return palettes | safe
+
+
+PALETTES = and_safe(USUAL) | and_safe(HIGH_CONTRAST)
 TEXT_RATIO = 4.5
 MARK_RATIO = 3.0
+HIGH_TEXT_RATIO = 7.0
+HIGH_MARK_RATIO = 4.5
+
+FACTS = ("is_dark", "is_high_contrast")
+"""What a palette says of itself beside its colours."""
 
 PLAIN = ("bg", "surface", "sunken")
 LISTS = (*PLAIN, "accent_weak")
@@ -22,7 +43,7 @@ LINES = ("added_line", "removed_line")
 WORDS = ("added_word", "removed_word")
 
 TEXT_ON = {
-    "text": (*LISTS, *LINES, *WORDS, "warning_bg", "warning_border"),
+    "text": (*LISTS, *LINES, *WORDS, "warning_bg", "found_current"),
     "muted": (*LISTS, *LINES, "warning_bg"),
     "accent_text": (*LISTS, "warning_bg"),
     "on_accent": ("accent",),
@@ -44,7 +65,18 @@ MARKS_ON = {
 }
 """Hints that the user can do without, marks and focus rings, edges of fields; by colour, and on which grounds."""
 
+LINES_ON = {
+    "border": PLAIN,
+    "border_strong": PLAIN,
+    "warning_border": (*PLAIN, "warning_bg"),
+    "accent": (*LISTS, *LINES, "warning_bg"),
+}
+"""What high contrast has edges of: panels, cards, menus, selected rows."""
+
 EVERY_PALETTE = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES.keys())
+EVERY_HIGH_CONTRAST = pytest.mark.parametrize(
+    "palette", and_safe(HIGH_CONTRAST).values(), ids=and_safe(HIGH_CONTRAST).keys()
+)
 
 
 def luminance(colour: str) -> float:
@@ -60,7 +92,7 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def too_faint(palette: Palette, grounds_of: dict[str, tuple[str, ...]], ratio: float) -> list[str]:
+def too_faint(palette: Palette, grounds_of: Mapping[str, tuple[str, ...]], ratio: float) -> list[str]:
     """The pairs that miss the ratio, for the user who reads the failure."""
     colours = palette._asdict()
     pairs = [(role, ground) for role, grounds in grounds_of.items() for ground in grounds]
@@ -89,6 +121,18 @@ def test_marks_hints_and_edges_of_controls_can_be_seen(palette: Palette) -> None
     assert too_faint(palette, MARKS_ON, MARK_RATIO) == []
 
 
+@EVERY_HIGH_CONTRAST
+def test_high_contrast_is_seven_to_one_for_all_text_and_hints(palette: Palette) -> None:
+    read = TEXT_ON | {"faint": MARKS_ON["faint"]} | dict.fromkeys(SYNTAX, SYNTAX_ON)
+    assert too_faint(palette, read, HIGH_TEXT_RATIO) == []
+    assert palette.text_ratio == HIGH_TEXT_RATIO
+
+
+@EVERY_HIGH_CONTRAST
+def test_high_contrast_shows_every_edge(palette: Palette) -> None:
+    assert too_faint(palette, MARKS_ON | LINES_ON, HIGH_MARK_RATIO) == []
+
+
 @EVERY_PALETTE
 def test_a_palette_is_as_dark_as_it_says(palette: Palette) -> None:
     assert (luminance(palette.bg) < luminance(palette.text)) is palette.is_dark
@@ -96,21 +140,21 @@ def test_a_palette_is_as_dark_as_it_says(palette: Palette) -> None:
 
 @EVERY_PALETTE
 def test_every_role_has_a_colour_in_full(palette: Palette) -> None:
-    colours = {role: value for role, value in palette._asdict().items() if role != "is_dark"}
+    colours = {role: value for role, value in palette._asdict().items() if role not in FACTS}
     assert [role for role, value in colours.items() if not re.fullmatch(r"#[0-9A-F]{6}", value)] == []
 
 
 @EVERY_PALETTE
 def test_every_role_that_is_read_has_its_grounds_here(palette: Palette) -> None:
     # A colour that is added later must be given the grounds it stands on.
-    grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "danger_bg", "warning_bg"}
+    grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "danger_bg", "warning_bg", "found_current"}
     hairlines = {"border", "border_strong", "warning_border"}
-    known = {*TEXT_ON, *SYNTAX, *MARKS_ON, *grounds, *hairlines, "is_dark"}
+    known = {*TEXT_ON, *SYNTAX, *MARKS_ON, *grounds, *hairlines, *FACTS}
     assert set(palette._fields) == known
 
 
 def test_diffs_safe_for_the_colour_blind_change_nothing_else() -> None:
-    for palette in (LIGHT, DARK):
+    for palette in (*USUAL.values(), *HIGH_CONTRAST.values()):
         safe = colour_blind_safe(palette)._asdict()
         changed = {role for role, value in palette._asdict().items() if safe[role] != value}
         assert changed == {*LINES, *WORDS, "added_text", "removed_text", "danger_bg", "danger_text"}

@@ -5,15 +5,15 @@ It never takes the focus: the field hands it the keys that it understands. Impor
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.command_list import Offer
 from desktop_agent.ui.chat.composer.list_popup import ListPopup
-from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import AnyIndex
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import AnyIndex, draw_area
 
 
 class _Commands(QAbstractListModel):
@@ -174,9 +174,7 @@ class _Delegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
         if is_current:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("accent_weak"))
-            painter.drawRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
+            draw_area(painter, self._theme, QRectF(area), is_selected=True)
         inner = area.adjusted(Space.S, 0, -Space.S, 0)
         first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
         left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from desktop_agent.core.base.matching import Span
 from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
 from desktop_agent.ui.chat.composer.list_popup import ListPopup
-from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.emphasis import draw_emphasised
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_line
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_line
 
 _WIDTH = 460
 _LEAST_WIDTH = 240
@@ -150,9 +150,7 @@ class _Delegate(QStyledItemDelegate):
         is_current = bool(option.state & QStyle.StateFlag.State_Selected)
         is_under_mouse = bool(option.state & QStyle.StateFlag.State_MouseOver)
         if is_current or is_under_mouse:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("accent_weak" if is_current else "sunken"))
-            painter.drawRoundedRect(option.rect, Radius.CONTROL, Radius.CONTROL)
+            draw_area(painter, self._theme, QRectF(option.rect), is_selected=is_current)
         area = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
         small = self._theme.text_font(TypeSize.HEAD)
         if offer.kind not in ("file", "folder"):

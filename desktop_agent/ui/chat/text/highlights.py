@@ -50,7 +50,7 @@ class ColumnHighlights:
             return [], None
         highlights: list[Highlight] = []
         for match in matches:
-            background = "warning_border" if match == self._current else "warning_bg"
+            background = "found_current" if match == self._current else "warning_bg"
             highlights.append(Highlight(match.start, match.end, self._styles.highlight(background, "text")))
         if selected is not None:
             highlights.append(Highlight(*selected, self._styles.highlight("accent", "on_accent")))

@@ -8,7 +8,7 @@ from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 from desktop_agent.ui.review.changes.change_model import ChangeModel
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import AnyIndex
+from desktop_agent.ui.widgets.rows import AnyIndex, draw_area
 
 _MARK_RADIUS = 3.5
 _MARK_CENTRE = 12
@@ -48,9 +48,7 @@ class ChangeDelegate(QStyledItemDelegate):
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         is_selected = bool(state & QStyle.StateFlag.State_Selected)
         if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("accent_weak" if is_selected else "sunken"))
-            painter.drawRoundedRect(rect, Radius.CONTROL, Radius.CONTROL)
+            draw_area(painter, self._theme, QRectF(rect), is_selected=is_selected)
         if is_selected and state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(QPen(self._theme.colour("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -115,7 +115,7 @@ class ThreeRows:
         if clash in self._edited:
             return Look("sunken")
         if choice == "undecided":
-            return Look("warning_bg", "warning_border", "≠" if source != "base" else "", "warning_text")
+            return Look("warning_bg", "found_current", "≠" if source != "base" else "", "warning_text")
         if source in ("wanted", "yours") and choice in (source, "both"):
             return Look("accent_weak", "added_word", "✓", "accent_text")
         return Look("sunken")

@@ -29,6 +29,7 @@ _EDGE_WIDTH = 3
 """Of the edge of moved lines."""
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
+"""Of text and ground. With high contrast the text stays as it is, and the ground goes."""
 _PLUS_SIZE = 16
 _LABEL_PAD = 8
 _TONES: dict[str, tuple[str, str, str]] = {
@@ -234,8 +235,9 @@ class DiffPainter:
                 painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[one.tone])
         painter.save()
         painter.setClipRect(QRect(pane.text_left, 0, pane.text_width, 1 << 20), Qt.ClipOperation.IntersectClip)
+        is_high_contrast = self._theme.colours.is_high_contrast
         for one in shown:
-            painter.setOpacity(_UNDONE_OPACITY if one.is_undone else 1)
+            painter.setOpacity(1 if is_high_contrast or not one.is_undone else _UNDONE_OPACITY)
             self._paint_text(painter, scene, pane, one)
         painter.restore()
         for one in shown:
@@ -247,7 +249,8 @@ class DiffPainter:
         if shown.moved:
             ground = self._moved_ground
         if shown.is_undone:
-            ground = _blend(self._colour("surface"), ground, _UNDONE_OPACITY)
+            share = 0.0 if self._theme.colours.is_high_contrast else _UNDONE_OPACITY
+            ground = _blend(self._colour("surface"), ground, share)
         painter.fillRect(pane.left, line.top, pane.right - pane.left, line.height, ground)
         painter.setPen(self._colour("faint"))
         for side, right in pane.numbers:

@@ -69,7 +69,7 @@ class FoundDelegate(RowDelegate):
         if is_match and text:
             ground = QRectF(rect.left() - 1, rect.center().y() - 9, rect.width() + 2, 18)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self.theme.colour("warning_border" if self.theme.colours.is_dark else "warning_bg"))
+            painter.setBrush(self.theme.colour("found_current" if self.theme.colours.is_dark else "warning_bg"))
             painter.drawRoundedRect(ground, 3, 3)
             colour = self.theme.colour("text")
         painter.setFont(font)

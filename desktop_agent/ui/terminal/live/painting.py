@@ -26,8 +26,9 @@ class RowPainter:
         self.text, self.ground = colours.text, colours.surface
         self._formats = LookFormats(colours, colours.surface)
         self._selected_ground = colours.accent_weak
+        self._selected_text = QColor(legible(colours.text, colours.accent_weak, colours.text_ratio))
         self._accent = theme.colour("accent")
-        self._on_accent = legible(colours.on_accent, colours.accent)
+        self._on_accent = legible(colours.on_accent, colours.accent, colours.text_ratio)
 
     def paint_row(
         self, painter: QPainter, left: float, top: float, row: KeptRow, selected: tuple[int, int | None] | None
@@ -46,7 +47,7 @@ class RowPainter:
             area = QRectF(left + start * self.cell_width, top, (end - start) * self.cell_width, self.row_height)
             painter.fillRect(area, QColor(self._selected_ground))
             inside = CellRun(start, min(end, cells) - start, PLAIN)
-            self._paint_text(painter, left, top, row, inside, QColor(legible(self.text, self._selected_ground)))
+            self._paint_text(painter, left, top, row, inside, self._selected_text)
 
     def paint_cursor(self, painter: QPainter, left: float, top: float, cell: str, *, is_active: bool) -> None:
         """Paint the cursor on a cell: full where the keyboard is, else its outline."""
@@ -66,7 +67,7 @@ class RowPainter:
         """Paint what an input method is composing."""
         length = QFontMetricsF(self._font).horizontalAdvance(text)
         painter.fillRect(QRectF(left, top, length, self.row_height), QColor(self._selected_ground))
-        painter.setPen(QColor(legible(self.text, self._selected_ground)))
+        painter.setPen(self._selected_text)
         painter.setFont(self._font)
         painter.drawText(QPointF(left, top + self._ascent), text)
         bottom = top + self.row_height - 1

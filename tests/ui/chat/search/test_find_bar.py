@@ -113,7 +113,7 @@ def test_the_buttons_go_on_and_back(qtbot: QtBot, bar: FindBar) -> None:
 def test_what_is_found_can_be_seen(qtbot: QtBot, bar: FindBar, view: TranscriptView, theme: Theme) -> None:
     def has_marks() -> bool:
         image = view.grab().toImage()
-        mark = theme.colour("warning_border").rgb()
+        mark = theme.colour("found_current").rgb()
         return any(image.pixel(x, y) == mark for x in range(0, image.width(), 2) for y in range(0, image.height(), 2))
 
     assert not has_marks()

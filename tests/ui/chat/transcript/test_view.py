@@ -453,7 +453,7 @@ class TestFinding:
         assert 0 <= widget.y() < stage.view.viewport().height()
         image = widget.grab().toImage()
         colours = {image.pixelColor(x, y).name() for x in range(50) for y in range(20)}
-        assert theme.colours.warning_border.lower() in colours
+        assert theme.colours.found_current.lower() in colours
 
     def test_a_match_in_folded_text_unfolds_it(self, stage: Stage) -> None:
         stage.show(thought("a needle in here"), answer("none"))

@@ -77,7 +77,7 @@ class ToolLine(FoldLine):
 
     def set_found(self, *, is_found: bool, is_current: bool) -> None:
         """Mark the title as found by a search."""
-        found = ("warning_border" if is_current else "warning_bg") if is_found else ""
+        found = ("found_current" if is_current else "warning_bg") if is_found else ""
         if found != self._found:
             self._found = found
             self.update()

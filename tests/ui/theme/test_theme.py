@@ -1,0 +1,76 @@
+"""The theme in use: what was chosen, and what the desktop asks for."""
+
+import subprocess
+import sys
+from os import environ
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from desktop_agent.core.settings import UiSettings
+from desktop_agent.ui.theme import Theme, ThemeChoice, last_theme
+from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette
+from tests.desktop_settings import desktop_settings
+from tests.session_bus import session_bus
+
+FORCED: dict[ThemeChoice, Palette] = {
+    "light": LIGHT,
+    "dark": DARK,
+    "high-contrast-light": HIGH_CONTRAST_LIGHT,
+    "high-contrast-dark": HIGH_CONTRAST_DARK,
+}
+
+
+@pytest.mark.parametrize("choice", get_args(ThemeChoice))
+def test_the_window_opens_in_the_theme_of_the_last_time(choice: ThemeChoice, tmp_path: Path) -> None:
+    store = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+    store.setValue("theme", choice)
+    assert last_theme(store) == choice
+
+
+@pytest.mark.parametrize("choice", FORCED)
+def test_a_choice_is_shown_whatever_the_system_wants(theme: Theme, choice: ThemeChoice) -> None:
+    theme.choose(choice)
+    try:
+        assert theme.colours == FORCED[choice]
+    finally:
+        theme.choose("light")
+
+
+def test_the_settings_offer_the_themes_that_there_are() -> None:
+    assert get_args(get_type_hints(UiSettings)["theme"]) == get_args(ThemeChoice)
+
+
+WATCH = """
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from desktop_agent.ui.theme import Theme
+app = QApplication(["window"])
+theme = Theme(app)
+show = lambda: print("high" if theme.colours.is_high_contrast else "usual", flush=True)
+show()
+theme.changed.connect(show)
+QTimer.singleShot(60_000, app.quit)
+app.exec()
+"""
+
+
+@pytest.mark.realwindow
+def test_the_theme_follows_the_contrast_that_the_desktop_asks_for() -> None:
+    # Qt listens to the desktop only on a real display.
+    contrast = {"org.freedesktop.appearance": {"contrast": 1}}
+    with session_bus() as bus, desktop_settings(bus, contrast) as desktop:
+        env = environ | {"DBUS_SESSION_BUS_ADDRESS": bus, "XDG_CURRENT_DESKTOP": "GNOME"}
+        with subprocess.Popen([sys.executable, "-c", WATCH], stdout=subprocess.PIPE, text=True, env=env) as window:
+            assert window.stdout is not None
+            try:
+                seen = [window.stdout.readline().strip()]
+                while seen[-1] != "high":  # Qt learns it from the bus after the start
+                    seen.append(window.stdout.readline().strip())
+                assert seen in (["high"], ["usual", "high"])
+                desktop.change({"org.freedesktop.appearance": {"contrast": 0}})
+                assert window.stdout.readline().strip() == "usual"
+            finally:
+                window.kill()
