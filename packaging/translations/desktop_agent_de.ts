@@ -1225,16 +1225,19 @@
         <translation>Schließen</translation>
     </message>
     <message>
-        <source>Ctrl+Enter</source>
-        <translation>Strg+Enter</translation>
-    </message>
-    <message>
         <source>Files left alone</source>
         <translation>Unberührte Dateien</translation>
     </message>
     <message>
         <source>Keep mine</source>
         <translation>Meine behalten</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n clashes are left to decide: numbers {0}.</source>
+        <translation>
+            <numerusform>%n Konflikt ist noch zu entscheiden: Nummer {0}.</numerusform>
+            <numerusform>%n Konflikte sind noch zu entscheiden: Nummern {0}.</numerusform>
+        </translation>
     </message>
     <message>
         <source>Not redone</source>
@@ -1281,12 +1284,12 @@
         <translation>entfernt</translation>
     </message>
     <message>
-        <source>written</source>
-        <translation>geschrieben</translation>
+        <source>the result can be written once all are</source>
+        <translation>schreiben geht, sobald alle es sind</translation>
     </message>
     <message>
-        <source>your version stays for the rest</source>
-        <translation>für den Rest bleibt Ihre Fassung</translation>
+        <source>written</source>
+        <translation>geschrieben</translation>
     </message>
     <message numerus="yes">
         <source>{0} of %n clashes decided</source>

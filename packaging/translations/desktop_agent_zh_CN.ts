@@ -1219,16 +1219,18 @@
         <translation>关闭</translation>
     </message>
     <message>
-        <source>Ctrl+Enter</source>
-        <translation>Ctrl+Enter</translation>
-    </message>
-    <message>
         <source>Files left alone</source>
         <translation>保留不动的文件</translation>
     </message>
     <message>
         <source>Keep mine</source>
         <translation>保留我的版本</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n clashes are left to decide: numbers {0}.</source>
+        <translation>
+            <numerusform>还有 %n 处冲突待决定：第 {0} 处。</numerusform>
+        </translation>
     </message>
     <message>
         <source>Not redone</source>
@@ -1275,12 +1277,12 @@
         <translation>已移除</translation>
     </message>
     <message>
-        <source>written</source>
-        <translation>已写入</translation>
+        <source>the result can be written once all are</source>
+        <translation>全部决定后才能写入结果</translation>
     </message>
     <message>
-        <source>your version stays for the rest</source>
-        <translation>其余保留您的版本</translation>
+        <source>written</source>
+        <translation>已写入</translation>
     </message>
     <message numerus="yes">
         <source>{0} of %n clashes decided</source>

@@ -57,7 +57,7 @@ class ClashPage(QWidget):
         self._connect()
         self._columns.show_three(three, path)
         self.editor.show_three(three, path)
-        self._go_to(0)
+        self.go_to(0)
 
     @property
     def current(self) -> int:
@@ -69,19 +69,26 @@ class ClashPage(QWidget):
         """How many places change without a question."""
         return self._three.merged_count
 
+    @property
+    def decided_and_all(self) -> tuple[int, int]:
+        """How many clashes are decided, and how many there are."""
+        count = len(self.editor.choices)
+        return count - len(self.editor.undecided), count
+
     def choose(self, choice: Choice) -> None:
         """Decide about the current clash."""
         self.editor.choose(self._current, choice)
 
     def go_on(self) -> None:
         """Go to the next clash, and from the last to the first."""
-        self._go_to((self._current + 1) % len(self._three.clashes))
+        self.go_to((self._current + 1) % len(self._three.clashes))
 
     def go_back(self) -> None:
         """Go to the clash before this one."""
-        self._go_to((self._current - 1) % len(self._three.clashes))
+        self.go_to((self._current - 1) % len(self._three.clashes))
 
-    def _go_to(self, number: int) -> None:
+    def go_to(self, number: int) -> None:
+        """Go to this clash, from 0."""
         self._current = number
         self.editor.show_clash(number)
         self._columns.scroll_to_clash(number)

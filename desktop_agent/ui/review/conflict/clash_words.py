@@ -1,9 +1,13 @@
 """What the dialog about clashes says. Pure."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.translation.plurals import plural
+
+_MOST_NAMED = 6
 
 
 def title(purpose: Purpose, *, is_clash: bool) -> str:
@@ -32,9 +36,17 @@ def take(purpose: Purpose, *, is_removal: bool) -> str:
 
 
 def state(decided: int, count: int) -> str:
-    """Return how many of the clashes are decided, and what becomes of the rest."""
+    """Return how many of the clashes are decided, and what that is needed for while some are not."""
     words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(decided)
-    return words if decided == count else f"{words} · {_tr('your version stays for the rest')}"
+    return words if decided == count else f"{words} · {_tr('the result can be written once all are')}"
+
+
+def left(numbers: Sequence[int]) -> str:
+    """Return which clashes, counted from 0, are to be decided before the result can be written."""
+    named = ", ".join(str(number + 1) for number in numbers[:_MOST_NAMED])
+    listed = f"{named}, …" if len(numbers) > _MOST_NAMED else named
+    one, many = "%n clash is left to decide: number {0}.", "%n clashes are left to decide: numbers {0}."
+    return plural("ClashDialog", len(numbers), one, many).format(listed)
 
 
 def _tr(text: str) -> str:

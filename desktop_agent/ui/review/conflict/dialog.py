@@ -17,19 +17,22 @@ from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.note import Note
+from desktop_agent.ui.wording.place_keys import native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
 _SIDE_WIDTH = 208
+_WRITE_KEYS = "Ctrl+Return"
 
 
 class ClashDialog(QDialog):
     """Shows what an undo or redo left alone, file by file, and lets the user decide. Show it with `open()`.
 
-    It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result,
-    F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
+    It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result once
+    every clash is decided, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
 
     Signals:
         resolved: a file is to be written; carries a `Resolution`. At most once for each file.
@@ -66,7 +69,7 @@ class ClashDialog(QDialog):
         self._side = QWidget()
         self._stack = QStackedLayout()
         self._blank = make_label(role="secondary")
-        self._state = make_label(role="secondary")
+        self._state = Note(object_name="undoConflictState")
         self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
         self._take = self._button("", "useWantedButton", self._on_take)
         self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
@@ -154,7 +157,13 @@ class ClashDialog(QDialog):
             self._resolve(versions.wanted, is_whole=True)
 
     def _on_write(self) -> None:
-        if (page := self.page) and self._row not in self._settled:
+        page = self.page
+        if page is None or self._row in self._settled:
+            return
+        if left := page.editor.undecided:
+            page.go_to(next((number for number in left if number >= page.current), left[0]))
+            self._state.say(clash_words.left(left), "warning")
+        else:
             self._resolve(page.editor.content())
 
     def _resolve(self, content: bytes | None, *, is_whole: bool = False) -> None:
@@ -209,11 +218,14 @@ class ClashDialog(QDialog):
         self._take.setVisible(is_clash)
         self._take.setEnabled(is_open and versions is not None)
         self._write.setVisible(is_clash and (versions is None or page is not None))
-        self._write.setEnabled(is_open and page is not None)
+        decided, count = (0, 0) if page is None else page.decided_and_all
+        is_decided = page is not None and is_open and decided == count
+        state = clash_words.state(decided, count) if page and is_open else ""
+        self._state.say(state)
+        self._write.setEnabled(is_decided)
+        self._write.setToolTip(state if page and is_open and not is_decided else native_keys(_WRITE_KEYS))
         self._keep.setText(self.tr("Keep mine") if is_clash else self.tr("Close"))
-        decided, count = (page.editor.decided_count, len(page.editor.choices)) if page else (0, 0)
-        self._state.setText(clash_words.state(decided, count) if page and is_open else "")
-        self._emphasise(self._write if page and is_open and decided == count else self._keep)
+        self._emphasise(self._write if is_decided else self._keep)
 
     def _emphasise(self, primary: QPushButton) -> None:
         """Enter does what looks like the answer: nothing, until every clash is decided."""
@@ -236,8 +248,7 @@ class ClashDialog(QDialog):
     def _lay_out(self) -> None:
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._stack.addWidget(self._blank)
-        self._write.setToolTip(self.tr("Ctrl+Enter"))
-        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._write.click)
+        QShortcut(QKeySequence(_WRITE_KEYS), self).activated.connect(self._on_write)
         margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
         head = vbox(self._title, self._summary, margins=margins, spacing=Space.XS)
         self._lay_out_side()
@@ -245,7 +256,7 @@ class ClashDialog(QDialog):
         foot = QFrame()
         foot.setProperty("role", "surface")
         margins = (Space.XL, Space.M, Space.XL, Space.M)
-        hbox(self._state, STRETCH, self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
+        hbox((self._state, 1), self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
 
     def _lay_out_side(self) -> None:

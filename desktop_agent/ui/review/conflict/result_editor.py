@@ -56,9 +56,10 @@ class ResultEditor(QPlainTextEdit):
         return frozenset(self._edited)
 
     @property
-    def decided_count(self) -> int:
-        """How many clashes were chosen or edited."""
-        return sum(choice != "undecided" or number in self._edited for number, choice in enumerate(self._choices))
+    def undecided(self) -> tuple[int, ...]:
+        """The clashes for which nothing was chosen, and that were not edited."""
+        open_ones = (number for number, choice in enumerate(self._choices) if choice == "undecided")
+        return tuple(number for number in open_ones if number not in self._edited)
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
         """Start with the merge of these, in the colours of the language of `path`."""
@@ -156,8 +157,9 @@ class ResultEditor(QPlainTextEdit):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint what lies under the text of the clashes, then the text."""
         painter = QPainter(self.viewport())
+        undecided = self.undecided
         for number, place in enumerate(self._places):
-            is_open = self._choices[number] == "undecided" and number not in self._edited
+            is_open = number in undecided
             area = self._area(place)
             if area.intersects(QRectF(event.rect())):
                 painter.fillRect(area, self._theme.colour("warning_bg" if is_open else "accent_weak"))

@@ -164,6 +164,27 @@ def test_everything_is_done_by_keyboard(stage: Stage) -> None:
     assert [each.content for each in stage.resolutions] == [b"ONE\ntwo\nTHREE\nfour\nfive\nsix\nsieben\neight\n"]
 
 
+def test_nothing_is_written_until_every_clash_is_decided_and_what_is_left_is_said(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    write = part(dialog, QPushButton, "writeResultButton")
+    control, alt = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
+    keep = part(dialog, QPushButton, "keepMineButton")
+    QTest.keyClick(keep, Qt.Key.Key_Return, control)
+    assert "2 clashes are left to decide: numbers 1, 2." in words(dialog)
+    QTest.keyClick(keep, Qt.Key.Key_1, alt)
+    assert not write.isEnabled()
+    assert write.toolTip() == "1 of 2 clashes decided · the result can be written once all are"
+    QTest.keyClick(keep, Qt.Key.Key_Return, control)
+    assert "1 clash is left to decide: number 2." in words(dialog)
+    assert dialog.page is not None
+    assert dialog.page.current == 1, "it goes where the next decision is"
+    assert (dialog.isVisible(), stage.resolutions) == (True, [])
+    QTest.keyClick(keep, Qt.Key.Key_2, alt)
+    assert write.isEnabled()
+    QTest.keyClick(keep, Qt.Key.Key_Return, control)
+    assert len(stage.resolutions) == 1
+
+
 def test_a_clash_edited_by_hand_is_decided(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
     editor = part(dialog, QPlainTextEdit, "clashResultEdit")
@@ -177,6 +198,8 @@ def test_a_clash_edited_by_hand_is_decided(stage: Stage) -> None:
     editor.undo()
     assert dialog.page.editor.edited == set()
     editor.redo()
+    click(dialog, "nextClashButton")
+    click(dialog, "keepYoursButton")
     click(dialog, "writeResultButton")
     assert stage.resolutions[0].content == b"ONE\ntwo\ndrei und drei\nfour\nfive\nsix\nsieben\neight\n"
 
@@ -196,6 +219,7 @@ def test_bytes_that_an_editor_cannot_hold_are_written_as_they_were(stage: Stage)
     base = "\ufeffone\r\ntwo\xa0x\u2028y\r\nthree\r\n".encode() + b"caf\xe9\r\nfive"
     yours = base.replace(b"three", b"drei")
     dialog = stage.open(stage.store.clash(base, base.replace(b"three", b"THREE"), yours))
+    click(dialog, "keepYoursButton")
     click(dialog, "writeResultButton")
     assert stage.resolutions[0].content == yours
 
@@ -265,7 +289,8 @@ def test_several_files_are_settled_one_after_the_other(stage: Stage) -> None:
     assert "Permission denied." in words(dialog)
     assert part(dialog, QPushButton, "keepMineButton").text() == "Close"
     files.setCurrentRow(0)
-    click(dialog, "writeResultButton")
+    for name in ("keepYoursButton", "nextClashButton", "keepYoursButton", "writeResultButton"):
+        click(dialog, name)
     assert files.currentRow() == 1
     assert files.item(0).text() == "✓ src/a.py"
     files.setCurrentRow(0)
