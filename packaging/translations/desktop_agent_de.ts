@@ -841,10 +841,6 @@
         <translation>Melden Sie sich dort innerhalb von 10 Minuten an. Falls sich kein Browser geöffnet hat, öffnen Sie diese Adresse:</translation>
     </message>
     <message>
-        <source>Waiting for the browser</source>
-        <translation>Wartet auf den Browser</translation>
-    </message>
-    <message>
         <source>Waiting for the browser…</source>
         <translation>Wartet auf den Browser …</translation>
     </message>
@@ -7892,6 +7888,10 @@
         <translation>Erlaubte Werkzeuge</translation>
     </message>
     <message>
+        <source>Always</source>
+        <translation>Immer</translation>
+    </message>
+    <message>
         <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
         <translation>Eine andere Adresse als die des Anbieters, für ein Gateway oder einen Proxy. Ein Konto mit Namen hat seine eigene.</translation>
     </message>
@@ -7966,6 +7966,10 @@
     <message>
         <source>Bytes of a result</source>
         <translation>Bytes eines Ergebnisses</translation>
+    </message>
+    <message>
+        <source>Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.</source>
+        <translation>Blinkende Schreibmarken, pulsierende Zeichen, gleitende Leisten und Menüs. Nichts wird nur durch Bewegung mitgeteilt.</translation>
     </message>
     <message>
         <source>Changes of commands</source>
@@ -8236,6 +8240,10 @@
         <translation>Modell</translation>
     </message>
     <message>
+        <source>Movement</source>
+        <translation>Bewegung</translation>
+    </message>
+    <message>
         <source>Name sessions</source>
         <translation>Sitzungen benennen</translation>
     </message>
@@ -8246,6 +8254,10 @@
     <message>
         <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
         <translation>Namen von Ordnern, irgendwo im Arbeitsordner, deren Inhalt nicht beobachtet wird, während ein Befehl läuft. Was sich dort ändert, kann nicht rückgängig gemacht werden.</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
     </message>
     <message>
         <source>Never asks</source>

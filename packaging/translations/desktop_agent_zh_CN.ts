@@ -840,10 +840,6 @@
         <translation>请在 10 分钟内在那里登录。如果浏览器未打开，请打开此地址：</translation>
     </message>
     <message>
-        <source>Waiting for the browser</source>
-        <translation>等待浏览器</translation>
-    </message>
-    <message>
         <source>Waiting for the browser…</source>
         <translation>正在等待浏览器…</translation>
     </message>
@@ -7854,6 +7850,10 @@
         <translation>允许的工具</translation>
     </message>
     <message>
+        <source>Always</source>
+        <translation>始终</translation>
+    </message>
+    <message>
         <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
         <translation>不同于提供商自己的地址，用于网关或代理。有名称的账户使用自己的地址。</translation>
     </message>
@@ -7928,6 +7928,10 @@
     <message>
         <source>Bytes of a result</source>
         <translation>结果的字节数</translation>
+    </message>
+    <message>
+        <source>Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.</source>
+        <translation>闪烁的光标、跳动的标记、滑动的面板和菜单。没有任何信息只靠动画来表达。</translation>
     </message>
     <message>
         <source>Changes of commands</source>
@@ -8198,6 +8202,10 @@
         <translation>模型</translation>
     </message>
     <message>
+        <source>Movement</source>
+        <translation>动画</translation>
+    </message>
+    <message>
         <source>Name sessions</source>
         <translation>为会话命名</translation>
     </message>
@@ -8208,6 +8216,10 @@
     <message>
         <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
         <translation>工作区中任意位置的文件夹名称，命令运行时不监视其内容。那里的更改无法撤销。</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>从不</translation>
     </message>
     <message>
         <source>Never asks</source>

@@ -10,6 +10,7 @@ def apply_look(theme: Theme, settings: UiSettings) -> None:
     """Make the window look as `settings` say, at once."""
     theme.choose_sizes(TextSizes(settings.chat_font_px, settings.code_font_px, settings.diff_font_px))
     theme.choose_density(settings.density)
+    theme.choose_motion(settings.motion)
     theme.choose(settings.theme, is_colour_blind_safe=settings.colour_blind_safe_diff)
 
 

@@ -81,7 +81,6 @@ class Window(QObject):
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.core.store.blobs import Blobs
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
-        from desktop_agent.ui.runtime.resting_caret import RestingCaret
         from desktop_agent.ui.runtime.watchdog import Watchdog
         from desktop_agent.ui.widgets.icons import Icons
 
@@ -98,16 +97,17 @@ class Window(QObject):
         apply_keys(self.main_window.actions_, live.current)
         self.main_window.memory.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
-        self._caret = RestingCaret(self._app)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.app.startup.desktop_wishes import follow_desktop
         from desktop_agent.app.startup.early_wishes import EarlyWishes
         from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.ui.runtime.eventloop import idle
+        from desktop_agent.ui.runtime.movement import Movement
 
         self.add_panels()
         early = EarlyWishes(self.panels)
@@ -115,6 +115,7 @@ class Window(QObject):
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self._spawner.start()
         self._watchdog.start()
+        self._movement = Movement(self._app, self.main_window, self.theme)
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
@@ -131,6 +132,7 @@ class Window(QObject):
             early.ask_again()
             self.ready.emit()
             self.panels.review.prepare()
+            self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
             self._spawner.spawn(_load_rest(bench))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
@@ -148,7 +150,7 @@ class Window(QObject):
             await self._spawner.aclose()
         finally:
             self._watchdog.stop()
-            self._caret.stop()
+            self._movement.stop()
             close_log()
             self.main_window.let_close()
 

@@ -47,6 +47,12 @@ class UiSettings:
         text="How close together lines and messages stand.",
         words={"comfortable": "Comfortable", "compact": "Compact"},
     )
+    motion: Literal["system", "full", "reduced"] = setting(
+        "system",
+        title="Movement",
+        text="Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.",
+        words={"system": "As the system", "full": "Always", "reduced": "Never"},
+    )
     opens_approvals: bool = setting(
         False,
         title="Open questions in a dialog",

@@ -32,7 +32,7 @@ class ActivityLine(QWidget):
 
     def pulse(self) -> None:
         """Dim or light the mark, unless things should not move."""
-        if moves(self):
+        if self._theme.moves:
             self._is_dim = not self._is_dim
             self.update()
 
@@ -50,10 +50,3 @@ class ActivityLine(QWidget):
         text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
         painter.end()
-
-
-def moves(widget: QWidget) -> bool:
-    """Whether the user wants things to move at all."""
-    from PySide6.QtWidgets import QStyle  # its many enumerations take 6 ms, which an empty window does not need
-
-    return widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) > 0

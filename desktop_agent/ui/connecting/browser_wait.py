@@ -2,14 +2,12 @@
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-
-_BAR_HEIGHT = 4
 
 
 class BrowserWait(QWidget):
@@ -18,11 +16,6 @@ class BrowserWait(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._words = make_label(role="strong", wraps=True, is_plain=True, object_name="browserWaitNote")
-        self._bar = QProgressBar()
-        self._bar.setRange(0, 0)
-        self._bar.setTextVisible(False)
-        self._bar.setFixedHeight(_BAR_HEIGHT)
-        self._bar.setAccessibleName(self.tr("Waiting for the browser"))
         self._how = make_label(role="secondary", wraps=True, is_plain=True)
         self._address = QLineEdit()
         self._address.setObjectName("signInAddressEdit")
@@ -31,7 +24,7 @@ class BrowserWait(QWidget):
         self._copy = make_button(self.tr("Copy"), object_name="copyAddressButton", clicked=self._on_copy)
         self._copy.setAccessibleName(self.tr("Copy the address"))
         row = hbox((self._address, 1), self._copy, spacing=Space.S)
-        vbox(self._words, self._bar, Space.XS, self._how, row, on=self, spacing=Space.S)
+        vbox(self._words, self._how, row, on=self, spacing=Space.S)
         self.show_address("", is_open=True)
 
     def sizeHint(self) -> QSize:

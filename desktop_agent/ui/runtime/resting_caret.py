@@ -18,6 +18,7 @@ class RestingCaret(QObject):
         super().__init__(app)
         self._hints = app.styleHints()
         self._blinking_ms = self._hints.cursorFlashTime()
+        self._may_blink = True
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(REST_MS)
@@ -29,6 +30,15 @@ class RestingCaret(QObject):
         """Leave the caret as it was found."""
         self._timer.stop()
         self._hints.setCursorFlashTime(self._blinking_ms)
+
+    def set_blinking(self, *, is_blinking: bool) -> None:
+        """Blink as usual, or never."""
+        self._may_blink = is_blinking
+        if is_blinking:
+            self._blink()
+        else:
+            self._timer.stop()
+            self._rest()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Notice what the user does in the widget that has the focus."""
@@ -46,6 +56,8 @@ class RestingCaret(QObject):
         self._blink()
 
     def _blink(self) -> None:
+        if not self._may_blink:
+            return
         if self._hints.cursorFlashTime() != self._blinking_ms:
             self._hints.setCursorFlashTime(self._blinking_ms)
         self._timer.start()

@@ -1,11 +1,22 @@
 """The look: tokens, fonts, the style sheet made of them, and the `Theme` object that widgets are given."""
 
 from desktop_agent.ui.theme.theme import Theme, ThemeChoice, last_theme
-from desktop_agent.ui.theme.tokens import Density, Height, Palette, Radius, Space, TextSizes, TypeSize
+from desktop_agent.ui.theme.tokens import (
+    Density,
+    Height,
+    MotionChoice,
+    Palette,
+    Radius,
+    Space,
+    TextSizes,
+    TypeSize,
+    Wishes,
+)
 
 __all__ = [
     "Density",
     "Height",
+    "MotionChoice",
     "Palette",
     "Radius",
     "Space",
@@ -13,5 +24,6 @@ __all__ = [
     "Theme",
     "ThemeChoice",
     "TypeSize",
+    "Wishes",
     "last_theme",
 ]

@@ -16,9 +16,11 @@ from desktop_agent.ui.theme.tokens import (
     HIGH_CONTRAST_LIGHT,
     LIGHT,
     Density,
+    MotionChoice,
     Palette,
     TextSizes,
     TypeSize,
+    Wishes,
     colour_blind_safe,
 )
 
@@ -46,13 +48,15 @@ def last_theme(store: QSettings) -> ThemeChoice:
 
 
 class Theme(QObject):
-    """Colours and fonts of the whole window. Follows the system unless a choice is forced.
+    """Colours and fonts of the whole window, and whether things move. Follows the system unless a choice is forced.
 
     Signals:
         changed: colours or fonts are different now; caches of either must be dropped.
+        motion_changed: `moves` is different now.
     """
 
     changed = Signal()
+    motion_changed = Signal()
 
     def __init__(self, app: QApplication, choice: ThemeChoice = "system") -> None:
         super().__init__(app)
@@ -64,6 +68,10 @@ class Theme(QObject):
         """How large the user wants to read."""
         self.density: Density = "comfortable"
         """How close together the user wants the conversation."""
+        self._wishes = Wishes()
+        self._motion: MotionChoice = "system"
+        self.moves = True
+        """Whether anything may blink, pulse, slide or fade."""
         self.colours = self._resolve()
         """The colours by role."""
         hints = QGuiApplication.styleHints()
@@ -111,6 +119,17 @@ class Theme(QObject):
             self.density = density
             self.changed.emit()
 
+    def choose_motion(self, choice: MotionChoice) -> None:
+        """Let things move, or not, or as the system says."""
+        self._motion = choice
+        self._update_motion()
+
+    def follow_wishes(self, wishes: Wishes) -> None:
+        """Do what the desktop asks for, beside what Qt knows of it, where the user has not chosen otherwise."""
+        self._wishes = wishes
+        self._on_system_changed()
+        self._update_motion()
+
     def install(self) -> None:
         """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""
         self._app.setFont(self.text_font())
@@ -118,12 +137,21 @@ class Theme(QObject):
         self._app.setStyleSheet(style_sheet(self.colours))
 
     def _resolve(self) -> Palette:
-        palette = _system_palette() if self.choice == "system" else _FORCED[self.choice]
+        if self.choice == "system":
+            palette = _system_palette(is_high_contrast=self._wishes.high_contrast)
+        else:
+            palette = _FORCED[self.choice]
         return colour_blind_safe(palette) if self._is_colour_blind_safe else palette
 
     def _on_system_changed(self) -> None:
         if self.choice == "system":
             self._update()
+
+    def _update_motion(self) -> None:
+        moves = self._motion == "full" or (self._motion == "system" and not self._wishes.less_motion)
+        if moves != self.moves:
+            self.moves = moves
+            self.motion_changed.emit()
 
     def _update(self) -> None:
         colours = self._resolve()
@@ -133,11 +161,11 @@ class Theme(QObject):
             self.changed.emit()
 
 
-def _system_palette() -> Palette:
-    """As light or dark as the system is, and with the contrast that it asks for."""
+def _system_palette(*, is_high_contrast: bool) -> Palette:
+    """As light or dark as the system is; with high contrast also where Qt knows that the system asks for it."""
     hints = QGuiApplication.styleHints()
     is_dark = hints.colorScheme() == Qt.ColorScheme.Dark
-    if hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
+    if is_high_contrast or hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
         return HIGH_CONTRAST_DARK if is_dark else HIGH_CONTRAST_LIGHT
     return DARK if is_dark else LIGHT
 

@@ -179,6 +179,17 @@ Density = Literal["comfortable", "compact"]
 """How close together the conversation stands."""
 
 
+MotionChoice = Literal["system", "full", "reduced"]
+"""Whether things may move: as the system says, or whatever it says."""
+
+
+class Wishes(NamedTuple):
+    """What the system asks of every program, for its user's sake."""
+
+    less_motion: bool = False
+    high_contrast: bool = False
+
+
 class Height:
     """Heights of controls and rows, in device-independent pixels."""
 

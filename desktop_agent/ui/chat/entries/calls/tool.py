@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.source import CardLoader
@@ -92,7 +91,7 @@ class ToolWidget(LinkedEntry):
 
     def tick(self) -> None:
         self._line.set_summary(_summary(entry_of(self.row), self._now))
-        if moves(self):
+        if self.styles.theme.moves:
             self._line.pulse()
 
     def source(self) -> str:

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import (
@@ -23,6 +24,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import NOW, Conversation, Stage, call, change, click, question, record
 
 OID = "1" * 40
@@ -259,6 +261,20 @@ def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) ->
     first = line_of(stage).grab().toImage()
     stage.widget(0).tick()
     assert line_of(stage).grab().toImage() != first
+
+
+def test_the_mark_of_a_running_call_stands_still_where_nothing_shall_move(stage: Stage, theme: Theme) -> None:
+    def mark() -> QImage:
+        return line_of(stage).grab(QRect(0, 0, 20, line_of(stage).height())).toImage()
+
+    stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
+    theme.choose_motion("reduced")
+    first = mark()
+    stage.widget(0).tick()
+    assert mark() == first
+    theme.choose_motion("full")
+    stage.widget(0).tick()
+    assert mark() != first
 
 
 def destroyed(**more: object) -> ToolEntry:

@@ -1,0 +1,88 @@
+"""What the desktop asks for reaches the window over a real session bus, and nothing happens where nobody asks."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from desktop_agent.app.startup.desktop_wishes import follow_desktop
+from desktop_agent.ui.theme import Wishes
+from tests.app.conftest import Go
+from tests.desktop_settings import Values, desktop_settings
+from tests.e2e.driver import Driver
+from tests.session_bus import session_bus
+
+APPEARANCE = "org.freedesktop.appearance"
+GNOME = "org.gnome.desktop.interface"
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    with session_bus() as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        yield address
+
+
+@asynccontextmanager
+async def following() -> AsyncGenerator[asyncio.Queue[Wishes]]:
+    """Follow the desktop for the length of the block."""
+    wished: asyncio.Queue[Wishes] = asyncio.Queue()
+    task = asyncio.create_task(follow_desktop(wished.put_nowait))
+    try:
+        yield wished
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+@pytest.mark.parametrize(
+    ("values", "wishes"),
+    [
+        ({}, Wishes()),
+        ({APPEARANCE: {"reduced-motion": 1}}, Wishes(less_motion=True)),
+        ({GNOME: {"enable-animations": False}}, Wishes(less_motion=True)),
+        ({APPEARANCE: {"reduced-motion": 0, "contrast": 0}, GNOME: {"enable-animations": True}}, Wishes()),
+        ({APPEARANCE: {"contrast": 1}}, Wishes(high_contrast=True)),
+    ],
+)
+async def test_what_the_desktop_asks_for_is_told(bus: str, values: Values, wishes: Wishes) -> None:
+    with desktop_settings(bus, values):
+        async with following() as wished:
+            assert await wished.get() == wishes
+
+
+async def test_a_change_is_told_when_it_comes(bus: str) -> None:
+    with desktop_settings(bus, {APPEARANCE: {"contrast": 1}}) as desktop:
+        async with following() as wished:
+            assert await wished.get() == Wishes(high_contrast=True)
+            desktop.change({GNOME: {"enable-animations": False}})
+            assert await wished.get() == Wishes(less_motion=True, high_contrast=True)
+            desktop.change({APPEARANCE: {"contrast": 0}})
+            assert await wished.get() == Wishes(less_motion=True)
+
+
+@pytest.mark.parametrize("address", ["", "unix:path=/nowhere/bus", "nonsense"])
+async def test_without_a_bus_nothing_is_wished(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+    wished: list[Wishes] = []
+    await follow_desktop(wished.append)
+    assert wished == []
+
+
+async def test_without_a_portal_nothing_is_wished(bus: str) -> None:
+    wished: list[Wishes] = []
+    await follow_desktop(wished.append)
+    assert wished == []
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_window_does_what_the_desktop_asks_for(go: Go, bus: str) -> None:
+    async def journey(user: Driver) -> None:
+        theme = user.window.theme
+        await user.until_true(
+            lambda: not theme.moves and theme.colours.is_high_contrast, "it stands still, in contrast"
+        )
+
+    with desktop_settings(bus, {APPEARANCE: {"contrast": 1, "reduced-motion": 1}}):
+        go(["--demo"], journey)
