@@ -8,7 +8,7 @@ The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 
 import time
 from collections import deque
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -21,7 +21,8 @@ _ACTION = "org.a11y.atspi.Action"
 _SHOWING = 25
 """The number of the state: it is in sight."""
 _ENABLED = 8
-_PRESS = ("Press", "Toggle", "click")
+_ASSERTIVE = 2
+_PRESS = ("Press", "Toggle", "click", "ShowMenu")
 PATIENCE_S = 60.0
 _LISTENING_S = 0.5
 
@@ -112,8 +113,8 @@ class Thing(NamedTuple):
         """Do what a click does."""
         count = self._property("NActions", _ACTION)
         names = [self._ask(_ACTION, "GetName", "i", number) for number in range(count)]
-        number = next(number for number, name in enumerate(names) if name in _PRESS)
-        self._ask(_ACTION, "DoAction", "i", number)
+        name = next(name for name in _PRESS if name in names)
+        self._ask(_ACTION, "DoAction", "i", names.index(name))
 
     def shown(self, closed: Collection[str] = ()) -> "Iterator[Thing]":
         """Yield it and everything in it that is in sight, but not what is in things of these names."""
@@ -127,14 +128,23 @@ class Thing(NamedTuple):
                         pending.extend(reversed(thing.children()))
 
 
+class Announcement(NamedTuple):
+    """What a screen reader is asked to say."""
+
+    text: str
+    is_urgent: bool
+    """Whether at once, in place of what it is saying."""
+
+
 class Reader:
     """Finds things in one application, and waits for them."""
 
-    def __init__(self, connection: DBusConnection, happened: "deque[Message]") -> None:
-        """`happened` gets what the application tells of itself."""
+    def __init__(self, connection: DBusConnection, happened: "deque[Message]", announced: "Sequence[Message]") -> None:
+        """`happened` gets what the application tells of itself, `announced` what it has said aloud."""
         self._bus = Bus(connection)
         self._connection = connection
         self._happened = happened
+        self._announced = announced
 
     def find(self, *names: str) -> Thing | None:
         """Return the first thing that can be used and has one of these names, for people or in our code."""
@@ -159,18 +169,40 @@ class Reader:
         with suppress(TimeoutError):
             self._connection.recv_until_filtered(self._happened, timeout=_LISTENING_S)
 
-    def choose(self, button: str, entry: str) -> None:
-        """Open the menu of a button and press an entry of it. No list of windows has menus: they tell of themselves."""
+    def announced(self) -> list[Announcement]:
+        """Return what the application had said, from the first on."""
+        bodies = (message.body for message in self._announced)
+        return [
+            Announcement(str(text), is_urgent=politeness == _ASSERTIVE) for _, politeness, _, (_, text), *_ in bodies
+        ]
+
+    def wait_for_announcement(self, words: str) -> Announcement:
+        """Return the first announcement with these words, as soon as there is one."""
+        end = time.monotonic() + PATIENCE_S
+        while not (found := [one for one in self.announced() if words in one.text]):
+            assert time.monotonic() < end, f"{words!r} was never said, but {self.announced()}"
+            self.wait()
+        return found[0]
+
+    def choose(self, button: str, *entries: str) -> None:
+        """Open the menu of a button and press an entry of it, or one in a menu of it, and so on."""
+        pressed = self.wait_for(button)
+        for entry in entries:
+            menu = self._open_menu(pressed)
+            pressed = next(item for item in menu.children() if item.name == entry)
+        pressed.press()
+
+    def _open_menu(self, pressed: Thing) -> Thing:
+        """Press this, and return the menu that comes. No list of windows has menus: they tell of themselves."""
         rule = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object", member="StateChanged")
         with self._connection.filter(rule, bufsize=100) as told:
-            self.wait_for(button).press()
+            pressed.press()
             while True:
                 fields = self._connection.recv_until_filtered(told, timeout=PATIENCE_S).header.fields
                 menu = Thing(self._bus, fields[HeaderFields.sender], fields[HeaderFields.path])
                 with suppress(GoneError):
-                    if menu.role == "popup menu" and menu.is_showing:
-                        break
-        next(item for item in menu.children() if item.name == entry).press()
+                    if menu.path != pressed.path and menu.role == "popup menu" and menu.is_showing:
+                        return menu
 
     def everything(self, *, but_in: Collection[str] = ()) -> Iterator[Thing]:
         """Yield all that is in sight, but not what is in things of these names."""
@@ -192,5 +224,7 @@ def reading(session_bus: str) -> Generator[Reader]:
         told = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object")
         bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
         Bus(connection).call(*bus, "AddMatch", "s", told.serialise())
-        with connection.filter(told, bufsize=1) as happened:
-            yield Reader(connection, happened)
+        said = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object", member="Announcement")
+        announced: deque[Message] = deque()
+        with connection.filter(told, bufsize=1) as happened, connection.filter(said, queue=announced):
+            yield Reader(connection, happened, announced)

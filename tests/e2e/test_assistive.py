@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.assistive import PATIENCE_S, GoneError, Reader, reading
+from tests.assistive import PATIENCE_S, Announcement, GoneError, Reader, reading
+from tests.servers.script import Refusal
+from tests.servers.threaded import serve
 from tests.session_bus import session_bus
 
 pytestmark = pytest.mark.realwindow
@@ -91,16 +93,21 @@ LATER = {
 """What is there once there was a turn."""
 
 
-OPENED = {"commandPalette": "Command palette", "searchField": "Search all sessions", "settingsDialog": "Settings"}
-"""What each of three buttons opens."""
+OPENED = {
+    "commandPalette": "Command palette",
+    "searchField": "Search all sessions",
+    "jobsPanel": "Background commands",
+    "settingsDialog": "Settings",
+}
+"""What buttons and menus open."""
 
 
 DESCRIBED = {"contextMeter": r"[\d\s]+ of [\d\s]+ tokens, .+", "costLabel": r"This session: \$0.00\n(.|\n)+"}
 """The values of what has a name without one."""
 
 
-WITHOUT_A_PLACE = frozenset({"jobsPanel", "approvalDiffView", "demoButton", "redoButton", "undoConflictDialog"})
-"""The demo starts no background command; the others are waited for by name."""
+WITHOUT_A_PLACE = frozenset({"approvalDiffView", "demoButton", "redoButton", "undoConflictDialog"})
+"""They are waited for by name."""
 
 
 def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
@@ -119,32 +126,38 @@ def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
 
 
 def check_words(reader: Reader) -> None:
-    """Every button has a name, and no description is markup."""
+    """Every button has a name, names are one line, and no description is markup."""
     shown = list(reader.everything())
+    assert [(thing.object_name, thing.name) for thing in shown if "\n" in thing.name] == []
     assert [thing.object_name for thing in shown if "<p" in thing.description] == []
     assert [thing.object_name for thing in shown if thing.role == "push button" and not thing.name] == []
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Generator[Reader]:
-    """A screen reader, and the application with the demo."""
-    home = tmp_path / "home"
+@contextmanager
+def application_read(home: Path, *arguments: str, **environment: str) -> Generator[Reader]:
+    """A screen reader, and the application with these arguments."""
     home.mkdir()
     with session_bus() as address:
         environ = os.environ | {
             "HOME": str(home),
             "DBUS_SESSION_BUS_ADDRESS": address,
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
+            **environment,
         }
-        with (
-            reading(address) as reader,
-            subprocess.Popen([sys.executable, "-m", "desktop_agent"], env=environ, cwd=home) as application,
-        ):
+        argv = [sys.executable, "-m", "desktop_agent", *arguments]
+        with reading(address) as reader, subprocess.Popen(argv, env=environ, cwd=home) as application:
             try:
                 yield reader
             finally:
                 application.send_signal(signal.SIGTERM)
                 application.wait()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Generator[Reader]:
+    """A screen reader, and the application at its first start."""
+    with application_read(tmp_path / "home") as reader:
+        yield reader
 
 
 def test_every_control_of_the_contract_is_looked_for() -> None:
@@ -163,12 +176,17 @@ def test_a_first_start_and_a_turn_of_the_demo_are_done_through_actions(reader: R
     reader.wait_for("sendButton").press()
     file = Path(reader.wait_for("workspaceButton").description) / "pagination" / "pages.py"
     broken = file.read_bytes()
+    asked = reader.wait_for_announcement("Wants to run a command")
+    assert asked == Announcement("Wants to run a command: python3 -m unittest discover -s tests -t .", is_urgent=True)
     answer_in_the_dialog(reader)
     while reader.find("undoTurnButton") is None:
         if (allow := reader.find("Allow once")) is not None:
             with suppress(GoneError):
                 allow.press()  # a question that has just come takes no answer yet
         reader.wait()
+    assert reader.wait_for_announcement("The agent has finished") == Announcement(
+        "The agent has finished", is_urgent=False
+    )
     check_names(reader, LATER)
     check_words(reader)
     for name, value in DESCRIBED.items():
@@ -186,6 +204,24 @@ def test_a_first_start_and_a_turn_of_the_demo_are_done_through_actions(reader: R
     reader.wait_for("undoTurnButton").press()
     reader.wait_for("redoButton")
     assert file.read_bytes() == broken
+
+
+def test_what_went_wrong_is_said_at_once(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    environment = {"ANTHROPIC_API_KEY": "sk-ant-test-000000000000", "DESKTOP_AGENT_HOME": str(tmp_path / "agent")}
+    with (
+        serve(Refusal(401, "authentication_error", "invalid x-api-key")) as server,
+        application_read(tmp_path / "home", str(project), "--base-url", server.url, **environment) as reader,
+    ):
+        reader.wait_for("MessageEdit").write("Hello")
+        while (button := reader.find("sendButton")) is not None:
+            button.press()  # a window that is still being opened gives the message back
+            reader.wait()
+        assert reader.wait_for_announcement("key").is_urgent
+        assert not reader.wait_for_announcement("The turn failed").is_urgent
+        (tmp_path / "agent" / "config" / "config.toml").write_text('[ui]\ntheme = "pink"\n')
+        assert reader.wait_for_announcement("Some of your settings cannot be used").is_urgent
 
 
 def begin_the_demo(reader: Reader) -> None:
@@ -220,11 +256,14 @@ def answer_in_the_dialog(reader: Reader) -> None:
 
 
 def open_places(reader: Reader) -> None:
-    """Open the palette, the search and the settings."""
+    """Open the palette, the search, the background commands and the settings."""
     reader.wait_for("paletteButton").press()
     check_names(reader, {"commandPalette": OPENED["commandPalette"]})
     reader.wait_for("searchButton").press()
     check_names(reader, {"searchField": OPENED["searchField"]})
+    reader.choose("Menu", "Show", "Background commands")
+    check_names(reader, {"jobsPanel": OPENED["jobsPanel"]})
+    reader.wait_for("Hide background commands").press()
     reader.choose("Menu", "Settings…")
     check_names(reader, {"settingsDialog": OPENED["settingsDialog"]})
     check_words(reader)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.inbox.announcements import Announcements
 from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.inbox.telling import InboxTelling
 from desktop_agent.app.mention_finding import MentionFinding
@@ -76,6 +77,7 @@ class WindowSessions:
         inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
         LeftSessions(self._live, self.navigator, inbox.has, try_, panels.window)
         self._telling = InboxTelling(inbox, panels.window, lambda: bench.live.current.ui, try_)
+        Announcements(panels, inbox, self.navigator)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
 
     @property

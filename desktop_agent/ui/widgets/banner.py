@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal
 
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
+from desktop_agent.ui.runtime.announcing import announce
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -29,3 +30,4 @@ class Banner(BannerFrame):
         self._folder.setVisible(isinstance(error, WorkspaceError))
         self.setToolTip(plain_tooltip(error.detail))
         self.show()
+        announce(self, self.accessibleName(), is_urgent=True)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 
 class MenuButton(QToolButton):
@@ -25,5 +25,11 @@ class MenuButton(QToolButton):
 
     def _open_soon(self) -> None:
         """Open the menu in the next turn of the loop: it runs one of its own, and who pressed waits for an answer."""
-        if self.menu():
+        if menu := self.menu():
+            menu.triggered.connect(self._close_menus, Qt.ConnectionType.UniqueConnection)
             QTimer.singleShot(0, self, self.showMenu)
+
+    def _close_menus(self) -> None:
+        """Close what is still open: an entry that a screen reader presses leaves its menu open."""
+        for menu in (*self.menu().findChildren(QMenu), self.menu()):
+            menu.close()

@@ -170,4 +170,4 @@ class TextWidget(MarkdownWidget):
         if entry.is_open:
             self.setAccessibleName(self.tr("Answer, being written"))
         else:
-            self.setAccessibleName(self.tr("Answer: {text}").format(text=entry.text[:SPOKEN_CHARS]))
+            self.setAccessibleName(self.tr("Answer: {text}").format(text=" ".join(entry.text[:SPOKEN_CHARS].split())))
