@@ -2,8 +2,8 @@
 
 from typing import cast
 
-from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from desktop_agent.core.transcript import ToolEntry
@@ -14,6 +14,8 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 _BAR_WIDTH = 2
 _BAR_AWAY = 10
 """How wide the bar beside the entry with the focus is, and how far away: within the margin of the conversation."""
+
+_BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
 class _Bar(QWidget):
@@ -40,6 +42,9 @@ class KeyboardOrder(QObject):
         self._layout = layout
         self._order: tuple[tuple[int, int, int], ...] = ()
         self._bar = _Bar(start.viewport())
+        self._is_by_keyboard = False
+        """Whether the keyboard brought the focus to the transcript itself: a click needs no mark."""
+        start.installEventFilter(self)
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)
 
@@ -53,14 +58,25 @@ class KeyboardOrder(QObject):
             self._order_tabs(rows)
 
     def mark(self) -> None:
-        """Let a bar in the margin of the viewport say which entry has the focus itself."""
+        """Let a bar in the margin of the viewport say which entry has the focus itself, or that no entry has it."""
         entry = QApplication.focusWidget()
-        if isinstance(entry, EntryWidget) and entry.parentWidget() is self._start.viewport():
+        if entry is self._start and self._is_by_keyboard:
+            self._bar.colour = self._layout.widgets.styles.colour("accent")
+            self._bar.setGeometry(0, 0, _BAR_WIDTH, self._start.viewport().height())
+            self._bar.show()
+        elif isinstance(entry, EntryWidget) and entry.parentWidget() is self._start.viewport():
             self._bar.colour = entry.styles.colour("accent")
             self._bar.setGeometry(entry.x() - _BAR_AWAY, entry.y(), _BAR_WIDTH, entry.height())
             self._bar.show()
         else:
             self._bar.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice how the transcript got the focus."""
+        if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusIn:
+            self._is_by_keyboard = event.reason() not in _BY_MOUSE
+            self.mark()
+        return False
 
     def _order_tabs(self, rows: list[EntryRow]) -> None:
         before: QWidget = self._start
