@@ -106,6 +106,7 @@ class Window(QObject):
         from desktop_agent.app.startup.early_wishes import EarlyWishes
         from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.app.startup.log_file import WindowLog
+        from desktop_agent.app.startup.preloading import preload
         from desktop_agent.ui.runtime.eventloop import idle
         from desktop_agent.ui.runtime.movement import Movement
 
@@ -133,7 +134,7 @@ class Window(QObject):
             self.ready.emit()
             self.panels.review.prepare()
             self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
-            self._spawner.spawn(_load_rest(bench))
+            self._spawner.spawn(preload(bench))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
@@ -287,55 +288,3 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     from desktop_agent.core.base.clock import SystemClock
 
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
-
-
-_USED_SOON: Final = (
-    "approvals.dialog",
-    "chat.question.approval",
-    "inbox.popup",
-    "models.popup",
-    "palette.finding",
-    "palette.palette",
-    "review.media.stack",
-    "review.media.kinds",
-    "settings.generated_page",
-    "settings.model_page",
-    "settings.servers.page",
-    "settings.keyboard.page",
-    "settings.dialog",
-)
-"""Modules of `ui` with the widgets that users open next. None takes a frame to import after those before it."""
-
-
-async def _load_rest(bench: "Workbench") -> None:
-    """Import what the first answer, the first question, the choice of a model and the settings will need.
-
-    Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
-    makes a class of a widget while this one lays widgets out.
-    """
-    import asyncio
-    from importlib import import_module
-
-    from desktop_agent.ui.runtime.eventloop import idle
-
-    await asyncio.to_thread(_make_definitions, bench)
-    for module in _USED_SOON:
-        await idle()
-        import_module(f"desktop_agent.ui.{module}")
-    await asyncio.to_thread(_warm_up)
-
-
-def _make_definitions(bench: "Workbench") -> None:
-    for tool in bench.shared_tools.tools:
-        tool.definition()
-
-
-def _warm_up() -> None:
-    from importlib import import_module
-
-    from desktop_agent.core.diff.intraline import get_ready
-    from desktop_agent.ui.chat.warm_up import warm_up
-
-    get_ready()
-    warm_up()
-    import_module("desktop_agent.core.providers.http.connection")

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from desktop_agent.ui.inbox.items import InboxItem
@@ -16,6 +15,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 
 _WIDTH = 460
 _MARGIN = 8
@@ -43,6 +43,9 @@ class InboxPopup(QFrame):
         self._theme = theme
         self._over = over
         self._anchor = anchor
+        self._presses = PressBeside(self, anchor)
+        self._presses.pressed.connect(self.close_popup)
+        over.installEventFilter(self)
         self._now = now
         self._rows: list[InboxRow] = []
         self._work = GradualWork(self)
@@ -117,7 +120,7 @@ class InboxPopup(QFrame):
 
     def open_popup(self) -> None:
         """Show it, with the keyboard on the first row."""
-        cast("QApplication", QApplication.instance()).installEventFilter(self)
+        self._presses.start()
         self._place()
         self.show()
         self.raise_()
@@ -130,7 +133,7 @@ class InboxPopup(QFrame):
     def close_popup(self) -> None:
         """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
         if self.isVisible():
-            cast("QApplication", QApplication.instance()).removeEventFilter(self)
+            self._presses.stop()
             self.hide()
 
     # --- the rows -------------------------------------------------------------------------------------------------
@@ -231,13 +234,8 @@ class InboxPopup(QFrame):
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and watched is self._over:
+        if event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
             self._place()
-        elif event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
-            is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
-            at = self.mapFromGlobal(event.globalPosition().toPoint())
-            if is_ours and watched is not self._anchor and not self.rect().contains(at):
-                self.close_popup()
         return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name

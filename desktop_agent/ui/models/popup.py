@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import cast
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from desktop_agent.ui.models.choices import Choices, Row
 from desktop_agent.ui.models.effort_choice import EffortChoice
@@ -18,6 +17,7 @@ from desktop_agent.ui.models.words import age_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 
 _WIDTH = 600
 _MOST_ROWS = 14
@@ -60,7 +60,11 @@ class ModelPopup(QFrame):
         self._find: Callable[[str], tuple[Row, ...]] | None = None
         """Made when the first letter is typed."""
         self._rows = ModelRows(self)
+        self._presses = PressBeside(self, anchor)
+        self._presses.pressed.connect(self.close_popup)
+        over.installEventFilter(self)
         self._field = self._build_field()
+        self._field.installEventFilter(self)
         self._list = ModelList(self._rows, theme, icons)
         self._list.chosen.connect(self._choose)
         self._list.starred.connect(self._toggle_star)
@@ -90,7 +94,7 @@ class ModelPopup(QFrame):
 
     def open_popup(self) -> None:
         """Show it with nothing typed, at the model that answers now."""
-        cast("QApplication", QApplication.instance()).installEventFilter(self)
+        self._presses.start()
         self._field.blockSignals(True)
         self._field.clear()
         self._field.blockSignals(False)
@@ -103,7 +107,7 @@ class ModelPopup(QFrame):
     def close_popup(self) -> None:
         """Go back to what lies below."""
         if self.isVisible():
-            cast("QApplication", QApplication.instance()).removeEventFilter(self)
+            self._presses.stop()
             self.closing.emit()
             self.hide()
 
@@ -218,17 +222,9 @@ class ModelPopup(QFrame):
         if event.type() == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
             if self._take_key(event):
                 return True
-        elif event.type() == QEvent.Type.Resize and watched is self._over:
+        elif event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
             self._place()
-        elif event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
-            self._close_if_beside(watched, event.globalPosition().toPoint())
         return super().eventFilter(watched, event)
-
-    def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
-        """Close when something else of the window was pressed; the button closes it by itself."""
-        is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
-        if is_ours and watched is not self._anchor and not self.rect().contains(self.mapFromGlobal(at)):
-            self.close_popup()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         """Keep Tab inside: what lies below is out of reach until this is closed."""

@@ -3,9 +3,9 @@
 from html import escape
 from typing import cast
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QListView, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.ui.palette.drawing import PaletteDelegate
@@ -14,6 +14,7 @@ from desktop_agent.ui.palette.list_model import PaletteRows
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 from desktop_agent.ui.widgets.rows import set_up_list
 
 _WIDTH = 640
@@ -41,7 +42,6 @@ class CommandPalette(QFrame):
         self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Command palette"))
         self._over = over
-        self._button = button
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         """What the rows answer."""
@@ -52,6 +52,10 @@ class CommandPalette(QFrame):
         self._rows = PaletteRows(self)
         self._field = self._build_field()
         self._list = self._build_list(theme)
+        self._presses = PressBeside(self, button)
+        self._presses.pressed.connect(self.close_palette)
+        self._field.installEventFilter(self)
+        over.installEventFilter(self)
         self._hint = make_label(self._hint_words(), role="secondary")
         self._hint.setContentsMargins(Space.S, 0, Space.S, 0)
         margins = (Space.S, Space.S, Space.S, Space.S)
@@ -70,7 +74,7 @@ class CommandPalette(QFrame):
             return
         if self.isHidden():
             self._before = cast("QWidget | None", self._over.window().focusWidget())
-            cast("QApplication", QApplication.instance()).installEventFilter(self)
+            self._presses.start()
         self._base = base
         self._shown = None
         self._field.blockSignals(True)
@@ -88,7 +92,7 @@ class CommandPalette(QFrame):
         """Go back to what lies below, and to the widget that had the keyboard."""
         if self.isHidden():
             return
-        cast("QApplication", QApplication.instance()).removeEventFilter(self)
+        self._presses.stop()
         self._is_choosing = False
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible() and self._field.hasFocus():
@@ -205,17 +209,9 @@ class CommandPalette(QFrame):
         if kind == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
             if self._take_key(event):
                 return True
-        elif kind == QEvent.Type.Resize and watched is self._over:
+        elif kind == QEvent.Type.Resize and watched is self._over and self.isVisible():
             self._place()
-        elif kind == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
-            self._close_if_beside(watched, event.globalPosition().toPoint())
         return super().eventFilter(watched, event)
-
-    def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
-        """Close when something else of the window was pressed; the button does so by itself."""
-        is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
-        if is_ours and watched is not self._button and not self.rect().contains(self.mapFromGlobal(at)):
-            self.close_palette()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         """Keep Tab inside: what lies below is out of reach until this is closed."""

@@ -11,6 +11,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.ui.models.drawing import star_area
 from desktop_agent.ui.models.offers import ModelKey
 from desktop_agent.ui.theme import Theme
+from tests.presses import click_where
 from tests.ui.models.stage import ALL, ANTHROPIC, NO_KEY, OPUS, QWEN, ROUTER, SONNET, WORK, WORK_OPUS, Desk
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -70,9 +71,9 @@ def test_it_goes_away_without_a_choice(desk: Desk, way: str) -> None:
         case "escape":
             desk.press(Qt.Key.Key_Escape)
         case "button":
-            QTest.mouseClick(desk.button, Qt.MouseButton.LeftButton)
+            click_where(desk.button)
         case _:
-            QTest.mouseClick(desk.message.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(680, 20))
+            click_where(desk.message.viewport(), QPoint(680, 20))
     assert not desk.is_open
     assert chosen.count() == 0
     assert desk.window.focusWidget() is desk.message

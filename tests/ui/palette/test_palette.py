@@ -11,6 +11,7 @@ from desktop_agent.ui.palette.finding import PaletteSources, rows_for
 from desktop_agent.ui.palette.palette import CommandPalette
 from desktop_agent.ui.palette.place_entries import place_key_entries
 from desktop_agent.ui.theme import Theme
+from tests.presses import click_where
 
 ACTIONS = tuple(
     PaletteEntry(kind="action", key=title.lower(), title=title, keys=keys)
@@ -122,7 +123,7 @@ def test_it_goes_away_without_a_choice_and_the_keyboard_is_where_it_was(desk: De
         case "again":
             desk.palette.open_palette("all")
         case _:
-            QTest.mouseClick(desk.message.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(680, 20))
+            click_where(desk.message.viewport(), QPoint(680, 20))
     assert desk.palette.isHidden()
     assert desk.chosen.count() == 0
     assert desk.window.focusWidget() is desk.message

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
 from desktop_agent.ui.sessions.search import SearchPanel
 from desktop_agent.ui.theme import Theme
+from tests.presses import click_where
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:
@@ -159,9 +160,9 @@ def test_escape_and_a_click_beside_it_close_it(desk: Desk, qtbot: QtBot) -> None
     QTest.keyClick(desk.field, Qt.Key.Key_Escape)
     assert not desk.panel.isVisible()
     desk.panel.open_panel()
-    QTest.mouseClick(desk.panel, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
+    click_where(desk.panel, QPoint(5, 5))
     assert desk.panel.isVisible()
-    QTest.mouseClick(desk.below, Qt.MouseButton.LeftButton)
+    click_where(desk.below)
     assert not desk.panel.isVisible()
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import cast
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QStackedLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QLineEdit, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.sessions.search.filters import SearchFilters
@@ -15,6 +14,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -44,6 +44,9 @@ class SearchPanel(QFrame):
         self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Search all sessions"))
         self._over = over
+        self._presses = PressBeside(self)
+        self._presses.pressed.connect(self.close_panel)
+        over.installEventFilter(self)
         self._now = now
         self._query: SearchQuery | None = None
         self._is_reading = False
@@ -64,11 +67,10 @@ class SearchPanel(QFrame):
 
     def open_panel(self) -> None:
         """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
-        app = cast("QApplication", QApplication.instance())
-        app.installEventFilter(self)
         self._place()
         self.show()
         self.raise_()
+        self._presses.start()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._field.selectAll()
         self._search()
@@ -76,7 +78,7 @@ class SearchPanel(QFrame):
     def close_panel(self) -> None:
         """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
         if self.isVisible():
-            cast("QApplication", QApplication.instance()).removeEventFilter(self)
+            self._presses.stop()
             self._timer.stop()
             self.hide()
 
@@ -178,10 +180,8 @@ class SearchPanel(QFrame):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if watched in (self._field, self._filters.file, self._list) and self._take_key(event):
                 return True
-        elif event.type() == QEvent.Type.Resize and watched is self._over:
+        elif event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
             self._place()
-        elif event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
-            self._close_if_beside(watched, event.globalPosition().toPoint())
         return super().eventFilter(watched, event)
 
     def _take_key(self, event: QKeyEvent) -> bool:
@@ -195,12 +195,6 @@ class SearchPanel(QFrame):
             case _:
                 return False
         return True
-
-    def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
-        """Close when something else of the window was pressed; the list of a picker is a window of its own."""
-        is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
-        if is_ours and not self.rect().contains(self.mapFromGlobal(at)):
-            self.close_panel()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

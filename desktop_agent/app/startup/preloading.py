@@ -1,0 +1,66 @@
+"""Imports what the user will need next, while the window has nothing else to do."""
+
+import asyncio
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from desktop_agent.ui.runtime.eventloop import idle
+
+if TYPE_CHECKING:
+    from desktop_agent.composition.workbench import Workbench
+
+_USED_SOON: Final = (
+    ("widgets.exact", "exact_text exact_field fold_bar"),
+    ("approvals", "answer_bar change_preview request_words command_edit icon_note question_head"),
+    ("approvals", "rule_draft pattern_row rule_preview rule_editor scope_choice dialog"),
+    ("chat.question", "card_command asked_command card_denial card_offers card_answers card_notes approval"),
+    ("inbox", "items row popup"),
+    ("models", "choices effort_choice list_model list_view popup"),
+    ("palette", "entries finding drawing palette place_entries"),
+    ("settings", "switch texts_control state parts controls actions setting_row generated_page"),
+    ("connecting", "account_fields key_field browser_wait"),
+    ("settings.accounts", "form chooser key_editor server_note sign_in_panel"),
+    ("settings", "model_page"),
+    ("settings.servers", "address_fields sandbox_fields add_form call_list log_view tool_list card page"),
+    ("settings.keyboard", "key_field key_table key_list recorder page"),
+    ("settings", "approvals_page foot navigation project_page rules_page dialog"),
+    ("review.media", "stack kinds"),
+)
+"""Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""
+
+
+def modules_used_soon() -> Iterator[str]:
+    """The names of the modules of widgets that are imported ahead, in this order."""
+    for folder, modules in _USED_SOON:
+        yield from (f"desktop_agent.ui.{folder}.{module}" for module in modules.split())
+
+
+async def preload(bench: "Workbench") -> None:
+    """Import what the first answer, the first question, the choice of a model and the settings will need.
+
+    Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
+    makes a class of a widget while this one lays widgets out.
+    """
+    await asyncio.to_thread(_load_core, bench)
+    for module in modules_used_soon():
+        await idle()
+        import_module(module)
+    await asyncio.to_thread(_warm_up)
+
+
+def _load_core(bench: "Workbench") -> None:
+    for module in ("mentions.offers", "mcp.catalogue", "models.local_server", "settings.live_settings"):
+        import_module(f"desktop_agent.core.{module}")
+    for tool in bench.shared_tools.tools:
+        tool.definition()
+
+
+def _warm_up() -> None:
+    from desktop_agent.core.diff.intraline import get_ready
+    from desktop_agent.ui.chat.warm_up import warm_up
+
+    get_ready()
+    warm_up()
+    for module in ("core.providers.http.connection", "app.review.rule_judge"):
+        import_module(f"desktop_agent.{module}")

@@ -1,0 +1,1 @@
+"""What lies over other widgets of its window, without being a window of its own."""

@@ -1,0 +1,31 @@
+"""What is imported ahead comes in pieces that are short for a window."""
+
+import subprocess
+import sys
+
+_STEPS = """
+import sys
+from importlib import import_module
+import desktop_agent.app.window_panels
+import desktop_agent.ui.chat.transcript.factory
+import desktop_agent.ui.review.panel.content
+from desktop_agent.app.startup.preloading import modules_used_soon
+
+def loaded():
+    return {name for name, module in sys.modules.items()
+            if name.startswith("desktop_agent.ui.") and not hasattr(module, "__path__")}
+
+for name in modules_used_soon():
+    before = loaded()
+    import_module(name)
+    print(name, *loaded() - before)
+"""
+
+
+def test_no_step_imports_more_than_two_modules_of_widgets() -> None:
+    told = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
+        [sys.executable, "-c", _STEPS], stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    ).stdout
+    steps = [line.split() for line in told.splitlines()]
+    assert len(steps) > 60
+    assert [step for step in steps if len(step) > 3] == []

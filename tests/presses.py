@@ -1,0 +1,12 @@
+"""Clicks as the window system has them: on a place of the window, where whatever lies on top there gets the press."""
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+
+def click_where(widget: QWidget, at: QPoint | None = None) -> None:
+    """Click where this widget is, in its middle or at a place of its own."""
+    window = widget.window()
+    place = widget.mapTo(window, widget.rect().center() if at is None else at)
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
