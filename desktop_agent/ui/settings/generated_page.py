@@ -1,6 +1,7 @@
 """Pages that are made of the declarations: a row for each setting of some sections, and the results of a search."""
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
 from PySide6.QtWidgets import QVBoxLayout
 
@@ -57,8 +58,16 @@ class SettingRows(QVBoxLayout):
 
 def settings_of(section: str, without: Collection[str] = ()) -> list[Setting]:
     """Return the settings of a section, but for those that have a control of their own."""
-    found = (setting for setting in declared_settings().values() if setting.section == section)
-    return [setting for setting in found if setting.key not in without]
+    return [setting for setting in _by_section().get(section, ()) if setting.key not in without]
+
+
+@cache
+def _by_section() -> dict[str, list[Setting]]:
+    """All settings: the dialog asks for each of its pages, and has a frame for all of them."""
+    found: dict[str, list[Setting]] = {}
+    for setting in declared_settings().values():
+        found.setdefault(setting.section, []).append(setting)
+    return found
 
 
 class GeneratedPage(Page):

@@ -1,6 +1,6 @@
 """Connects the approval dialog with the session that is shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from PySide6.QtCore import QObject
@@ -13,6 +13,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.past_calls import past_calls
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.shown_session import ShownSession
 
@@ -45,14 +46,22 @@ class ApprovalWiring(QObject):
         self._rule_maths = rule_maths
         self._reveal = reveal
         self._dialog = None
+        self._call_id = ""
+        """What the dialog asks about, or will once it is made."""
+        self._opening = GradualWork(self, slice_s=0)
 
     def close(self) -> None:
         """Close the dialog; its question goes on waiting."""
+        self._opening.stop()
+        self._call_id = ""
         if self._dialog is not None:
             self._dialog.close()
 
     def close_if(self, call_id: str) -> None:
         """Close the dialog if it is about this call, which was decided elsewhere."""
+        if self._call_id == call_id:
+            self._opening.stop()
+            self._call_id = ""
         if self._dialog is not None:
             self._dialog.close_if(call_id)
 
@@ -62,23 +71,32 @@ class ApprovalWiring(QObject):
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
-        """Open the dialog for a question that waits, unless it is open already."""
+        """Open the dialog for a question that waits, unless it is open already: in turns of the loop that follow."""
         request = self._pending(call_id)
-        if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
+        if request is None or self._call_id == call_id:
             return
         if request.spending is not None or request.question is not None:
             self._reveal()
             return
+        self.close()
+        self._call_id = call_id
+        self._opening.begin(self._open(request))
+
+    def _open(self, request: ApprovalRequest) -> Iterator[None]:
+        """Make the dialog and show it, each in a turn of its own: together with what else a question changes in the
+        window, they would take longer than a frame."""
+        yield
         from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 
-        self.close()
-        self._dialog = ApprovalDialog(
+        dialog = ApprovalDialog(
             self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
         )
-        self._dialog.decided.connect(self.answer)
-        self._dialog.edited.connect(self.judge)
-        self._dialog.finished.connect(self._forget)
-        self._dialog.open()
+        self._dialog = dialog
+        dialog.decided.connect(self.answer)
+        dialog.edited.connect(self.judge)
+        dialog.finished.connect(self._forget)
+        yield
+        dialog.open()
 
     def answer(self, call_id: str, decision: Decision) -> None:
         """Tell the session what the user decided."""
@@ -106,3 +124,4 @@ class ApprovalWiring(QObject):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+            self._call_id = ""

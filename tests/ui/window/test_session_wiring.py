@@ -111,6 +111,9 @@ def shown(window: Window) -> Shown:
 
 
 def dialogs() -> list[ApprovalDialog]:
+    """The dialogs in sight, once those that are being made are: it takes two turns of the loop."""
+    for _ in range(3):
+        QApplication.processEvents()
     return [
         widget for widget in QApplication.topLevelWidgets() if isinstance(widget, ApprovalDialog) and widget.isVisible()
     ]
@@ -241,6 +244,16 @@ def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: W
     assert len(dialogs()) == 1
     shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=Denied()))
     assert dialogs() == []
+
+
+def test_a_question_that_is_answered_while_its_dialog_is_made_gets_none(window: Window, shown: Shown) -> None:
+    shown.start()
+    shown.ask()
+    shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=Denied()))
+    assert dialogs() == []
+    shown.ask()
+    assert len(dialogs()) == 1
+    dialogs()[0].close()
 
 
 def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window, shown: Shown) -> None:
@@ -453,6 +466,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
         begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
         ev.ApprovalRequested(turn=1, request=push()),
     )
+    qtbot.waitUntil(lambda: bool(frame.findChildren(ApprovalDialog)))
     (dialog,) = frame.findChildren(ApprovalDialog)
     scopes = dialog.findChild(QComboBox, "approvalScopePicker")
     assert scopes is not None
