@@ -9,6 +9,7 @@ Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only 
 """
 
 import asyncio
+import errno
 import os
 import secrets
 import subprocess
@@ -93,6 +94,7 @@ class ProcessRunner:
         self._started = 0
         self._children: set[ChildProcess] = set()
         self._last_resort: asyncio.Task[_LastResort] | None = None
+        self._is_closed = False
 
     async def run(
         self,
@@ -167,7 +169,8 @@ class ProcessRunner:
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output))
 
     async def aclose(self) -> None:
-        """End every command, and everything any of them ever started that still lives."""
+        """End every command, and everything any of them ever started that still lives. Nothing can be started then."""
+        self._is_closed = True
         await unhurried(self._close())
 
     async def _see_through(
@@ -227,10 +230,13 @@ class ProcessRunner:
         return child
 
     async def _prepare(self) -> "_LastResort":
-        """Have what ends commands even when we cannot; the first call makes it."""
-        if self._last_resort is None:
+        """Have what ends commands even when we cannot; the first call makes it. Raises `OSError` after `aclose`."""
+        if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(asyncio.to_thread(_LastResort.start, self._open_groups, self._mark))
-        return await asyncio.shield(self._last_resort)
+        last_resort = await asyncio.shield(self._last_resort) if self._last_resort is not None else None
+        if last_resort is None or self._is_closed:
+            raise OSError(errno.ESHUTDOWN, "Desktop Agent is closing, and starts nothing more")
+        return last_resort
 
     async def _close(self) -> None:
         await asyncio.gather(*(child.end() for child in self._children))

@@ -530,3 +530,12 @@ def test_importing_needs_nothing_of_posix() -> None:
     """The module must load where there is no `os.killpg`."""
     program = "import os; del os.killpg, os.getpgid; import desktop_agent.core.system.processes.runner"
     subprocess.check_call([sys.executable, "-c", program])
+
+
+async def test_a_closed_runner_starts_nothing_more(runner: ProcessRunner, tmp_path: Path) -> None:
+    late = asyncio.create_task(runner.run(shell("echo late", tmp_path)))
+    await runner.aclose()
+    with pytest.raises(OSError, match="closing"):
+        await late
+    with pytest.raises(OSError, match="closing"):
+        await runner.run(shell("echo later", tmp_path))
