@@ -39,6 +39,11 @@ class TerminalUser:
         assert view is not None
         return view
 
+    @property
+    def prompts(self) -> bool:
+        """Whether the last line is the shell's prompt."""
+        return self.view.recent_text(200).splitlines()[-1].strip() == ">"
+
     async def open(self) -> None:
         """Press the shortcut, and wait for the shell."""
         await self._user.press(Qt.Key.Key_QuoteLeft, CTRL)
@@ -98,6 +103,7 @@ def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
         next(button for button in box.buttons() if button.text() == "Keep working").click()
         await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
         QTest.keyClick(terminal.view, Qt.Key.Key_C, CTRL)
+        await user.until_true(lambda: terminal.prompts, "the shell asks again")  # it drops what was typed before
         await terminal.runs("exec bash --norc -c 'echo last:; kill -9 $$'", "last:")
         again = await user.see(QPushButton, "terminalStartButton")
         assert (await user.see(QLabel, "terminalState")).text() == "Ended with code 137."
