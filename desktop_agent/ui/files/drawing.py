@@ -15,7 +15,6 @@ INDENT = 18
 
 _TRIANGLE = 7.0
 _NAME_AFTER_TRIANGLE = 14.0
-_DOT = 7.0
 _DIAMOND = 8.0
 
 
@@ -23,21 +22,19 @@ class FileDelegate(RowDelegate):
     """What both lists have in common: the marks at the right edge."""
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
-        """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
+        """Draw letter and diamond at the right edge of `rect`, and return what is left of it.
+
+        A folder has the letter of the strongest change in it, less bold: a colour alone would not say which it is.
+        """
         right = rect.right()
-        if not is_folder and mark.state is not None and mark.state in LETTERS:
-            letter = LETTERS[mark.state]
+        change = (mark.below or mark.state) if is_folder else mark.state
+        if change is not None and change in LETTERS:
             width = QFontMetricsF(self.fonts.small_strong).horizontalAdvance("M")
-            painter.setFont(self.fonts.small_strong)
-            painter.setPen(self.theme.colour(COLOUR_OF_STATE[mark.state]))
+            painter.setFont(self.fonts.small if is_folder else self.fonts.small_strong)
+            painter.setPen(self.theme.colour(COLOUR_OF_STATE[change]))
             column = QRectF(right - width, rect.top(), width, rect.height())
-            painter.drawText(column, Qt.AlignmentFlag.AlignCenter, letter)
+            painter.drawText(column, Qt.AlignmentFlag.AlignCenter, LETTERS[change])
             right -= width + Space.XS
-        elif is_folder and not mark.is_ignored and (change := mark.below or mark.state):
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self.theme.colour(COLOUR_OF_STATE[change]))
-            painter.drawEllipse(QPointF(right - _DOT / 2 - 1, rect.center().y()), _DOT / 2, _DOT / 2)
-            right -= _DOT + 2 + Space.XS
         if mark.is_touched:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self.theme.colour("accent"))

@@ -28,7 +28,7 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "untracked": "added_text",
     "conflicted": "danger_text",
 }
-"""The palette's role for a letter or a folder's dot."""
+"""The palette's role for a letter."""
 
 
 def describe_mark(mark: FileMark) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Literal
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -19,6 +20,8 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 ROW_HEIGHT = 46
 
 _MARK_SIZE = 14
+_ARM = 3.5
+"""How far the ends of a cross are from its middle."""
 
 
 class JobRow(QWidget):
@@ -96,20 +99,20 @@ class JobRow(QWidget):
 
 
 class _Mark(QWidget):
-    """Full in the accent: runs. Hollow: ended well or was stopped. Full in red: failed. Its tool tip says it."""
+    """Full: runs. Hollow: ended well or was stopped. A cross: failed. Its tool tip says it."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._role = "accent"
-        self._is_full = True
+        self._shape: Literal["full", "hollow", "cross"] = "full"
         self.setFixedSize(QSize(_MARK_SIZE, _MARK_SIZE))
         theme.changed.connect(self.update)
 
     def show_job(self, job: Job) -> None:
         is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
         self._role = "accent" if is_running else "danger_text" if is_failed else "muted"
-        self._is_full = is_running or is_failed
+        self._shape = "full" if is_running else "cross" if is_failed else "hollow"
         self.setToolTip(job_words.state(job))
         self.update()
 
@@ -118,6 +121,11 @@ class _Mark(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colour = self._theme.colour(self._role)
         painter.setPen(QPen(colour, 1.4))
-        painter.setBrush(colour if self._is_full else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2), 4, 4)
+        centre = QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2)
+        if self._shape == "cross":
+            painter.drawLine(centre - QPointF(_ARM, _ARM), centre + QPointF(_ARM, _ARM))
+            painter.drawLine(centre + QPointF(-_ARM, _ARM), centre + QPointF(_ARM, -_ARM))
+        else:
+            painter.setBrush(colour if self._shape == "full" else Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(centre, 4, 4)
         painter.end()

@@ -65,12 +65,12 @@ def tree(rows: FileRows, theme: Theme) -> FileTreeModel:
     return model
 
 
-def test_a_folder_with_changes_has_a_dot_and_one_without_has_none(
+def test_a_folder_with_changes_has_their_letter_and_one_without_has_none(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
-    dot = theme.colours.syntax_number.upper()
-    assert dot in colours_of_row(rows, row_of(tree.outline, "src"))
-    assert dot not in colours_of_row(rows, row_of(tree.outline, "calm"))
+    letter = theme.colours.syntax_number.upper()
+    assert letter in colours_of_row(rows, row_of(tree.outline, "src"))
+    assert letter not in colours_of_row(rows, row_of(tree.outline, "calm"))
 
 
 def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
