@@ -103,7 +103,7 @@ class PaletteOpening(QObject):
         return replace(
             self._sources or PaletteSources(),
             actions=tuple(entry for entry in known if entry.is_choice and entry.key != "command_palette"),
-            keys=(*with_keys, *place_key_entries()),
+            keys=(*with_keys, *place_key_entries(self._panels.window.actions_.parts.in_force)),
             files=self._sessions.files.known,
             has_folder=self._navigator.workspace is not None,
             recent=tuple(self._panels.window.memory.choices),
@@ -224,7 +224,7 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
             also=setting.key,
         )
         for setting in declared_settings().values()
-        if setting.section != "keys"  # whose actions are in the list themselves
+        if setting.about.holds != "keys"  # whose actions are in the list themselves
     )
     return (*sections, *settings)
 

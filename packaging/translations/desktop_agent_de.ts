@@ -1529,8 +1529,8 @@
 <context>
     <name>CommentOverlay</name>
     <message>
-        <source>Comment on this line, or drag over several (C)</source>
-        <translation>Diese Zeile kommentieren, oder über mehrere ziehen (C)</translation>
+        <source>Comment on this line, or drag over several</source>
+        <translation>Diese Zeile kommentieren, oder über mehrere ziehen</translation>
     </message>
 </context>
 <context>
@@ -1624,6 +1624,10 @@
         <translation>Eingabefeld</translation>
     </message>
     <message>
+        <source>It starts when the turn has ended.</source>
+        <translation>Sie beginnt, wenn die Runde beendet ist.</translation>
+    </message>
+    <message>
         <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
         <translation>Sie beginnt, wenn die Runde zu Ende ist. {keys} sendet sie in die Runde, die sie beim nächsten Schritt erhält.</translation>
     </message>
@@ -1638,6 +1642,10 @@
     <message>
         <source>Queue</source>
         <translation>Einreihen</translation>
+    </message>
+    <message>
+        <source>Queue the next message…</source>
+        <translation>Nächste Nachricht einreihen…</translation>
     </message>
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
@@ -3901,8 +3909,8 @@
         <translation>Bearbeiten</translation>
     </message>
     <message>
-        <source>Edit the file here (E)</source>
-        <translation>Datei hier bearbeiten (E)</translation>
+        <source>Edit the file here</source>
+        <translation>Datei hier bearbeiten</translation>
     </message>
     <message>
         <source>Go on editing</source>
@@ -4471,16 +4479,8 @@
         <translation>{0} kommentieren</translation>
     </message>
     <message>
-        <source>Decide later (K)</source>
-        <translation>Später entscheiden (K)</translation>
-    </message>
-    <message>
         <source>Keep</source>
         <translation>Behalten</translation>
-    </message>
-    <message>
-        <source>Keep this change (K)</source>
-        <translation>Diese Änderung behalten (K)</translation>
     </message>
     <message>
         <source>Keep {0}</source>
@@ -4491,8 +4491,16 @@
         <translation>Behalten: {0}</translation>
     </message>
     <message>
-        <source>Make this change again (R)</source>
-        <translation>Diese Änderung wiederherstellen (R)</translation>
+        <source>Decide later</source>
+        <translation>Später entscheiden</translation>
+    </message>
+    <message>
+        <source>Keep this change</source>
+        <translation>Diese Änderung behalten</translation>
+    </message>
+    <message>
+        <source>Make this change again</source>
+        <translation>Diese Änderung wiederherstellen</translation>
     </message>
     <message>
         <source>Redo</source>
@@ -4507,16 +4515,16 @@
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>Undo this change (U)</source>
-        <translation>Diese Änderung rückgängig machen (U)</translation>
+        <source>Undo this change</source>
+        <translation>Diese Änderung rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Write a comment on these lines</source>
+        <translation>Kommentar zu diesen Zeilen schreiben</translation>
     </message>
     <message>
         <source>Undo {0}</source>
         <translation>{0} rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Write a comment on these lines (C)</source>
-        <translation>Kommentar zu diesen Zeilen schreiben (C)</translation>
     </message>
     <message>
         <source>✓ Kept</source>
@@ -5889,6 +5897,10 @@
         <translation>Befehle</translation>
     </message>
     <message>
+        <source>Comment on the lines</source>
+        <translation>Die Zeilen kommentieren</translation>
+    </message>
+    <message>
         <source>Copy the path</source>
         <translation>Pfad kopieren</translation>
     </message>
@@ -5913,8 +5925,16 @@
         <translation>Befehl bearbeiten</translation>
     </message>
     <message>
+        <source>Edit the file here</source>
+        <translation>Datei hier bearbeiten</translation>
+    </message>
+    <message>
         <source>Files</source>
         <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>In den Änderungen dieser Datei suchen</translation>
     </message>
     <message>
         <source>Find in the file</source>
@@ -5925,12 +5945,20 @@
         <translation>In das Fenster einpassen</translation>
     </message>
     <message>
+        <source>Go on to what was sent later</source>
+        <translation>Weiter zu später Gesendetem</translation>
+    </message>
+    <message>
         <source>Go to a line</source>
         <translation>Zu einer Zeile gehen</translation>
     </message>
     <message>
-        <source>Go to its beginning and end</source>
-        <translation>Zum Anfang und Ende gehen</translation>
+        <source>Go to its beginning</source>
+        <translation>Zum Anfang gehen</translation>
+    </message>
+    <message>
+        <source>Go to its end</source>
+        <translation>Zum Ende gehen</translation>
     </message>
     <message>
         <source>In a diff</source>
@@ -5971,6 +5999,10 @@
     <message>
         <source>In the usage window</source>
         <translation>Im Nutzungsfenster</translation>
+    </message>
+    <message>
+        <source>Keep the change, or leave it undecided</source>
+        <translation>Die Änderung behalten oder offen lassen</translation>
     </message>
     <message>
         <source>Keys</source>
@@ -6021,8 +6053,16 @@
         <translation>Vorherige Änderung</translation>
     </message>
     <message>
+        <source>Previous tab</source>
+        <translation>Vorheriger Tab</translation>
+    </message>
+    <message>
         <source>Recently used</source>
         <translation>Zuletzt verwendet</translation>
+    </message>
+    <message>
+        <source>Redo the change</source>
+        <translation>Die Änderung wiederherstellen</translation>
     </message>
     <message>
         <source>Rename the file</source>
@@ -6037,16 +6077,24 @@
         <translation>Datei speichern</translation>
     </message>
     <message>
-        <source>Scroll</source>
-        <translation>Blättern</translation>
+        <source>Scroll down</source>
+        <translation>Nach unten blättern</translation>
     </message>
     <message>
-        <source>Select all, copy</source>
-        <translation>Alles auswählen, kopieren</translation>
+        <source>Scroll up</source>
+        <translation>Nach oben blättern</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>Alles auswählen</translation>
     </message>
     <message>
         <source>Send</source>
         <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Send into the running turn</source>
+        <translation>In die laufende Runde senden</translation>
     </message>
     <message>
         <source>Sessions</source>
@@ -6063,6 +6111,10 @@
     <message>
         <source>The files of the folder are being listed…</source>
         <translation>Die Dateien des Ordners werden aufgelistet …</translation>
+    </message>
+    <message>
+        <source>Undo the change</source>
+        <translation>Die Änderung rückgängig machen</translation>
     </message>
     <message>
         <source>While an approval card waits</source>
@@ -6561,16 +6613,32 @@
         <translation>Neue Tasten für „{0}“</translation>
     </message>
     <message>
+        <source>Press the key that is to follow {0}.</source>
+        <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
+    </message>
+    <message>
         <source>Take them from there</source>
         <translation>Von dort übernehmen</translation>
+    </message>
+    <message>
+        <source>Then another key…</source>
+        <translation>Dann noch eine Taste…</translation>
     </message>
     <message>
         <source>Use them</source>
         <translation>Verwenden</translation>
     </message>
     <message>
+        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
+        <translation>{0} beginnt mit {1}, das zu „{2}“ gehört und dort wegfiele.</translation>
+    </message>
+    <message>
         <source>{0} belongs to “{1}”, which would have it no longer.</source>
         <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
+    </message>
+    <message>
+        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
+        <translation>{0} bewirkt überall sonst etwas anderes: {1}. In diesem Teil des Fensters geht dies vor.</translation>
     </message>
     <message>
         <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
@@ -6587,6 +6655,10 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
+    </message>
+    <message>
+        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
+        <translation>{0} von „{1}“ beginnt mit {2} und fiele dort weg.</translation>
     </message>
 </context>
 <context>
@@ -6610,6 +6682,24 @@
     <message>
         <source>Your change is on record, and can be undone.</source>
         <translation>Ihre Änderung wird aufgezeichnet und kann rückgängig gemacht werden.</translation>
+    </message>
+</context>
+<context>
+    <name>ResetQuestion</name>
+    <message numerus="yes">
+        <source>%n actions have keys of your own. They get back those they came with.</source>
+        <translation>
+            <numerusform>%n Aktion hat eigene Tasten. Sie bekommt ihre ursprünglichen zurück.</numerusform>
+            <numerusform>%n Aktionen haben eigene Tasten. Sie bekommen ihre ursprünglichen zurück.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Keep them</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Reset all</source>
+        <translation>Alle zurücksetzen</translation>
     </message>
 </context>
 <context>
@@ -8160,6 +8250,26 @@
         <translation>Tastatur</translation>
     </message>
     <message>
+        <source>Keys of a diff</source>
+        <translation>Tasten eines Vergleichs</translation>
+    </message>
+    <message>
+        <source>Keys of the conversation</source>
+        <translation>Tasten der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Keys of the file viewer</source>
+        <translation>Tasten der Dateianzeige</translation>
+    </message>
+    <message>
+        <source>Keys of the message</source>
+        <translation>Tasten der Nachricht</translation>
+    </message>
+    <message>
+        <source>Keys of the terminal</source>
+        <translation>Tasten des Terminals</translation>
+    </message>
+    <message>
         <source>KiB</source>
         <translation>KiB</translation>
     </message>
@@ -8432,8 +8542,16 @@
         <translation>Die Tasten für diese Aktion, im ganzen Fenster.</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
-        <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`. Eine leere Liste lässt sie ohne. Von zwei Aktionen mit denselben Tasten hat sie die, der Sie sie gegeben haben.</translation>
+        <source>The keys for this action, in this part of the window.</source>
+        <translation>Die Tasten für diese Aktion, in diesem Teil des Fensters.</translation>
+    </message>
+    <message>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
+        <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`, oder nacheinander wie `Ctrl+K Ctrl+S`. Eine leere Liste lässt sie ohne. Von zwei Aktionen mit denselben Tasten hat sie die, der Sie sie gegeben haben.</translation>
+    </message>
+    <message>
+        <source>The keys of this part of the window, where they come before those that work everywhere.</source>
+        <translation>Die Tasten dieses Teils des Fensters, wo sie vor denen gelten, die überall wirken.</translation>
     </message>
     <message>
         <source>The largest file of which a copy is kept.</source>

@@ -1521,8 +1521,8 @@
 <context>
     <name>CommentOverlay</name>
     <message>
-        <source>Comment on this line, or drag over several (C)</source>
-        <translation>评论此行，或拖选多行 (C)</translation>
+        <source>Comment on this line, or drag over several</source>
+        <translation>评论此行，或拖选多行</translation>
     </message>
 </context>
 <context>
@@ -1614,6 +1614,10 @@
         <translation>输入框</translation>
     </message>
     <message>
+        <source>It starts when the turn has ended.</source>
+        <translation>当前轮次结束后开始。</translation>
+    </message>
+    <message>
         <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
         <translation>本轮结束后开始。按 {keys} 将其发送到本轮，在下一步生效。</translation>
     </message>
@@ -1628,6 +1632,10 @@
     <message>
         <source>Queue</source>
         <translation>排队</translation>
+    </message>
+    <message>
+        <source>Queue the next message…</source>
+        <translation>将下一条消息加入队列…</translation>
     </message>
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
@@ -3882,8 +3890,8 @@
         <translation>编辑</translation>
     </message>
     <message>
-        <source>Edit the file here (E)</source>
-        <translation>在此编辑文件 (E)</translation>
+        <source>Edit the file here</source>
+        <translation>在此编辑文件</translation>
     </message>
     <message>
         <source>Go on editing</source>
@@ -4450,16 +4458,8 @@
         <translation>评论 {0}</translation>
     </message>
     <message>
-        <source>Decide later (K)</source>
-        <translation>稍后决定 (K)</translation>
-    </message>
-    <message>
         <source>Keep</source>
         <translation>保留</translation>
-    </message>
-    <message>
-        <source>Keep this change (K)</source>
-        <translation>保留此更改 (K)</translation>
     </message>
     <message>
         <source>Keep {0}</source>
@@ -4470,8 +4470,16 @@
         <translation>已保留：{0}</translation>
     </message>
     <message>
-        <source>Make this change again (R)</source>
-        <translation>重新应用此更改 (R)</translation>
+        <source>Decide later</source>
+        <translation>稍后决定</translation>
+    </message>
+    <message>
+        <source>Keep this change</source>
+        <translation>保留此更改</translation>
+    </message>
+    <message>
+        <source>Make this change again</source>
+        <translation>重新应用此更改</translation>
     </message>
     <message>
         <source>Redo</source>
@@ -4486,16 +4494,16 @@
         <translation>撤销</translation>
     </message>
     <message>
-        <source>Undo this change (U)</source>
-        <translation>撤销此更改 (U)</translation>
+        <source>Undo this change</source>
+        <translation>撤销此更改</translation>
+    </message>
+    <message>
+        <source>Write a comment on these lines</source>
+        <translation>对这些行写评论</translation>
     </message>
     <message>
         <source>Undo {0}</source>
         <translation>撤销 {0}</translation>
-    </message>
-    <message>
-        <source>Write a comment on these lines (C)</source>
-        <translation>对这些行写评论 (C)</translation>
     </message>
     <message>
         <source>✓ Kept</source>
@@ -5864,6 +5872,10 @@
         <translation>命令</translation>
     </message>
     <message>
+        <source>Comment on the lines</source>
+        <translation>评论这些行</translation>
+    </message>
+    <message>
         <source>Copy the path</source>
         <translation>复制路径</translation>
     </message>
@@ -5888,8 +5900,16 @@
         <translation>编辑命令</translation>
     </message>
     <message>
+        <source>Edit the file here</source>
+        <translation>在此编辑文件</translation>
+    </message>
+    <message>
         <source>Files</source>
         <translation>文件</translation>
+    </message>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>在此文件的更改中查找</translation>
     </message>
     <message>
         <source>Find in the file</source>
@@ -5900,12 +5920,20 @@
         <translation>适应窗口</translation>
     </message>
     <message>
+        <source>Go on to what was sent later</source>
+        <translation>转到之后发送的内容</translation>
+    </message>
+    <message>
         <source>Go to a line</source>
         <translation>转到行</translation>
     </message>
     <message>
-        <source>Go to its beginning and end</source>
-        <translation>转到开头和末尾</translation>
+        <source>Go to its beginning</source>
+        <translation>转到开头</translation>
+    </message>
+    <message>
+        <source>Go to its end</source>
+        <translation>转到末尾</translation>
     </message>
     <message>
         <source>In a diff</source>
@@ -5946,6 +5974,10 @@
     <message>
         <source>In the usage window</source>
         <translation>在用量窗口中</translation>
+    </message>
+    <message>
+        <source>Keep the change, or leave it undecided</source>
+        <translation>保留更改，或留待决定</translation>
     </message>
     <message>
         <source>Keys</source>
@@ -5996,8 +6028,16 @@
         <translation>上一处更改</translation>
     </message>
     <message>
+        <source>Previous tab</source>
+        <translation>上一个标签页</translation>
+    </message>
+    <message>
         <source>Recently used</source>
         <translation>最近使用</translation>
+    </message>
+    <message>
+        <source>Redo the change</source>
+        <translation>重做更改</translation>
     </message>
     <message>
         <source>Rename the file</source>
@@ -6012,16 +6052,24 @@
         <translation>保存文件</translation>
     </message>
     <message>
-        <source>Scroll</source>
-        <translation>滚动</translation>
+        <source>Scroll down</source>
+        <translation>向下滚动</translation>
     </message>
     <message>
-        <source>Select all, copy</source>
-        <translation>全选、复制</translation>
+        <source>Scroll up</source>
+        <translation>向上滚动</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
     </message>
     <message>
         <source>Send</source>
         <translation>发送</translation>
+    </message>
+    <message>
+        <source>Send into the running turn</source>
+        <translation>发送到正在运行的轮次</translation>
     </message>
     <message>
         <source>Sessions</source>
@@ -6038,6 +6086,10 @@
     <message>
         <source>The files of the folder are being listed…</source>
         <translation>正在列出文件夹中的文件…</translation>
+    </message>
+    <message>
+        <source>Undo the change</source>
+        <translation>撤销更改</translation>
     </message>
     <message>
         <source>While an approval card waits</source>
@@ -6536,16 +6588,32 @@
         <translation>“{0}”的新按键</translation>
     </message>
     <message>
+        <source>Press the key that is to follow {0}.</source>
+        <translation>请按下 {0} 之后的按键。</translation>
+    </message>
+    <message>
         <source>Take them from there</source>
         <translation>从那里取用</translation>
+    </message>
+    <message>
+        <source>Then another key…</source>
+        <translation>再按一个键…</translation>
     </message>
     <message>
         <source>Use them</source>
         <translation>使用</translation>
     </message>
     <message>
+        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
+        <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
+    </message>
+    <message>
         <source>{0} belongs to “{1}”, which would have it no longer.</source>
         <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
+    </message>
+    <message>
+        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
+        <translation>{0} 在其他各处另有作用：{1}。在窗口的这一部分中，此项优先。</translation>
     </message>
     <message>
         <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
@@ -6562,6 +6630,10 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
+    </message>
+    <message>
+        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
+        <translation>“{1}”的 {0} 以 {2} 开头，将从其移除。</translation>
     </message>
 </context>
 <context>
@@ -6585,6 +6657,23 @@
     <message>
         <source>Your change is on record, and can be undone.</source>
         <translation>您的更改会被记录，可以撤销。</translation>
+    </message>
+</context>
+<context>
+    <name>ResetQuestion</name>
+    <message numerus="yes">
+        <source>%n actions have keys of your own. They get back those they came with.</source>
+        <translation>
+            <numerusform>有 %n 个操作使用您自定的按键。它们将恢复原来的按键。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Keep them</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Reset all</source>
+        <translation>全部重置</translation>
     </message>
 </context>
 <context>
@@ -8122,6 +8211,26 @@
         <translation>键盘</translation>
     </message>
     <message>
+        <source>Keys of a diff</source>
+        <translation>差异中的按键</translation>
+    </message>
+    <message>
+        <source>Keys of the conversation</source>
+        <translation>对话中的按键</translation>
+    </message>
+    <message>
+        <source>Keys of the file viewer</source>
+        <translation>文件查看器中的按键</translation>
+    </message>
+    <message>
+        <source>Keys of the message</source>
+        <translation>消息栏中的按键</translation>
+    </message>
+    <message>
+        <source>Keys of the terminal</source>
+        <translation>终端中的按键</translation>
+    </message>
+    <message>
         <source>KiB</source>
         <translation>KiB</translation>
     </message>
@@ -8394,8 +8503,16 @@
         <translation>此操作在整个窗口中的按键。</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
-        <translation>窗口中每个操作的按键，写作 `Ctrl+Shift+F`。空列表表示没有按键。两个操作使用相同按键时，由您指定的那个拥有它。</translation>
+        <source>The keys for this action, in this part of the window.</source>
+        <translation>此操作在窗口这一部分中的按键。</translation>
+    </message>
+    <message>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
+        <translation>窗口中每个操作的按键，写作 `Ctrl+Shift+F`；依次按下的写作 `Ctrl+K Ctrl+S`。空列表表示没有按键。两个操作使用相同按键时，由您指定的那个拥有它。</translation>
+    </message>
+    <message>
+        <source>The keys of this part of the window, where they come before those that work everywhere.</source>
+        <translation>窗口这一部分的按键，在其中优先于各处通用的按键。</translation>
     </message>
     <message>
         <source>The largest file of which a copy is kept.</source>

@@ -72,7 +72,7 @@ def window_texts() -> Iterator[Message]:
 def _settings() -> Iterator[str]:
     for setting in declared_settings().values():
         about, section = setting.about, declared_section(setting.section)
-        title = about.title if setting.section != "keys" else ""  # an action, which is translated as that
+        title = about.title if about.holds != "keys" else ""  # an action, which is translated as that
         texts = (title, about.text, about.unit, about.unset, section.title, section.text)
         yield from filter(None, texts)
         yield from about.words.values()

@@ -41,6 +41,8 @@ class About(Struct, frozen=True, kw_only=True):
     holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
     """Whether its texts are paths, relative to the settings file, a web address, which has no password in it, a model
     with its provider, or keys."""
+    plain_keys: tuple[str, ...] = ()
+    """Keys that it may be although people write with them; `written_keys.ANY` for all."""
     effect: Effect = "now"
     is_advanced: bool = False
     variables: Mapping[str, str] = field(default_factory=dict[str, str])

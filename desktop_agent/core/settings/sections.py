@@ -299,8 +299,8 @@ class Settings:
     keys: KeySettings = section(
         KeySettings,
         "Keyboard",
-        "The keys of each action of the window, as `Ctrl+Shift+F`. An empty list leaves it without. Of two actions "
-        "with the same keys, the one that you gave them has them.",
+        "The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An "
+        "empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.",
     )
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."

@@ -71,7 +71,7 @@ class Setting:
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":
-            return written_keys(value)
+            return written_keys(value, self.about.plain_keys)
         if self.kind == "texts":
             return tuple(map(_storable, _checked_texts(value)))
         if isinstance(value, str) and not value.strip():

@@ -53,10 +53,10 @@ class ChangePreview(QWidget):
         self._list.set_files([_listed(change, request.call_id) for change in changes])
         self._list.setVisible(len(changes) > 1)
         self._list.current_changed.connect(self._show_current)
-        self._bar = FileBar(theme)
-        self._bar.mode_toggled.connect(self._on_mode_toggled)
         self.view = DiffView(theme)
         """The diff."""
+        self._bar = FileBar(theme, self.view.keys)
+        self._bar.mode_toggled.connect(self._on_mode_toggled)
         self.view.setObjectName("approvalDiffView")
         self.view.mode_changed.connect(self._show_mode)
         listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))

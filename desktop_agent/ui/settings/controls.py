@@ -29,7 +29,11 @@ def words(text: str) -> str:
 def title_of(setting: Setting) -> str:
     """Return the title of a setting in the user's language; one about keys has that of its action."""
     title = setting.about.title
-    return QCoreApplication.translate("Actions", title) if setting.about.holds == "keys" else words(title)
+    if setting.about.holds != "keys":
+        return words(title)
+    if setting.section != "keys":
+        return QCoreApplication.translate("Palette", title)  # of a part of the window, as the palette lists them
+    return QCoreApplication.translate("Actions", title)
 
 
 class ChoiceControl(QWidget):

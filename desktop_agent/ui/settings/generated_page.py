@@ -155,7 +155,7 @@ def _found(text: str) -> list[Setting]:
     named: list[Setting] = []
     described: list[Setting] = []
     for setting in declared_settings().values():
-        if setting.section == "keys":  # which has a search of its own
+        if setting.about.holds == "keys":  # which has a search of its own
             continue
         about, title = setting.about, words(setting.about.title)
         if has_all(setting.key) or has_all(title):

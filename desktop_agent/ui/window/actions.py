@@ -7,6 +7,8 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.keys.handing_out import KeysOfParts
+
 
 def _tr(text: str) -> str:
     return QCoreApplication.translate("Actions", text)
@@ -106,6 +108,8 @@ class Actions:
 
     def __init__(self, window: QWidget) -> None:
         self.all: list[QAction] = []
+        self.parts = KeysOfParts(window)
+        """The keys of single parts of the window."""
         for declaration in _DECLARATIONS:
             action = QAction(_tr(declaration.text), window)
             action.setObjectName(declaration.name)
@@ -120,7 +124,11 @@ class Actions:
         action.triggered.connect(slot)
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Give the actions, by name, these keys from now on; who shows them is told by `QAction.changed`."""
+        """Give the actions, by name, these keys from now on; who shows them is told by `QAction.changed`.
+
+        Those of single parts, by `part.action`, are for the parts.
+        """
+        self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]
             if wanted != action.shortcuts():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.ui.settings.keyboard.key_list import KeyList
@@ -43,4 +44,24 @@ def test_keys_are_taken_from_another_action_and_work_at_once(go: Go, project: Pa
         file = isolated_home / "desktop-agent" / "config" / "config.toml"
         assert file.read_text() == '[keys]\nsearch = []\ntoggle_side = ["Ctrl+Shift+F"]\n'
 
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_keys_of_the_message_are_those_of_the_settings_file(go: Go, project: Path, isolated_home: Path) -> None:
+    async def journey(user: Driver) -> None:
+        edit, sent = user.window.panels.composer.edit, list[str]()
+        user.window.panels.composer.prompt_submitted.connect(sent.append)
+        edit.setFocus()
+        await user.until_true(lambda: edit.keys.shown("send") == "Ctrl+Enter", "the field has its keys")
+        assert edit.keys.shown("send_at_once") == "", "its default was taken from it"
+        edit.replace_text("Add")
+        QTest.keyClick(edit, Qt.Key.Key_Return)
+        QTest.keyClicks(edit, "a test")
+        assert (edit.toPlainText(), sent) == ("Add\na test", [])
+        QTest.keyClick(edit, Qt.Key.Key_Return, CTRL)
+        await user.until_true(lambda: sent == ["Add\na test"], "it is sent")
+
+    file = isolated_home / "desktop-agent" / "config" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[keys.composer]\nsend = ["Ctrl+Return"]\nbreak_line = ["Enter"]\n')
     go([str(project), "--provider", "demo"], journey)

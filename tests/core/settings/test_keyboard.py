@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings.keyboard.keys_in_force import keys_in_force, keys_of
-from desktop_agent.core.settings.keyboard.written_keys import NAMED_KEYS, written_key, written_keys
+from desktop_agent.core.settings.keyboard.keys_in_force import clash, keys_in_force, keys_of
+from desktop_agent.core.settings.keyboard.written_keys import ANY, NAMED_KEYS, written_key, written_keys
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.wording.place_keys import PLACE_KEYS
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,9 @@ from desktop_agent.ui.window.actions import Actions
         ("Ctrl++", "Ctrl++"),
         ("Ctrl+,", "Ctrl+,"),
         ("shift+f35", "Shift+F35"),
+        ("ctrl+k ctrl+s", "Ctrl+K, Ctrl+S"),
+        ("Ctrl+K, s", "Ctrl+K, S"),
+        ("Ctrl+, Ctrl++ F5", "Ctrl+,, Ctrl++, F5"),
     ],
 )
 def test_keys_are_kept_as_qt_writes_them(written: str, kept: str) -> None:
@@ -42,13 +46,22 @@ def test_every_named_key_is_one_of_qt() -> None:
         ("Shift+Return", "used for writing"),
         ("Ctrl+", "is no key"),
         ("Ctrl+Nope", "is no key"),
-        ("Ctrl+K, Ctrl+S", "none of Meta, Ctrl, Alt, Shift"),
+        ("s, Ctrl+S", "used for writing"),
+        ("Ctrl+K, Ctrl", "is no key"),
+        ("Ctrl+A Ctrl+B Ctrl+C Ctrl+D Ctrl+E", "no more than 4 keys"),
         ("Hyper+F", "none of Meta, Ctrl, Alt, Shift"),
     ],
 )
 def test_what_cannot_be_used_says_why(written: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         written_key(written)
+
+
+def test_keys_that_people_write_with_can_be_had_where_that_is_said() -> None:
+    assert written_key("return", ("Enter", "Up")) == "Enter"
+    assert written_key("n", ANY) == "N"
+    with pytest.raises(ValueError, match="used for writing"):
+        written_key("Space", ("Enter", "Up"))
 
 
 def test_a_list_is_kept_without_blanks_and_doubles() -> None:
@@ -60,6 +73,42 @@ def test_of_two_actions_that_want_the_same_keys_the_one_that_the_user_chose_has_
     defaults = {"find": ("Ctrl+F",), "search": ("Ctrl+Shift+F",), "quit": ("Ctrl+Q",)}
     wanted = defaults | {"search": ("Ctrl+F", "F5"), "quit": ("F5", "F6")}
     assert keys_in_force(wanted, defaults) == {"find": (), "search": ("Ctrl+F", "F5"), "quit": ("F6",)}
+
+
+def test_keys_with_which_others_begin_are_had_by_one_action_only() -> None:
+    defaults = {"palette": ("Ctrl+K",), "save": ("F9",)}
+    assert keys_in_force(defaults | {"save": ("Ctrl+K, Ctrl+S",)}, defaults) == {
+        "palette": (),
+        "save": ("Ctrl+K, Ctrl+S",),
+    }
+    assert clash("Ctrl+K", "Ctrl+K, S")
+    assert clash("Ctrl+Return", "Ctrl+Enter")
+    assert not clash("Ctrl+K, S", "Ctrl+K, T")
+
+
+def test_a_part_of_the_window_has_its_keys_beside_those_that_work_everywhere() -> None:
+    defaults = {"find": ("Ctrl+F",), "viewer.find": ("Ctrl+F",), "viewer.save": ("Ctrl+S",), "diff.find": ("Ctrl+F",)}
+    assert keys_in_force(defaults, defaults) == defaults
+    assert keys_in_force(defaults | {"viewer.save": ("Ctrl+F",)}, defaults)["viewer.find"] == ()
+
+
+def test_the_keys_of_parts_are_declared_as_the_parts_have_them() -> None:
+    declared = {
+        key.removeprefix("keys."): (setting.about.title, setting.default)
+        for key, setting in declared_settings().items()
+        if setting.section.startswith("keys.")
+    }
+    assert declared == {each.name: (each.text, each.keys) for each in PLACE_KEYS if each.action}
+
+
+def test_the_keys_of_a_part_are_written_into_its_own_table(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[keys.diff]\nkeep = ["y"]\n[keys.viewer]\nsave = ["s"]\n')
+    live = LiveSettings.load(path, {})
+    assert live.current.keys.diff.keep == ("Y",)
+    assert "keys.viewer.save: 's' is used for writing" in str(live.problems[0])
+    live.change_now("keys.composer.send", ["ctrl+enter"])
+    assert '[keys.composer]\nsend = ["Ctrl+Enter"]\n' in path.read_text()
 
 
 def test_the_actions_of_the_window_are_declared_with_their_keys(qtbot: QtBot) -> None:

@@ -29,7 +29,7 @@ class Desk:
         self.message = QPlainTextEdit(self.window)
         self.message.setGeometry(20, 600, 700, 60)
         self.palette = CommandPalette(theme, self.window)
-        self.sources = PaletteSources(actions=ACTIONS, keys=place_key_entries(), has_folder=False)
+        self.sources = PaletteSources(actions=ACTIONS, keys=place_key_entries({}), has_folder=False)
         self.answers_at_once = True
         self.palette.wanted.connect(self._on_wanted)
         self.chosen = QSignalSpy(self.palette.chosen)

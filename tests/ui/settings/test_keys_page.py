@@ -41,15 +41,19 @@ def press(desk: Desk, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.Key
     QTest.keyClick(field, key, held)
 
 
-def said(desk: Desk) -> str:
-    label = desk.dialog.findChild(QLabel, "newKeysNote")
+def said(desk: Desk, name: str = "newKeysNote") -> str:
+    label = desk.dialog.findChild(QLabel, name)
     assert isinstance(label, QLabel)
     return label.text()
 
 
 def test_keys_are_found_by_what_they_do_and_by_pressing_them(keys: Desk) -> None:
     QTest.keyClicks(keys.line("Search keys by what they do"), "find in")
-    assert shown(keys) == ["Find in the conversation: Ctrl+F", "Find in the file: Ctrl+F"]
+    assert shown(keys) == [
+        "Find in the conversation: Ctrl+F",
+        "Find in the changes of this file: Ctrl+F",
+        "Find in the file: Ctrl+F",
+    ]
     keys.line("Search keys by what they do").clear()
     press(keys, "keysPressed", Qt.Key.Key_F2)
     assert shown(keys) == ["Rename the session: F2", "Rename the file: F2"]
@@ -93,6 +97,49 @@ def test_a_clash_is_named_before_the_keys_are_taken(keys: Desk) -> None:
     assert keys.changed == [("keys.search", ()), ("keys.find", ("Ctrl+Shift+F",))]
 
 
+def test_keys_of_a_part_are_changed_as_those_that_work_everywhere(keys: Desk) -> None:
+    rows(keys).choose("diff.keep")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_U)
+    assert said(keys) == "U belongs to “Undo the change”, which would have it no longer."
+    press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
+    assert "“Search all sessions…”. In this part of the window, this comes first." in said(keys)
+    press(keys, "newKeysField", Qt.Key.Key_Y)
+    assert said(keys) == "Y is free."
+    press(keys, "newKeysField", Qt.Key.Key_Return)
+    assert keys.changed == [("keys.diff.keep", ("Y",))]
+
+
+def test_enter_is_a_key_where_one_writes_until_something_was_pressed(keys: Desk) -> None:
+    rows(keys).choose("composer.break_line")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_Return)
+    assert said(keys) == "Enter belongs to “Send”, which would have it no longer."
+    press(keys, "newKeysField", Qt.Key.Key_Return)
+    assert keys.changed == [("keys.composer.send", ()), ("keys.composer.break_line", ("Enter",))]
+
+
+def test_keys_are_pressed_one_after_the_other_and_a_clash_with_the_first_is_named(keys: Desk) -> None:
+    rows(keys).choose("settings")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_K, CTRL)
+    assert said(keys).startswith("Ctrl+K belongs to “Command palette…”")
+    keys.click("moreKeysButton")
+    assert said(keys) == "Press the key that is to follow Ctrl+K."
+    assert not keys.button("useKeysButton").isEnabled()
+    press(keys, "newKeysField", Qt.Key.Key_S, CTRL)
+    expected = "Ctrl+K, Ctrl+S begins with Ctrl+K, which belongs to “Command palette…” and would be taken from it."
+    assert said(keys) == expected
+    keys.click("useKeysButton")
+    assert keys.changed == [("keys.command_palette", ()), ("keys.settings", ("Ctrl+K, Ctrl+S",))]
+    settings = with_setting(with_setting(Settings(), "keys.command_palette", []), "keys.settings", ["Ctrl+K, Ctrl+S"])
+    keys.show(settings)
+    rows(keys).choose("usage")
+    keys.click("changeKeysButton")
+    press(keys, "newKeysField", Qt.Key.Key_K, CTRL)
+    assert said(keys) == "Ctrl+K, Ctrl+S of “Settings…” begins with Ctrl+K and would be taken from it."
+
+
 def test_keys_are_cleared_and_reset(keys: Desk) -> None:
     rows(keys).choose("quit")
     keys.click("clearKeysButton")
@@ -103,5 +150,14 @@ def test_keys_are_cleared_and_reset(keys: Desk) -> None:
     keys.click("resetKeysButton")
     assert keys.reset == ["keys.quit"]
     keys.click("resetAllKeysButton")
+    assert keys.reset == ["keys.quit"], "it asks first"
+    assert "2 actions have keys of your own." in said(keys, "resetKeysQuestion")
+    keys.click("keepKeysButton")
+    keys.click("resetAllKeysButton")
+    QTest.keyClick(keys.button("keepKeysButton"), Qt.Key.Key_Escape)
+    assert keys.reset == ["keys.quit"]
+    assert keys.dialog.isVisible(), "Esc was for the question"
+    keys.click("resetAllKeysButton")
+    keys.click("confirmResetKeysButton")
     assert sorted(keys.reset) == ["keys.find", "keys.quit", "keys.quit"]
     assert not keys.button("clearKeysButton").isEnabled()

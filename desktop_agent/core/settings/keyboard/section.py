@@ -2,13 +2,23 @@
 
 from dataclasses import dataclass
 
-from desktop_agent.core.settings.declaring import setting
+from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.keyboard.part_sections import (
+    ComposerKeys,
+    ConversationKeys,
+    DiffKeys,
+    TerminalKeys,
+    ViewerKeys,
+)
 
 
 def _keys(action: str, *keys: str) -> tuple[str, ...]:
     return setting(
         keys, title=action, text="The keys for this action, in the whole window.", holds="keys", unset="no keys"
     )
+
+
+_IN_A_PART = "The keys of this part of the window, where they come before those that work everywhere."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +63,8 @@ class KeySettings:
     shortcuts: tuple[str, ...] = _keys("Keyboard shortcuts…", "F1")
     demo: tuple[str, ...] = _keys("Try the demo")
     quit: tuple[str, ...] = _keys("Quit", "Ctrl+Q")
+    composer: ComposerKeys = section(ComposerKeys, "Keys of the message", _IN_A_PART)
+    diff: DiffKeys = section(DiffKeys, "Keys of a diff", _IN_A_PART)
+    viewer: ViewerKeys = section(ViewerKeys, "Keys of the file viewer", _IN_A_PART)
+    conversation: ConversationKeys = section(ConversationKeys, "Keys of the conversation", _IN_A_PART)
+    terminal: TerminalKeys = section(TerminalKeys, "Keys of the terminal", _IN_A_PART)

@@ -31,16 +31,41 @@ _NAMES: Final = {name.lower(): name for name in NAMED_KEYS} | {
     "pagedown": "PgDown",
 }
 _FUNCTION_KEY: Final = re.compile(r"F[0-9]+")
+_BLANKS_INSIDE: Final = re.compile(r"(?<=\w)\s*\+\s*(?=\w)")
+
+ANY: Final = ("any",)
+"""Stands for all keys, where nothing is written."""
+
+_MOST_STROKES: Final = 4
+"""As many as Qt can tell apart."""
 
 
-def written_key(text: str) -> str:
-    """Return keys as they are kept: `ctrl+shift+f` as `Ctrl+Shift+F`.
+def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
+    """Return keys as they are kept: `ctrl+shift+f` as `Ctrl+Shift+F`, `ctrl+k ctrl+s` as `Ctrl+K, Ctrl+S`.
 
-    Raises `ValueError` that says why it is none, or why nothing may be done with it: it would take a key away that
-    the user writes with.
+    `plain` are those that may be pressed first although people write with them. Raises `ValueError` that says why it is
+    none, or why nothing may be done with it: it would take a key away that the user writes with.
     """
-    plain = text.strip()
-    rest, name = (plain[:-1], "+") if plain == "+" or plain.endswith("++") else _halves(plain)
+    strokes = [_without_comma(stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
+    if len(strokes) > _MOST_STROKES:
+        raise ValueError(f"{text!r} is too long: no more than {_MOST_STROKES} keys one after the other")
+    kept = [_written_stroke(stroke, text) for stroke in strokes]
+    first = kept[0].replace("Return", "Enter")
+    held, key = _halves(first)
+    if set(held.split("+")) <= {"", "Shift"} and not _FUNCTION_KEY.fullmatch(key) and plain != ANY:
+        if first not in plain:
+            raise ValueError(f"{text!r} is used for writing: hold Ctrl, Alt or Meta with it, or take a function key")
+        kept[0] = first
+    return ", ".join(kept)
+
+
+def _without_comma(stroke: str) -> str:
+    """Return one of several keys without the comma behind it, which is no key."""
+    return stroke[:-1] if stroke.endswith(",") and not stroke.endswith("+,") and stroke != "," else stroke
+
+
+def _written_stroke(stroke: str, text: str) -> str:
+    rest, name = (stroke[:-1], "+") if stroke == "+" or stroke.endswith("++") else _halves(stroke)
     key = _key(name)
     if key is None:
         raise ValueError(f"{text!r} is no key: write it as Ctrl+Shift+F, one key with those held before it")
@@ -50,17 +75,15 @@ def written_key(text: str) -> str:
         if known is None:
             raise ValueError(f"{modifier.strip()!r} in {text!r} is none of {', '.join(_ORDER)}")
         held.add(known)
-    if not held - {"Shift"} and not _FUNCTION_KEY.fullmatch(key):
-        raise ValueError(f"{text!r} is used for writing: hold Ctrl, Alt or Meta with it, or take a function key")
     return "+".join((*(name for name in _ORDER if name in held), key))
 
 
-def written_keys(value: object) -> tuple[str, ...]:
+def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return a list of keys, each once, as it is kept; one text is one of them. Raises `ValueError` as above."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of keys")
-    found = (written_key(text) for text in cast("list[str]", items) if text.strip())
+    found = (written_key(text, plain) for text in cast("list[str]", items) if text.strip())
     return tuple(dict.fromkeys(found))
 
 

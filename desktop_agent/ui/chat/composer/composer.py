@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeySequence, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
@@ -22,8 +22,6 @@ _MAX_WIDTH = 856
 """A little wider than the text above, as its margins are a little narrower."""
 
 _INNER = 12
-_AT_ONCE = QKeySequence("Ctrl+Return")
-_NATIVE = QKeySequence.SequenceFormat.NativeText
 
 
 class Composer(QWidget):
@@ -58,6 +56,7 @@ class Composer(QWidget):
         self.edit.submitted_at_once.connect(self._on_submitted_at_once)
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)
+        self.edit.keys.changed.connect(self._on_keys_changed)
         self.setFocusProxy(self.edit)
         self.attach = make_button(
             "+",
@@ -92,16 +91,18 @@ class Composer(QWidget):
         """Say whether a turn is running: what is sent then waits for its end, or for its next step."""
         self._is_working = is_working
         self.controls.stop.setVisible(is_working and not self._blocked)
-        placeholder = (
-            self.tr("Queue the next message… {keys} sends it into this turn.").format(keys=_AT_ONCE.toString(_NATIVE))
-            if is_working
-            else self.tr("Ask for a change, or a question about this folder…")
-        )
-        self.edit.setPlaceholderText(self._blocked or placeholder)
+        self.edit.setPlaceholderText(self._blocked or self._placeholder())
         self.controls.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
         self._explain_sending()
         self.waiting.set_sendable(is_sendable=not is_working)
         self._arrange()
+
+    def _placeholder(self) -> str:
+        if not self._is_working:
+            return self.tr("Ask for a change, or a question about this folder…")
+        if keys := self.edit.keys.shown("send_at_once"):
+            return self.tr("Queue the next message… {keys} sends it into this turn.").format(keys=keys)
+        return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
         """Take no messages, and say why; with no reason, take them again. A draft stays."""
@@ -115,12 +116,19 @@ class Composer(QWidget):
         self._on_text_changed()
         self.set_working(is_working=self._is_working)
 
+    def _on_keys_changed(self) -> None:
+        self.set_working(is_working=self._is_working)
+
     def _explain_sending(self) -> None:
         """Say at the button what sending does, or why it cannot be done."""
-        working = self.tr(
-            "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
-        )
-        explanation = working.format(keys=_AT_ONCE.toString(_NATIVE)) if self._is_working else ""
+        if not self._is_working:
+            explanation = ""
+        elif keys := self.edit.keys.shown("send_at_once"):
+            explanation = self.tr(
+                "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
+            ).format(keys=keys)
+        else:
+            explanation = self.tr("It starts when the turn has ended.")
         self.controls.send.setToolTip(self._blocked or explanation)
 
     def set_queued(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:

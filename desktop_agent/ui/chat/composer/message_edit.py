@@ -1,4 +1,4 @@
-"""The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
+"""The field of a prompt. By default Enter sends, Shift+Enter breaks the line, Up brings earlier prompts back."""
 
 from collections.abc import Callable
 
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.chat.composer.field_marks import FieldMarks
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
+from desktop_agent.ui.keys.part_keys import PartKeys
 
 MIN_LINES = 2
 MAX_LINES = 10
@@ -24,14 +25,15 @@ LONGEST_PASTED = 20_000
 """Characters. What is longer is mentioned instead: nobody reads it in a field of ten lines."""
 
 _MARGIN = 2
+_WRITING = ("", "send", "send_at_once", "break_line")
 
 
 class MessageEdit(QPlainTextEdit):
     """Plain text of a few lines.
 
     Signals:
-        submitted: Enter was pressed.
-        submitted_at_once: Ctrl+Enter was pressed.
+        submitted: the keys that send were pressed.
+        submitted_at_once: the keys that send into the running turn were pressed.
         focus_changed: it got or lost the focus.
         picture_given: a picture (`QImage`) was pasted or dropped here.
         long_text_given: more text was pasted here than can be read in a few lines.
@@ -49,6 +51,8 @@ class MessageEdit(QPlainTextEdit):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self.keys = PartKeys("composer", self)
+        """What its keys ask for."""
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         """Whether pasted or dropped data is not for this field."""
@@ -97,7 +101,8 @@ class MessageEdit(QPlainTextEdit):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
-            if _is_enter(event) and self.toPlainText().strip():
+            is_ours = self.keys.peek(event) in _WRITING or _is_enter(event)
+            if is_ours and self.toPlainText().strip():
                 event.accept()
                 return True
             if event.key() == Qt.Key.Key_Escape and any(takes() for takes in self.escape_takers):
@@ -136,15 +141,22 @@ class MessageEdit(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.is_composing and (_is_enter(event) or event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down)):
             event.accept()  # meant for the list of the input method, which lets it through on some systems
-        elif _is_enter(event) and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            is_at_once = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            (self.submitted_at_once if is_at_once else self.submitted).emit()
-        elif event.key() == Qt.Key.Key_Up and self._is_at_edge(QTextCursor.MoveOperation.Up):
-            self._show_prompt(self.history.older(self.toPlainText()))
-        elif event.key() == Qt.Key.Key_Down and self._is_at_edge(QTextCursor.MoveOperation.Down):
-            self._show_prompt(self.history.newer())
-        else:
-            super().keyPressEvent(event)
+            return
+        match self.keys.read(event):
+            case "":
+                pass  # more keys are to follow
+            case "send":
+                self.submitted.emit()
+            case "send_at_once":
+                self.submitted_at_once.emit()
+            case "break_line":
+                self.insertPlainText("\N{LINE SEPARATOR}")  # as Shift+Enter does in every field
+            case "older" if self._is_at_edge(QTextCursor.MoveOperation.Up):
+                self._show_prompt(self.history.older(self.toPlainText()))
+            case "newer" if self._is_at_edge(QTextCursor.MoveOperation.Down):
+                self._show_prompt(self.history.newer())
+            case _:
+                super().keyPressEvent(event)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         is_content = self.gives_contents and (bool(_files_in(source)) or source.hasImage())

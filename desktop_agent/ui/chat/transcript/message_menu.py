@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu
 
 from desktop_agent.core.protocol.events import PromptSubmitted
@@ -17,6 +17,7 @@ from desktop_agent.ui.chat.transcript.pointer import Pointer
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
+from desktop_agent.ui.keys.part_keys import PartKeys
 
 
 class MessageMenu(QObject):
@@ -51,19 +52,19 @@ class MessageMenu(QObject):
         row = self._focused() or self._last_answer()
         self._quote(self._selected.text() or (copied_row(row) if row is not None else ""))
 
-    def open(self, at: QPoint, global_at: QPoint) -> None:
+    def open(self, at: QPoint, global_at: QPoint, keys: PartKeys) -> None:
         """Offer what can be done with the selection and with what is under a point of the viewport."""
         menu = QMenu(self._area)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         has_selection = not self._selected.selection.is_empty
         copy = menu.addAction(self.tr("Copy"), self._selected.copy)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcuts(keys.sequences("copy"))
         copy.setEnabled(has_selection)
         if has_selection:
             menu.addAction(self.tr("Quote in your message"), self.quote)
         self.add_actions(menu, at, quotes=not has_selection)
         select_all = menu.addAction(self.tr("Select all"), self._selected.select_all)
-        select_all.setShortcut(QKeySequence.StandardKey.SelectAll)
+        select_all.setShortcuts(keys.sequences("select_all"))
         menu.popup(global_at)
 
     def add_actions(self, menu: QMenu, at: QPoint, *, quotes: bool = True) -> None:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
     QHideEvent,
     QKeyEvent,
-    QKeySequence,
     QMouseEvent,
     QPaintEvent,
     QPalette,
@@ -36,6 +35,7 @@ from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.theme import Theme
 
 
@@ -59,6 +59,8 @@ class TranscriptView(QAbstractScrollArea):
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.keys = PartKeys("conversation", self)
+        """What its keys ask for."""
         self._transcript: Transcript | None = None
         self._now = now
         self._loader = loader
@@ -216,21 +218,31 @@ class TranscriptView(QAbstractScrollArea):
         self.pointer.double_click(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.messages.open(event.pos(), event.globalPos())
+        self.messages.open(event.pos(), event.globalPos(), self.keys)
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and self.keys.peek(event) is not None:
+            event.accept()  # before what the keys do in the window
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.messages.copy()
-        elif event.matches(QKeySequence.StandardKey.SelectAll):
-            self.selected.select_all()
-        elif event.key() == Qt.Key.Key_Home:
-            self.row_layout.scroll_to(0)
-        elif event.key() == Qt.Key.Key_End:
-            self.row_layout.scroll_to_bottom()
-        elif event.key() == Qt.Key.Key_Escape and not self.selected.selection.is_empty:
-            self.selected.clear()
-        else:
-            super().keyPressEvent(event)
+        match self.keys.read(event):
+            case "":
+                pass  # more keys are to follow
+            case "copy":
+                self.messages.copy()
+            case "select_all":
+                self.selected.select_all()
+            case "go_to_start":
+                self.row_layout.scroll_to(0)
+            case "go_to_end":
+                self.row_layout.scroll_to_bottom()
+            case _ if event.key() == Qt.Key.Key_Escape and not self.selected.selection.is_empty:
+                self.selected.clear()
+            case _:
+                super().keyPressEvent(event)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.row_layout.on_scrolled()

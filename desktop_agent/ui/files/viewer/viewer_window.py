@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -16,6 +16,7 @@ from desktop_agent.ui.files.viewer.file_tabs import FileTabs
 from desktop_agent.ui.files.viewer.open_files import OpenFiles
 from desktop_agent.ui.files.viewer.saving import PageSaving
 from desktop_agent.ui.files.viewer.viewer_head import ViewerHead
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import vbox
@@ -45,20 +46,21 @@ class ViewerWindow(QWidget):
         self._saving = PageSaving(theme, self.tabs, store, spawn)
         self._watch = OpenFiles(self)
         self._watch.changed.connect(self.refresh)
-        self._head = ViewerHead(self.tabs, self._saving.save_current)
+        keys = PartKeys("viewer", self)
+        self._head = ViewerHead(self.tabs, keys, self._saving.save_current)
         self._head.application_requested.connect(self.application_requested)
         self.tabs.set_head(self._head)
         vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
-        for keys, slot in (
-            ("Ctrl+S", self._saving.save_current),
-            ("Ctrl+W", self._on_close_tab),
-            ("Ctrl+Shift+T", self._on_reopen),
-            ("Ctrl+Tab", self._on_next),
-            ("Ctrl+Shift+Tab", self._on_previous),
+        for action, slot in (
+            ("save", self._saving.save_current),
+            ("close_tab", self._on_close_tab),
+            ("reopen_tab", self._on_reopen),
+            ("next_tab", self._on_next),
+            ("previous_tab", self._on_previous),
         ):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+            keys.bind(action, slot, self)
         resize_within_screen(self, _SIZE, _MINIMUM)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:

@@ -5,44 +5,62 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation
+from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
+
+_OWN = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffKeyboard:
-    """Turns keys into moves. `open_gap` unfolds the row that it is given."""
+    """Turns keys into moves and into what the overlays do. `open_gap` unfolds the row that it is given."""
 
-    def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
+    def __init__(
+        self, keys: PartKeys, navigation: DiffNavigation, overlays: DiffOverlay, open_gap: Callable[[int], None]
+    ) -> None:
+        self._keys = keys
         self._navigation = navigation
+        self._overlays = overlays
         self._open_gap = open_gap
 
     def claims(self, event: QKeyEvent) -> bool:
-        """Whether the key belongs to the diff, also where the window has a shortcut for it: letters and copying."""
-        is_letter = event.key() in (Qt.Key.Key_N, Qt.Key.Key_P) and not event.modifiers()
-        standard = (QKeySequence.StandardKey.Copy, QKeySequence.StandardKey.SelectAll)
-        return is_letter or any(event.matches(key) for key in standard)
+        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
+        if event.matches(QKeySequence.StandardKey.SelectAll):
+            return True
+        action = self._keys.peek(event)
+        return action is not None and (not action or action in _OWN or self._overlays.takes(action))
 
     def act(self, event: QKeyEvent) -> bool:
-        """Whether the key did something to the diff."""
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self._navigation.copy()
-            return True
+        """Whether the key did something."""
+        action = self._keys.read(event)
+        is_done = action is not None and (not action or self._do(action) or self._overlays.do(action))
+        return is_done or self._act_always(event) or self._move(event)
+
+    def _do(self, action: str) -> bool:
+        """Whether this is an action of the diff itself that can be done now."""
+        navigation = self._navigation
+        match action:
+            case "copy":
+                navigation.copy()
+            case "next_change":
+                navigation.next_change()
+            case "previous_change":
+                navigation.previous_change()
+            case "open" if navigation.document.rows.gap(navigation.row) is not None:
+                self._open_gap(navigation.row)
+            case _:
+                return False
+        return True
+
+    def _act_always(self, event: QKeyEvent) -> bool:
+        """Whether this is a key with a meaning that nobody can change."""
+        navigation = self._navigation
         if event.matches(QKeySequence.StandardKey.SelectAll):
-            self._navigation.select_all()
+            navigation.select_all()
             return True
         if event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier):
             return False
-        navigation = self._navigation
-        is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        is_gap = navigation.document.rows.gap(navigation.row) is not None
         match event.key():
-            case Qt.Key.Key_F7:
-                navigation.previous_change() if is_shifted else navigation.next_change()
-            case Qt.Key.Key_N if not is_shifted:
-                navigation.next_change()
-            case Qt.Key.Key_P if not is_shifted:
-                navigation.previous_change()
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Space if is_gap:
-                self._open_gap(navigation.row)
             case Qt.Key.Key_Left:
                 navigation.scroller.scroll_sideways(-1)
             case Qt.Key.Key_Right:
@@ -53,7 +71,7 @@ class DiffKeyboard:
                 return False
         return True
 
-    def move(self, event: QKeyEvent) -> bool:
+    def _move(self, event: QKeyEvent) -> bool:
         """Whether the key moved the marked row."""
         navigation = self._navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()

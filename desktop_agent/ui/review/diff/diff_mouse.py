@@ -65,7 +65,7 @@ class DiffMouse(QObject):
             self._hover(QPoint(-1, -1))
         return isinstance(event, QHelpEvent) and self._show_tool_tip(event)
 
-    def open_menu(self, event: QContextMenuEvent) -> None:
+    def open_menu(self, event: QContextMenuEvent, copy_keys: list[QKeySequence]) -> None:
         """Offer to copy and to select, unless the point is in a block."""
         if self._scroller.is_in_block(event.pos()):
             return
@@ -73,7 +73,7 @@ class DiffMouse(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         selection = self._navigation.selection
         copy = menu.addAction(self.tr("Copy"))
-        copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
+        copy.setShortcuts(copy_keys)
         copy.setEnabled(bool(selection and not selection.is_empty))
         copy.triggered.connect(self._navigation.copy)
         select_all = menu.addAction(self.tr("Select all"))

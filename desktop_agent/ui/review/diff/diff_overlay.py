@@ -1,7 +1,7 @@
 """What a diff can have besides its lines: the interface, and all of a view's overlays as one."""
 
 from PySide6.QtCore import QObject, QPoint
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QMouseEvent
 
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_painter import Scene
@@ -31,12 +31,12 @@ class DiffOverlay(QObject):
     def hide(self) -> None:
         """Rest: the diff is not visible any more."""
 
-    def claims(self, event: QKeyEvent) -> bool:
-        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
+    def takes(self, action: str) -> bool:
+        """Whether this action of the diff's keys is done here, so that they come before those of the window."""
         return False
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        """Whether the key did something here."""
+    def do(self, action: str) -> bool:
+        """Whether an action that keys of the diff asked for did something here."""
         return False
 
     def tab_pressed(self) -> None:
@@ -106,11 +106,11 @@ class OverlayStack(DiffOverlay):
         for overlay in self._overlays:
             overlay.hide()
 
-    def claims(self, event: QKeyEvent) -> bool:
-        return any(overlay.claims(event) for overlay in self._overlays)
+    def takes(self, action: str) -> bool:
+        return any(overlay.takes(action) for overlay in self._overlays)
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        return any(overlay.key_pressed(event) for overlay in self._overlays)
+    def do(self, action: str) -> bool:
+        return any(overlay.do(action) for overlay in self._overlays)
 
     def tab_pressed(self) -> None:
         for overlay in self._overlays:

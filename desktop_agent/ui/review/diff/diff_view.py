@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffDocument
 from desktop_agent.ui.review.diff.diff_finder import DiffFinder
 from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
@@ -34,8 +35,9 @@ _OUTGOING_MS = 50
 class DiffView(QAbstractScrollArea):
     """Shows one diff, or a few words where there is none. `overlays` draw over it and hear its keys and mouse.
 
-    Keys: arrows, page keys, Home and End move the marked row, with Shift they select; F7 and Shift+F7 (or N and P) go
-    from change to change; Enter unfolds; Left and Right scroll sideways. Screen readers get the marked row.
+    Arrows, page keys, Home and End move the marked row, with Shift they select; Left and Right scroll sideways. The
+    user may choose the other `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter
+    unfolds. Screen readers get the marked row.
 
     Signals:
         mode_changed: the diff is shown in the other mode now, by choice or by width, or could be now, or no more.
@@ -52,6 +54,8 @@ class DiffView(QAbstractScrollArea):
         self._outgoing: list[DiffRows] = []
         self._left: tuple[int, QPoint] | None = None
         """The row and the position of the diff that words stand in place of."""
+        self.keys = PartKeys("diff", self)
+        """What its keys ask for."""
         self.overlays = OverlayStack(self)
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
@@ -59,7 +63,7 @@ class DiffView(QAbstractScrollArea):
         self.navigation.moved.connect(self.describe)
         self.finder = DiffFinder(self.navigation, self.open_gap)
         self.renderer = DiffRenderer(theme, self, self.document, self.scroller)
-        self._keyboard = DiffKeyboard(self.navigation, self.open_gap)
+        self._keyboard = DiffKeyboard(self.keys, self.navigation, self.overlays, self.open_gap)
         self._mouse = DiffMouse(self, self.navigation, self.overlays, self.renderer.lay_line, self.open_gap)
         theme.changed.connect(self._on_theme_changed)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -193,7 +197,7 @@ class DiffView(QAbstractScrollArea):
     def event(self, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if self._keyboard.claims(event) or self.overlays.claims(event):
+            if self._keyboard.claims(event):
                 event.accept()
                 return True
         elif kind == QEvent.Type.Hide:
@@ -204,8 +208,7 @@ class DiffView(QAbstractScrollArea):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        is_done = self._keyboard.act(event) or self.overlays.key_pressed(event) or self._keyboard.move(event)
-        if not is_done:
+        if not self._keyboard.act(event):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
@@ -219,4 +222,4 @@ class DiffView(QAbstractScrollArea):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if self._mouse:
-            self._mouse.open_menu(event)
+            self._mouse.open_menu(event, self.keys.sequences("copy"))

@@ -1,7 +1,7 @@
 """Comments on the lines of a diff: where they stand between the rows, and how the user starts one."""
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QMouseEvent
 
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comments.comment_anchor import anchor_of_row, anchor_of_selection, spot_of_change
@@ -79,12 +79,11 @@ class CommentOverlay(DiffOverlay):
 
     # -- keyboard and mouse --
 
-    def claims(self, event: QKeyEvent) -> bool:
-        return event.key() == Qt.Key.Key_C and not event.modifiers()
+    def takes(self, action: str) -> bool:
+        return action == "comment"
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if event.key() != Qt.Key.Key_C or not is_plain or not len(self._view.document.rows):
+    def do(self, action: str) -> bool:
+        if action != "comment" or not len(self._view.document.rows):
             return False
         self.write()
         return True
@@ -119,7 +118,8 @@ class CommentOverlay(DiffOverlay):
         return self._gutter_at(point) is not None
 
     def tool_tip(self) -> str:
-        return self.tr("Comment on this line, or drag over several (C)") if self._plus else ""
+        words = self.tr("Comment on this line, or drag over several")
+        return self._view.keys.hint(words, "comment") if self._plus else ""
 
     def _gutter_at(self, point: QPoint) -> Pane | None:
         """The pane in whose gutter a comment on a line can be started at `point`."""

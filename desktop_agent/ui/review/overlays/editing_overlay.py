@@ -1,7 +1,6 @@
 """Room for an editor over the new side of a diff, and the keys that ask for it."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.review.comments.comment_anchor import spot_of_change
@@ -11,7 +10,7 @@ from desktop_agent.ui.review.overlays.hunk_buttons import HunkButtons
 
 
 class EditingOverlay(DiffOverlay):
-    """Keeps an editor where the new side is. E edits the file; the standard key finds something in it.
+    """Keeps an editor where the new side is. Keys edit the file, and find something in it.
 
     Signals:
         edit_requested: the user wants to edit the file, starting where the mark is.
@@ -56,16 +55,15 @@ class EditingOverlay(DiffOverlay):
             self._cover.setGeometry(left, 0, view.width() - left, height)
             self._cover.raise_()
 
-    def claims(self, event: QKeyEvent) -> bool:
-        is_letter = event.key() == Qt.Key.Key_E and not event.modifiers()
-        return is_letter or event.matches(QKeySequence.StandardKey.Find)
+    def takes(self, action: str) -> bool:
+        return action in ("find", "edit")
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        if event.matches(QKeySequence.StandardKey.Find):
-            self.find_requested.emit()
-            return True
-        is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if event.key() != Qt.Key.Key_E or not is_plain or not len(self._view.document.rows):
-            return False
-        self.edit_requested.emit()
+    def do(self, action: str) -> bool:
+        match action:
+            case "find":
+                self.find_requested.emit()
+            case "edit" if len(self._view.document.rows):
+                self.edit_requested.emit()
+            case _:
+                return False
         return True

@@ -5,6 +5,7 @@ from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -25,8 +26,9 @@ class HunkActions(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, keys: PartKeys) -> None:
         super().__init__(parent)
+        self._keys = keys
         self.key: HunkKey = ""
         self.row = -1
         self._is_kept = False
@@ -54,15 +56,18 @@ class HunkActions(QWidget):
         self._shown = shown
         self._is_kept = state == "kept"
         self._comment.setText(self.tr("Comment"))
+        keys = self._keys
         self._undo.setText(self.tr("Undo"))
         self._redo.setText(self.tr("Redo"))
         self._keep.setText(self.tr("✓ Kept") if self._is_kept else self.tr("Keep"))
         self._show_buttons(is_undone=state == "undone")
-        self._comment.setToolTip(self.tr("Write a comment on these lines (C)"))
-        self._keep.setToolTip(self.tr("Decide later (K)") if self._is_kept else self.tr("Keep this change (K)"))
+        self._comment.setToolTip(keys.hint(self.tr("Write a comment on these lines"), "comment"))
+        self._keep.setToolTip(
+            keys.hint(self.tr("Decide later") if self._is_kept else self.tr("Keep this change"), "keep")
+        )
         for button, words in (
-            (self._undo, self.tr("Undo this change (U)")),
-            (self._redo, self.tr("Make this change again (R)")),
+            (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
+            (self._redo, keys.hint(self.tr("Make this change again"), "redo")),
         ):
             button.setEnabled(decisions.can_revert)
             button.setToolTip(words if decisions.can_revert else decisions.reason or words)
@@ -94,7 +99,7 @@ class HunkActions(QWidget):
         return picture
 
     def forget(self) -> None:
-        """Look anew at everything the next time: fonts or colours are other ones."""
+        """Look anew at everything the next time: fonts, colours or keys are other ones."""
         self._shown = None
 
     def sizeHint(self) -> QSize:

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import Signal
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import FileDiff
@@ -12,13 +11,14 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import row_words
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 
-_LETTERS = (Qt.Key.Key_K, Qt.Key.Key_U, Qt.Key.Key_R)
+_ACTIONS = ("keep", "undo", "redo")
 
 
 class HunkBars(DiffOverlay):
     """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
 
-    K keeps the hunk that the marked row is in, or leaves it undecided again; U undoes it, R makes it again.
+    Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
+    again (R).
 
     Signals:
         requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
@@ -85,21 +85,21 @@ class HunkBars(DiffOverlay):
 
     # -- keyboard --
 
-    def claims(self, event: QKeyEvent) -> bool:
-        return event.key() in _LETTERS and not event.modifiers()
+    def takes(self, action: str) -> bool:
+        return action in _ACTIONS
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or event.key() not in _LETTERS:
+    def do(self, action: str) -> bool:
+        if action not in _ACTIONS:
             return False
         key = self.current_key
         state = self.decisions.state(key) if key is not None else None
         can_revert = self.decisions.can_revert
-        match event.key():  # what cannot be done now is left undone
-            case Qt.Key.Key_K if key is not None and state != "undone":
+        match action:  # what cannot be done now is left undone
+            case "keep" if key is not None and state != "undone":
                 self.requested.emit("undecide" if state == "kept" else "keep", (key,))
-            case Qt.Key.Key_U if key is not None and state != "undone" and can_revert:
+            case "undo" if key is not None and state != "undone" and can_revert:
                 self.requested.emit("undo", (key,))
-            case Qt.Key.Key_R if key is not None and state == "undone" and can_revert:
+            case "redo" if key is not None and state == "undone" and can_revert:
                 self.requested.emit("redo", (key,))
             case _:
                 pass

@@ -39,12 +39,13 @@ class HunkButtons(DiffOverlay):
         self._pressed: QPushButton | None = None
         self._is_covered = False
         self._current, self._below_mouse = self._new_actions(), self._new_actions()
-        self._template = HunkActions(view.viewport())
+        self._template = HunkActions(view.viewport(), view.keys)
         for button in self._template.findChildren(QPushButton):
             button.setObjectName("")  # these buttons are only painted: a search by name must not find them
         view.navigation.moved.connect(self.place)
         bars.changed.connect(self.place)
-        theme.changed.connect(self._on_theme_changed)
+        theme.changed.connect(self._look_anew)
+        view.keys.changed.connect(self._look_anew)
 
     def set_covered(self, *, is_covered: bool) -> None:
         """Take the buttons away while something covers the hunks, or bring them back."""
@@ -72,7 +73,7 @@ class HunkButtons(DiffOverlay):
             kept=names if state == "kept" else none, undone=names if state == "undone" else none
         )
 
-    def _on_theme_changed(self) -> None:
+    def _look_anew(self) -> None:
         self._pictures.clear()
         for actions in (self._current, self._below_mouse, self._template):
             actions.forget()
@@ -88,7 +89,7 @@ class HunkButtons(DiffOverlay):
         self._place(self._below_mouse, hovered if hovered != current else None)
 
     def _new_actions(self) -> HunkActions:
-        actions = HunkActions(self._view.viewport())
+        actions = HunkActions(self._view.viewport(), self._view.keys)
         actions.chosen.connect(self._on_chosen)
         return actions
 

@@ -1,7 +1,7 @@
 """The moved lines of a diff: their label, and the way to their other place."""
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QMouseEvent
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
@@ -48,9 +48,8 @@ class MovedLines(DiffOverlay):
     def hide(self) -> None:
         self._search.pause()
 
-    def key_pressed(self, event: QKeyEvent) -> bool:
-        is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not is_plain:
+    def do(self, action: str) -> bool:
+        if action != "open":
             return False
         block = self.block_at(self._view.navigation.row) if len(self._view.document.rows) else None
         if block:

@@ -1,12 +1,13 @@
 """What the review panel holds once there is something to review: the files, the diff of one of them, the decisions."""
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.changed_files import ReviewBaseline
 from desktop_agent.ui.review.changes.verdicts import is_decided
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
@@ -32,6 +33,7 @@ class ReviewContent(QWidget):
     def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
         super().__init__(parent)
         self._parts = parts
+        self._keys = PartKeys("diff", self)
         self._shown_state: object = None
         self._disk_state: object = None
         self._reviewed, self._git, self._decisions = parts.reviewed, parts.git, parts.decisions
@@ -178,10 +180,9 @@ class ReviewContent(QWidget):
         self._listing.listed.connect(self._on_listed)
         self._list.clicked.connect(self._look_at_jobs)
         self._pane.mode_chosen.connect(self._parts.outlets.choose_mode)
-        for key, slot in (("F7", self._next_change), ("Shift+F7", self._previous_change)):
-            shortcut = QShortcut(QKeySequence(key), self)
+        for action, slot in (("next_change", self._next_change), ("previous_change", self._previous_change)):
+            shortcut = self._keys.bind(action, slot, self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(slot)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.review.media.stack import MediaStack
@@ -36,7 +37,7 @@ class DiffPane(QWidget):
         self._review: DiffReview | None = None
         self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
-        self.bar = FileBar(theme)
+        self.bar = FileBar(theme, PartKeys("diff", self))
         """What is above the diff."""
         self.bar.mode_toggled.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.plurals import plural
@@ -40,9 +41,10 @@ class FileBar(QWidget):
     continue_clicked = Signal()
     decided = Signal(str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, keys: PartKeys) -> None:
         super().__init__()
         self._theme = theme
+        self._keys = keys
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._count = make_label(role="secondary")
@@ -127,7 +129,7 @@ class FileBar(QWidget):
         """Offer to edit the file, or say why it cannot be done; nothing where files are not edited at all."""
         self._is_edit_offered = is_offered
         self._edit.setEnabled(not obstacle)
-        self._edit.setToolTip(obstacle or self.tr("Edit the file here (E)"))
+        self._edit.setToolTip(obstacle or self._keys.hint(self.tr("Edit the file here"), "edit"))
         self._show_widgets()
 
     def take_keyboard(self) -> None:

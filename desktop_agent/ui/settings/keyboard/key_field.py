@@ -9,7 +9,8 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class KeyField(QLineEdit):
-    """Shows what was pressed last. Enter, Esc and Tab alone keep their meaning: use it, leave, go on.
+    """Shows what was pressed last. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning: use
+    it, leave, go on.
 
     Signals:
         keys_pressed: these keys, as the settings file has them.
@@ -23,6 +24,8 @@ class KeyField(QLineEdit):
 
     def __init__(self) -> None:
         super().__init__()
+        self.takes_enter = False
+        """Whether Enter alone is one of the keys, and does not confirm."""
         self.setReadOnly(True)
         self.setPlaceholderText(self.tr("Press the keys"))
 
@@ -43,12 +46,13 @@ class KeyField(QLineEdit):
             return
         if key == Qt.Key.Key_Escape and is_alone:
             self.left.emit()
-        elif key in _ENTER and is_alone:
+        elif key in _ENTER and is_alone and not self.takes_enter:
             self.confirmed.emit()
         else:
             combination = arg__1.keyCombination()
             plain = combination.keyboardModifiers() & ~Qt.KeyboardModifier.KeypadModifier
-            keys = QKeySequence(plain | combination.key())
+            named = Qt.Key.Key_Tab if combination.key() == Qt.Key.Key_Backtab else combination.key()
+            keys = QKeySequence(plain | named)
             self.setText(keys.toString(QKeySequence.SequenceFormat.NativeText))
             self.keys_pressed.emit(keys.toString(QKeySequence.SequenceFormat.PortableText))
 

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
 
+from desktop_agent.core.settings.keyboard.keys_in_force import clash, group_of
 from desktop_agent.ui.settings.controls import title_of
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
 from desktop_agent.ui.widgets.rows import set_up_list
@@ -62,7 +63,7 @@ class KeyList(QTreeWidget):
         """Show these keys. What is chosen stays."""
         for action, row in self._rows.items():
             keys = table.in_force[action]
-            row.setText(_KEYS, ", ".join(map(native_keys, keys)))
+            row.setText(_KEYS, _shown(keys))
             row.setData(_NAME, _PORTABLE, keys)
             row.setText(_STATE, self.tr("changed") if table.is_changed(action) else "")
 
@@ -76,7 +77,7 @@ class KeyList(QTreeWidget):
             for row in map(group.child, range(group.childCount())):
                 assert row is not None
                 searched = f"{row.text(_NAME)} {row.text(_KEYS)} {group.text(_NAME)}".casefold()
-                has_keys = not keys or keys in (row.data(_NAME, _PORTABLE) or ())
+                has_keys = not keys or any(clash(each, keys) for each in row.data(_NAME, _PORTABLE) or ())
                 is_found = has_keys and all(word in searched for word in wanted)
                 row.setHidden(not is_found)
                 in_group += is_found
@@ -93,18 +94,25 @@ class KeyList(QTreeWidget):
     def _fill(self) -> None:
         everywhere = self._group(self.tr("Everywhere"))
         for action, setting in key_settings().items():
-            row = self._rows[action] = QTreeWidgetItem(everywhere, [title_of(setting), "", ""])
-            row.setData(_NAME, _ACTION, action)
+            if not group_of(action):
+                self._add_action(everywhere, action, title_of(setting))
         groups: dict[str, QTreeWidgetItem] = {}
         for each in PLACE_KEYS:
             group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
-            row = QTreeWidgetItem(group, [place_text(each), ", ".join(map(native_keys, each.keys)), ""])
+            if each.action:
+                self._add_action(group, each.name, place_text(each))
+                continue
+            row = QTreeWidgetItem(group, [place_text(each), _shown(each.keys), ""])
             row.setData(_NAME, _PORTABLE, each.keys)
             row.setFlags(Qt.ItemFlag.ItemIsEnabled)
         for group in (everywhere, *groups.values()):
             self.addTopLevelItem(group)  # with all its rows: a view looks at each that is added to it
             group.setFirstColumnSpanned(True)
         self.expandAll()
+
+    def _add_action(self, group: QTreeWidgetItem, action: str, title: str) -> None:
+        row = self._rows[action] = QTreeWidgetItem(group, [title, "", ""])
+        row.setData(_NAME, _ACTION, action)
 
     def _group(self, title: str) -> QTreeWidgetItem:
         group = QTreeWidgetItem([title])
@@ -117,3 +125,8 @@ class KeyList(QTreeWidget):
     def _on_double_clicked(self) -> None:
         if self.action:
             self.opened.emit()
+
+
+def _shown(keys: tuple[str, ...]) -> str:
+    """Return keys as a row has them: those of one sequence closer together than those beside each other."""
+    return " · ".join(map(native_keys, keys))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from PySide6.QtGui import QKeySequence
 
 from desktop_agent.core.settings import Setting, declared_settings
-from desktop_agent.core.settings.keyboard.keys_in_force import KEYS_SECTION, keys_in_force, keys_of
+from desktop_agent.core.settings.keyboard.keys_in_force import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
 from desktop_agent.ui.wording.place_keys import PLACE_KEYS, PlaceKey
 
 _STANDARD = QKeySequence.StandardKey
@@ -20,7 +20,7 @@ def key_settings() -> Mapping[str, Setting]:
     return {
         key.removeprefix(f"{KEYS_SECTION}."): setting
         for key, setting in declared_settings().items()
-        if setting.section == KEYS_SECTION
+        if setting.about.holds == "keys"
     }
 
 
@@ -42,9 +42,20 @@ class KeyTable(Struct, frozen=True):
         wanted = keys_of(values)
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
-    def owner_of(self, keys: str) -> str:
-        """Return the action that has these keys; empty for none."""
-        return next((action for action, each in self.in_force.items() if keys in each), "")
+    def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
+        """Return the keys that cannot be had together with these, by their action.
+
+        They are of actions that work where that of `beside` does, which is not among them.
+        """
+        near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
+        found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
+        return {action: each for action, each in found.items() if each and action != beside}
+
+    def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
+        """Return the actions that have these keys in another part of the window, or everywhere."""
+        group = group_of(beside)
+        others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
+        return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
 
     def is_changed(self, action: str) -> bool:
         """Whether its keys are others than by default."""
@@ -56,10 +67,9 @@ class KeyTable(Struct, frozen=True):
         return tuple(filter(self.is_changed, self.wanted))
 
 
-def elsewhere(keys: str) -> tuple[PlaceKey, ...]:
-    """Return what these keys do in single parts of the window, where that comes first."""
-    sequence = QKeySequence(keys)
-    return tuple(place for place in PLACE_KEYS if any(QKeySequence(each) == sequence for each in place.keys))
+def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
+    """Return what these keys do in parts of the window where they cannot be changed, and come first."""
+    return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
 
 
 def is_for_writing(keys: str) -> bool:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from desktop_agent.core.settings.keyboard.keys_in_force import clash
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.keyboard.key_field import KeyField
 from desktop_agent.ui.settings.keyboard.key_list import KeyList
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
 from desktop_agent.ui.settings.keyboard.recorder import Recorder
+from desktop_agent.ui.settings.keyboard.reset_question import ResetQuestion
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.state import SettingsView
@@ -61,12 +63,15 @@ class KeysPage(Page):
         self._empty.hide()
         self._recorder = Recorder()
         self._recorder.hide()
+        self._question = ResetQuestion()
+        self._question.hide()
         self._buttons = self._build_buttons()
         self.column.addLayout(hbox((self._search, 1), self._pressed, spacing=Space.S))
         self.column.addWidget(self._problems)
         self.column.addWidget(self._empty)
         self.column.addWidget(self._list, 1)
         self.column.addWidget(self._buttons)
+        self.column.addWidget(self._question)
         self.column.addWidget(self._recorder)
         self._connect(self._list)
 
@@ -96,6 +101,8 @@ class KeysPage(Page):
         rows.opened.connect(self._on_change)
         self._recorder.chosen.connect(self._on_chosen)
         self._recorder.ended.connect(self._end)
+        self._question.confirmed.connect(self._reset_all_keys)
+        self._question.refused.connect(self._end)
         self.setFocusProxy(self._search)
 
     # --- searching ------------------------------------------------------------------------------------------------
@@ -143,6 +150,7 @@ class KeysPage(Page):
 
     def _end(self) -> None:
         self._recorder.hide()
+        self._question.hide()
         self._buttons.show()
         if self._list is not None:
             self._list.setFocus()
@@ -150,12 +158,11 @@ class KeysPage(Page):
     def _on_chosen(self, keys: str) -> None:
         """Give the keys to the action; who had them has them no longer, and says so in the file."""
         action = self._recorder.action
-        owner = self._table.owner_of(keys)
         self._end()
-        if owner and owner != action:
-            self._give(owner, tuple(each for each in self._table.in_force[owner] if each != keys))
+        for owner, taken in self._table.owners_of(keys, beside=action).items():
+            self._give(owner, tuple(each for each in self._table.in_force[owner] if each not in taken))
         kept = self._table.in_force[action] if self._is_more else ()
-        self._give(action, (*(each for each in kept if each != keys), keys))
+        self._give(action, (*(each for each in kept if not clash(each, keys)), keys))
 
     def _on_clear(self) -> None:
         self._give(self._chosen, ())
@@ -164,6 +171,11 @@ class KeysPage(Page):
         self._actions.reset(key_settings()[self._chosen].key)
 
     def _on_reset_all(self) -> None:
+        self._buttons.hide()
+        self._question.ask(len(self._table.changed))
+
+    def _reset_all_keys(self) -> None:
+        self._end()
         for action in self._table.changed:
             self._actions.reset(key_settings()[action].key)
 

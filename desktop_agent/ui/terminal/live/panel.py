@@ -1,13 +1,13 @@
 """The terminal below the conversation: its screen, and above it what can be done with it."""
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
-from desktop_agent.ui.terminal.live.view import COPY_KEYS, PASTE_KEYS, TerminalView
+from desktop_agent.ui.terminal.live.view import TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
@@ -95,9 +95,11 @@ class TerminalPanel(QWidget):
         menu = QMenu(self)
         menu.setObjectName("terminalMenu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        copy = menu.addAction(self.tr("Copy"), QKeySequence(COPY_KEYS), self.view.copy)
+        copy = menu.addAction(self.tr("Copy"), self.view.copy)
+        copy.setShortcuts(self.view.keys.sequences("copy"))
         copy.setEnabled(bool(self.view.pointer.text))
-        paste = menu.addAction(self.tr("Paste"), QKeySequence(PASTE_KEYS), self.view.paste)
+        paste = menu.addAction(self.tr("Paste"), self.view.paste)
+        paste.setShortcuts(self.view.keys.sequences("paste"))
         paste.setEnabled(bool(QGuiApplication.clipboard().text()))
         menu.addAction(self.tr("Select all"), self.view.pointer.select_all)
         menu.addSeparator()

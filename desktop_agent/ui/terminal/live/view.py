@@ -6,7 +6,6 @@ from PySide6.QtGui import (
     QGuiApplication,
     QInputMethodEvent,
     QKeyEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -14,6 +13,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed, wheel_keys
@@ -27,8 +27,6 @@ from desktop_agent.ui.theme import Theme
 _WHEEL_ROWS = 3
 _STEP = 120
 """Of a wheel, in Qt's eighths of a degree."""
-COPY_KEYS = "Ctrl+Shift+C"
-PASTE_KEYS = "Ctrl+Shift+V"
 
 
 class TerminalView(QAbstractScrollArea):
@@ -54,6 +52,8 @@ class TerminalView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setProperty("keepsKeys", True)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.keys = PartKeys("terminal", self)
+        """What the terminal keeps for itself."""
         self._theme = theme
         self.sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
         self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
@@ -130,7 +130,7 @@ class TerminalView(QAbstractScrollArea):
         """Keep the shell's keys from the window's shortcuts, and Tab from moving the keyboard; rest while hidden."""
         if isinstance(event, QKeyEvent):
             is_override = event.type() == QEvent.Type.ShortcutOverride
-            if is_override and (belongs_to_the_shell(event) or self._own_action(event) is not None):
+            if is_override and (belongs_to_the_shell(event) or self.keys.peek(event) is not None):
                 event.accept()
                 return True
             if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
@@ -145,23 +145,18 @@ class TerminalView(QAbstractScrollArea):
             self._read_aloud.stop()
         return super().event(event)
 
-    def _own_action(self, event: QKeyEvent) -> str | None:
-        keys = QKeySequence(event.keyCombination()).toString()
-        return {COPY_KEYS: "copy", "Ctrl+Ins": "copy", PASTE_KEYS: "paste", "Shift+Ins": "paste"}.get(keys) or {
-            "Shift+PgUp": "up",
-            "Shift+PgDown": "down",
-        }.get(keys)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         emulator, bar = self.sight.emulator, self.verticalScrollBar()
-        match self._own_action(event):
+        match self.keys.read(event):
+            case "":
+                pass  # more keys are to follow
             case "copy":
                 self.copy()
             case "paste":
                 self.paste()
-            case "up":
+            case "scroll_up":
                 bar.setValue(bar.value() - bar.pageStep())
-            case "down":
+            case "scroll_down":
                 bar.setValue(bar.value() + bar.pageStep())
             case _:
                 if emulator is None or not belongs_to_the_shell(event):

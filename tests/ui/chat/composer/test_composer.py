@@ -157,7 +157,7 @@ class TestHistory:
         assert desk.composer.text() == "third"
 
 
-WORKING = "Queue the next message… Ctrl+Return sends it into this turn."
+WORKING = "Queue the next message… Ctrl+Enter sends it into this turn."
 """What the field says while a turn runs."""
 
 
