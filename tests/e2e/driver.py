@@ -17,6 +17,7 @@ from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.runtime import eventloop
+from tests.still_running import still_running
 
 W = TypeVar("W", bound=QWidget)
 
@@ -75,7 +76,7 @@ class Driver:
         except TimeoutError:
             picture = self._album / "instead.png"
             self.screenshot(picture)
-            raise AssertionError(f"never saw that {what}, but {picture}") from None
+            raise AssertionError(f"never saw that {what}, but {picture}; running:\n{still_running()}") from None
 
     async def until_true(self, look: Callable[[], bool], what: str) -> None:
         """Wait until `look` says yes."""

@@ -1,0 +1,24 @@
+"""Where every task and thread stands: for the message of a test that waited in vain."""
+
+import asyncio
+import faulthandler
+import tempfile
+from collections.abc import Iterator
+from types import FrameType
+
+
+def still_running() -> str:
+    """Name every other task of the running loop and what it awaits, from the outermost in; then every thread."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    said = sorted(f"task {task.get_name()}: {' > '.join(_places(task))}" for task in tasks)
+    with tempfile.TemporaryFile() as dump:
+        faulthandler.dump_traceback(dump)
+        dump.seek(0)
+        return "\n".join([*said, dump.read().decode()])
+
+
+def _places(task: asyncio.Task[object]) -> Iterator[str]:
+    awaited: object = task.get_coro()
+    while isinstance(frame := getattr(awaited, "cr_frame", None), FrameType):
+        yield f"{frame.f_code.co_qualname} ({frame.f_lineno})"
+        awaited = getattr(awaited, "cr_await", None)
