@@ -22,12 +22,18 @@ def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
     """Return where the file that `change` left is when no later renaming counts: back where undone ones took it from.
 
-    `recorded` are all changes, in the order made, and `standing` those in force.
+    `recorded` are all changes, in the order made, and `standing` those in force. A renaming that was undone by the time
+    of `change` had not brought the file here: it is another one.
     """
     here, came_from = change.path, ""
+    was_undone: dict[ChangeId, bool] = {}
     place = next((at for at, other in enumerate(recorded) if other.id == change.id), -1)
     for other in reversed(recorded[: place + 1]):
-        if other.path != here or other.author == "undo":
+        if other.author == "undo":
+            for item in other.reverts:
+                was_undone.setdefault(item.change_id, RENAMING in item.hunks if item.hunks else not item.is_redo)
+            continue
+        if other.path != here or (other.moved_from and was_undone.get(other.id)):
             continue
         if other.moved_from and other.id not in standing:
             here, came_from = other.moved_from, here

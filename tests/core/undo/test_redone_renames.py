@@ -248,3 +248,24 @@ async def test_what_was_redone_after_the_renaming_is_undone_with_it(ground: Grou
         assert {outcome.path for outcome in undone.outcomes if outcome.is_done} == {"a.txt", "b.txt"}
         assert ground.read("b.txt") == text_with(line_50="other\n")
         assert ground.read("a.txt") == before
+
+
+async def test_an_edit_of_what_an_undone_renaming_had_replaced_is_undone_there(ground: Ground) -> None:
+    """Once the renaming is undone, the file at the new name is the one that had been there before."""
+    there = text_with(line_30="other\n")
+    ground.write("a.txt", text_with())
+    ground.write("b.txt", there)
+    over = Call("rename_file", {"source_path": "a.txt", "dest_path": "b.txt", "overwrite": True})
+    edit = Call("run_terminal_cmd", {"command": "sed -i -e 's/^line 5$/five/' b.txt"})
+    script = [[over], [Say("Done.")], [edit], [Say("Done.")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5=FIVE))
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    assert [(outcome.path, outcome.state) for outcome in outcomes] == [("b.txt", "restored")]
+    assert ground.read("b.txt") == there
+    assert ground.read("a.txt") == text_with(line_5=FIVE), "the same line, but the user's own"
