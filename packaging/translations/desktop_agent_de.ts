@@ -8386,6 +8386,10 @@
         <translation>Von wie viel höchstens eine Kopie behalten wird. Was git unverändert hat, braucht keine.</translation>
     </message>
     <message>
+        <source>Of names, lists, buttons and menus, before the scaling of the screen.</source>
+        <translation>Von Namen, Listen, Knöpfen und Menüs, vor der Skalierung des Bildschirms.</translation>
+    </message>
+    <message>
         <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
         <translation>Des Desktops, wenn etwas auf Sie wartet oder eine Runde endet, während das Fenster nicht vorne ist.</translation>
     </message>
@@ -8500,6 +8504,10 @@
     <message>
         <source>Size of diffs</source>
         <translation>Größe von Diffs</translation>
+    </message>
+    <message>
+        <source>Size of the interface</source>
+        <translation>Größe der Bedienoberfläche</translation>
     </message>
     <message>
         <source>Sound of notifications</source>

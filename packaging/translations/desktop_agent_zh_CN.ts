@@ -8347,6 +8347,10 @@
         <translation>最多保留多少内容的副本。git 中未更改的内容不需要副本。</translation>
     </message>
     <message>
+        <source>Of names, lists, buttons and menus, before the scaling of the screen.</source>
+        <translation>名称、列表、按钮和菜单的大小，在屏幕缩放之前。</translation>
+    </message>
+    <message>
         <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
         <translation>窗口不在前台时，如果有内容等待您或一轮结束，则发送桌面通知。</translation>
     </message>
@@ -8461,6 +8465,10 @@
     <message>
         <source>Size of diffs</source>
         <translation>差异文字大小</translation>
+    </message>
+    <message>
+        <source>Size of the interface</source>
+        <translation>界面字号</translation>
     </message>
     <message>
         <source>Sound of notifications</source>

@@ -1,4 +1,4 @@
-"""Goes through the window in the pseudo language and prints what is cut: `cut_lab welcome|demo QM FOLDER`."""
+"""Goes through the window and prints what is cut: `cut_lab welcome|demo FOLDER [QM]`, in English without a QM."""
 
 import os
 import sys
@@ -74,14 +74,15 @@ async def _quit(user: Driver) -> None:
     await user.see_window_close()
 
 
-def main(journey: str, compiled: str, folder: Path) -> None:
+def main(journey: str, folder: Path, compiled: str = "") -> None:
     app = QApplication([])
-    translator = QTranslator(app)
-    assert translator.load(compiled)
-    app.installTranslator(translator)
+    if compiled:
+        translator = QTranslator(app)
+        assert translator.load(compiled)
+        app.installTranslator(translator)
     os.chdir(folder)
     drive(["--demo"] if journey == "demo" else [], folder, demo if journey == "demo" else welcome)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

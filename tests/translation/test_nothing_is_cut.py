@@ -96,6 +96,24 @@ def test_in_the_settings(desk: Desk) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("argument", ["welcome", "demo"])
 def test_through_a_turn_of_the_demo(compiled: Path, tmp_path: Path, argument: str) -> None:
-    argv = [sys.executable, "-m", "tests.translation.cut_lab", argument, str(compiled), str(tmp_path)]
+    assert _cut_in(argument, str(tmp_path), str(compiled)) == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("argument", ["welcome", "demo"])
+def test_through_a_turn_of_the_demo_with_the_largest_interface(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str
+) -> None:
+    config = tmp_path / "agent" / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[ui]\ninterface_font_px = 18\n")
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "agent"))
+    assert _cut_in(argument, str(tmp_path)) == ""
+
+
+def _cut_in(*arguments: str) -> str:
+    """What the lab prints with these arguments."""
+    argv = [sys.executable, "-m", "tests.translation.cut_lab", *arguments]
     done = subprocess.run(argv, env=os.environ, capture_output=True, text=True, check=False)  # noqa: TID251
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout

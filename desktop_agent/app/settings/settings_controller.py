@@ -149,7 +149,7 @@ class SettingsController(QObject):
                 self._panels.wiring.opens_questions = ui.opens_approvals
             self._look = ui
             apply_look(self._theme, ui)
-            self._panels.window.memory.remember_theme(ui.theme)
+            self._panels.window.memory.remember_look(ui.theme, ui.interface_font_px)
         apply_keys(self._panels.window.actions_, self._bench.settings)
         problems = self._problems()
         if problems and problems != self._reported:

@@ -16,7 +16,7 @@ from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.first_paint import show_painted
-from desktop_agent.ui.theme import Theme, last_theme
+from desktop_agent.ui.theme import Theme, last_interface_size, last_theme
 from desktop_agent.ui.translation.translators import install_language
 from desktop_agent.ui.window.main_window import MainWindow
 
@@ -55,7 +55,7 @@ class Window(QObject):
         self._environ = environ
         self._store = QSettings(str(paths.config / LAYOUT_NAME), QSettings.Format.IniFormat)
         # The look of the last time, until the settings are read: reading them costs as much as painting the frame.
-        self.theme = Theme(app, last_theme(self._store))
+        self.theme = Theme(app, last_theme(self._store), last_interface_size(self._store))
         self.theme.install()
         self.main_window = MainWindow(self.theme, self._store)
         self._panels: WindowPanels | None = None
@@ -89,13 +89,14 @@ class Window(QObject):
         self._spawner = TaskSpawner(self._on_error)
         self._diffs = BlobDiffs(Blobs(self._paths.blobs))
         self._icons = Icons(self.theme)
+        ui = live.current.ui
+        self.theme.choose_interface_size(ui.interface_font_px)
         judges = RuleJudges(lambda _workspace: live.current.execution)
         self._panels = build_panels(self.main_window, self.theme, self._diffs, judges, self._spawner, self._icons)
         self.main_window.top_bar.attach_icons(self._icons)
-        ui = live.current.ui
         apply_look(self.theme, ui)
         apply_keys(self.main_window.actions_, live.current)
-        self.main_window.memory.remember_theme(ui.theme)
+        self.main_window.memory.remember_look(ui.theme, ui.interface_font_px)
         self._watchdog = Watchdog(self)
 
     async def serve(self) -> int:

@@ -14,7 +14,7 @@ Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
 
 Effect = Literal["now", "next session", "next run", "next start"]
 """From when a changed value holds. `now`: from the next request or call of every open session; `next start` of the
-window: only its language."""
+window: only its language and size."""
 
 Tightening = Literal["stricter", "more", "lower"]
 """How a project may change a setting: to a choice further on, by adding entries, to a lower number."""

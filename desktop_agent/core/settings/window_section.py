@@ -32,6 +32,15 @@ class UiSettings:
     colour_blind_safe_diff: bool = setting(
         False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."
     )
+    interface_font_px: int = setting(
+        13,
+        title="Size of the interface",
+        text="Of names, lists, buttons and menus, before the scaling of the screen.",
+        unit="pixels",
+        least=10,
+        most=18,
+        effect="next start",
+    )
     chat_font_px: int = setting(
         13, title="Size of chat text", text="Before the scaling of the screen.", unit="pixels", least=8, most=40
     )

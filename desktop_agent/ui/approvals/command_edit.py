@@ -119,7 +119,7 @@ class _CommandField(ExactField):
         self.most_lines = _MOST_LINES
         self.setObjectName("approvalCommandEdit")
         self.setAccessibleName(self.tr("Command"))
-        self.setFont(theme.code_font(theme.sizes.code))
+        self.setFont(theme.code_font(theme.sizes.code, grows=False))
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -1,6 +1,6 @@
 """The look: tokens, fonts, the style sheet made of them, and the `Theme` object that widgets are given."""
 
-from desktop_agent.ui.theme.theme import Theme, ThemeChoice, last_theme
+from desktop_agent.ui.theme.theme import Theme, ThemeChoice, last_interface_size, last_theme
 from desktop_agent.ui.theme.tokens import (
     Density,
     Height,
@@ -25,5 +25,6 @@ __all__ = [
     "ThemeChoice",
     "TypeSize",
     "Wishes",
+    "last_interface_size",
     "last_theme",
 ]

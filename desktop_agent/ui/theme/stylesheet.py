@@ -147,13 +147,13 @@ QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 
 """What a ground alone tells otherwise, edges tell here."""
 
 
-def style_sheet(colours: Palette) -> str:
-    """Return the style sheet for these colours."""
+def style_sheet(colours: Palette, growth: float = 1) -> str:
+    """Return the style sheet for these colours, with texts larger than drawn by `growth`."""
     values: dict[str, object] = {
         **colours._asdict(),
-        "head": TypeSize.HEAD,
-        "secondary": TypeSize.SECONDARY,
-        "title": TypeSize.TITLE,
+        "head": round(TypeSize.HEAD * growth),
+        "secondary": round(TypeSize.SECONDARY * growth),
+        "title": round(TypeSize.TITLE * growth),
         "control": Radius.CONTROL,
         "button": Height.BUTTON - 2,
         "small_button": Height.SMALL_BUTTON - 2,

@@ -39,6 +39,12 @@ _CODE_FAMILY = "JetBrains Mono"
 """They come with the application; should their files be gone, the system's own are used."""
 
 
+def last_interface_size(store: QSettings) -> float:
+    """The size of the interface when the window was open last, in pixels."""
+    kept = str(store.value("interface_px", ""))
+    return float(kept) if kept.isdecimal() else TypeSize.BODY
+
+
 def last_theme(store: QSettings) -> ThemeChoice:
     """The choice that was in force when the window was open last."""
     kept = store.value("theme")
@@ -58,12 +64,14 @@ class Theme(QObject):
     changed = Signal()
     motion_changed = Signal()
 
-    def __init__(self, app: QApplication, choice: ThemeChoice = "system") -> None:
+    def __init__(self, app: QApplication, choice: ThemeChoice = "system", interface_px: float = TypeSize.BODY) -> None:
         super().__init__(app)
         self._app = app
         self.choice: ThemeChoice = choice
         """What the user chose."""
         self._is_colour_blind_safe = False
+        self._growth = interface_px / TypeSize.BODY
+        """How much larger than drawn the text of the interface is."""
         self.sizes = TextSizes()
         """How large the user wants to read."""
         self.density: Density = "comfortable"
@@ -82,19 +90,19 @@ class Theme(QObject):
         """Return the colour of a role as Qt wants it: `theme.colour("accent")`."""
         return QColor(getattr(self.colours, role))
 
-    def text_font(self, size_px: float = TypeSize.BODY) -> QFont:
-        """Return the font for running text and controls."""
-        return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, size_px)
+    def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
+        """Return the font for running text and controls. It grows with the interface, unless the size is in `sizes`."""
+        return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
-    def strong_font(self, size_px: float = TypeSize.BODY) -> QFont:
-        """Return the font for titles and names among running text."""
-        font = self.text_font(size_px)
+    def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
+        """Return the font for titles and names among running text, as large as `text_font`."""
+        font = self.text_font(size_px, grows=grows)
         font.setWeight(QFont.Weight.DemiBold)
         return font
 
-    def code_font(self, size_px: float = TypeSize.CODE) -> QFont:
-        """Return the fixed-pitch font for code, commands and diffs."""
-        font = _font(_CODE_FAMILY, QFontDatabase.SystemFont.FixedFont, size_px)
+    def code_font(self, size_px: float = TypeSize.CODE, *, grows: bool = True) -> QFont:
+        """Return the fixed-pitch font for code, commands and diffs, as large as `text_font`."""
+        font = _font(_CODE_FAMILY, QFontDatabase.SystemFont.FixedFont, self._grown(size_px) if grows else size_px)
         font.setStyleHint(QFont.StyleHint.Monospace)
         # Ligatures would make `!=` one glyph: code is shown as it is written.
         font.setFeature(QFont.Tag("calt"), 0)
@@ -111,6 +119,13 @@ class Theme(QObject):
         """Set the text of chat, code and diffs in these sizes."""
         if sizes != self.sizes:
             self.sizes = sizes
+            self.changed.emit()
+
+    def choose_interface_size(self, size_px: float) -> None:
+        """Let names and controls be this large. What is built already keeps some of its fonts."""
+        if size_px / TypeSize.BODY != self._growth:
+            self._growth = size_px / TypeSize.BODY
+            self.install()
             self.changed.emit()
 
     def choose_density(self, density: Density) -> None:
@@ -134,7 +149,10 @@ class Theme(QObject):
         """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""
         self._app.setFont(self.text_font())
         self._app.setPalette(_qt_palette(self.colours))
-        self._app.setStyleSheet(style_sheet(self.colours))
+        self._app.setStyleSheet(style_sheet(self.colours, self._growth))
+
+    def _grown(self, size_px: float) -> float:
+        return size_px if self._growth == 1 else round(size_px * self._growth)
 
     def _resolve(self) -> Palette:
         if self.choice == "system":

@@ -73,9 +73,10 @@ class WindowMemory:
         """Show diffs like this at the next start, too."""
         self._store.setValue("diff_mode", mode)
 
-    def remember_theme(self, choice: str) -> None:
-        """Paint the first frame of the next start in this theme."""
-        self._store.setValue("theme", choice)
+    def remember_look(self, theme: str, interface_px: int) -> None:
+        """Paint the first frame of the next start in this theme and size."""
+        self._store.setValue("theme", theme)
+        self._store.setValue("interface_px", interface_px)
 
     @property
     def version(self) -> str:

@@ -73,6 +73,18 @@ def test_the_theme_is_switched_while_everything_is_shown(window: Window) -> None
     assert window.theme.colours.is_dark
 
 
+def test_the_size_of_the_interface_is_that_of_the_settings(qtbot: QtBot, isolated_home: Path) -> None:
+    config = isolated_home / "desktop-agent" / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[ui]\ninterface_font_px = 17\n")
+    window = build(["--demo"])
+    qtbot.addWidget(window.main_window, before_close_func=lambda main: main.let_close())
+    bar, panels = window.main_window.top_bar, window.panels
+    assert bar.workspace_button.font().pixelSize() == 17
+    assert panels.composer.edit.font().pixelSize() == 13
+    window.theme.choose_interface_size(13)
+
+
 def test_without_a_display_it_says_so_and_qt_does_not_abort(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)

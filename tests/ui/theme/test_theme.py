@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QSettings
 
 from desktop_agent.core.settings import UiSettings
-from desktop_agent.ui.theme import Theme, ThemeChoice, last_theme
+from desktop_agent.ui.theme import Theme, ThemeChoice, last_interface_size, last_theme
 from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette
 from tests.desktop_settings import desktop_settings
 from tests.session_bus import session_bus
@@ -41,6 +41,24 @@ def test_a_choice_is_shown_whatever_the_system_wants(theme: Theme, choice: Theme
 
 def test_the_settings_offer_the_themes_that_there_are() -> None:
     assert get_args(get_type_hints(UiSettings)["theme"]) == get_args(ThemeChoice)
+
+
+def test_the_interface_grows_and_text_with_a_size_of_its_own_does_not(theme: Theme) -> None:
+    theme.choose_interface_size(18)
+    try:
+        grown = (theme.text_font(13), theme.text_font(11), theme.code_font(12), theme.strong_font(16))
+        assert [font.pixelSize() for font in grown] == [18, 15, 17, 22]
+        assert theme.text_font(13, grows=False).pixelSize() == 13
+    finally:
+        theme.choose_interface_size(13)
+
+
+@pytest.mark.parametrize(("kept", "size"), [("16", 16), ("", 13), ("huge", 13), (None, 13)])
+def test_the_window_opens_in_the_size_of_the_last_time(tmp_path: Path, kept: str | None, size: float) -> None:
+    store = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+    if kept is not None:
+        store.setValue("interface_px", kept)
+    assert last_interface_size(store) == size
 
 
 WATCH = """

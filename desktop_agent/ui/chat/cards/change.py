@@ -73,7 +73,7 @@ class ChangeBody(ToolBody):
 
     @property
     def _number_font(self) -> QFont:
-        return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE)
+        return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE, grows=False)
 
     def _shown(self) -> Iterator[_Shown]:
         """Yield what each line of the text shows."""

@@ -73,6 +73,7 @@ class Composer(QWidget):
         self.mentions = MentionOffers(self.edit, theme, self)
         self.commands = CommandOffers(self.edit, theme, self)
         self.set_working(is_working=False)
+        self.edit.setFont(theme.text_font(theme.sizes.chat, grows=False))
         theme.changed.connect(self._on_theme_changed)
 
     # -- what is written --
@@ -157,7 +158,7 @@ class Composer(QWidget):
         return QSize(_MARGIN_X * 20, self.minimumHeight())
 
     def _on_theme_changed(self) -> None:
-        self.edit.setFont(self._theme.text_font(self._theme.sizes.chat))
+        self.edit.setFont(self._theme.text_font(self._theme.sizes.chat, grows=False))
         self._arrange()
 
     def _arrange(self) -> None:

@@ -72,9 +72,9 @@ class TextStyles:
         self.files = files or KnownFiles()
         """What paths in a text can lead to."""
         self.colours = theme.colours
-        self.body = theme.text_font(theme.sizes.chat)
-        self.strong = theme.strong_font(theme.sizes.chat)
-        self.code = theme.code_font(theme.sizes.code)
+        self.body = theme.text_font(theme.sizes.chat, grows=False)
+        self.strong = theme.strong_font(theme.sizes.chat, grows=False)
+        self.code = theme.code_font(theme.sizes.code, grows=False)
         self._growth = theme.sizes.chat / TypeSize.BODY
         self._spaces = _SPACES[theme.density]
         self.text_line = round(self._spaces.text_line * self._growth)
@@ -83,8 +83,8 @@ class TextStyles:
         """Height of the line of a call."""
         self.entry_gap = self._spaces.entry
         """Between two entries."""
-        self.small = theme.text_font(TypeSize.HEAD)
-        self.secondary = theme.text_font(TypeSize.SECONDARY)
+        self.small = theme.text_font(TypeSize.HEAD, grows=False)
+        self.secondary = theme.text_font(TypeSize.SECONDARY, grows=False)
         self.text_width = QFontMetricsF(self.body).averageCharWidth()
         """Average width of a letter, for estimates."""
         self.code_width = QFontMetricsF(self.code).horizontalAdvance("0")
@@ -110,7 +110,7 @@ class TextStyles:
         """Return the font of a heading."""
         if level not in self._headings:
             size = TypeSize.TITLE * self._growth if level <= _TITLE_LEVEL else self.theme.sizes.chat
-            font = self.theme.text_font(size)
+            font = self.theme.text_font(size, grows=False)
             font.setWeight(QFont.Weight.Bold if level == 1 else QFont.Weight.DemiBold)
             self._headings[level] = font
         return self._headings[level]

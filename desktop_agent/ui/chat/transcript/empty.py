@@ -57,7 +57,7 @@ class EmptyState(QWidget):
         y += hint_height + Space.XL
         for button in self._buttons:
             size = button.sizeHint()
-            shown = min(size.width(), width)
+            shown = min(size.width(), self.width() - 2 * Space.L)
             button.setGeometry((self.width() - shown) // 2, y, shown, size.height())
             y += size.height() + Space.S
 

@@ -202,7 +202,7 @@ class ThreeColumns(QAbstractScrollArea):
             self.scroll_to_clash(placed[0])
 
     def _on_theme_changed(self) -> None:
-        self._font = self._theme.code_font(self._theme.sizes.diff)
+        self._font = self._theme.code_font(self._theme.sizes.diff, grows=False)
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
         self._layouts = LineLayouts(self._theme, self._font)
         self.viewport().update()

@@ -181,5 +181,5 @@ class ResultEditor(QPlainTextEdit):
         return QRectF(0, top, self.viewport().width(), bottom - top)
 
     def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.code_font(self._theme.sizes.diff))
+        self.setFont(self._theme.code_font(self._theme.sizes.diff, grows=False))
         self.viewport().update()

@@ -85,11 +85,11 @@ class DiffPainter:
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
         self._highlighter = highlighter
-        code_font = theme.code_font(theme.sizes.diff)
+        code_font = theme.code_font(theme.sizes.diff, grows=False)
         metrics = QFontMetricsF(code_font)
         self.char_width = metrics.horizontalAdvance("0")
         self.line_height = metrics.height()
-        self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE)
+        self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE, grows=False)
         self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
         self._sign_font = code_font
         self._bars = BarPainter(theme)

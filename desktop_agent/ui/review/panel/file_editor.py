@@ -127,7 +127,7 @@ class FileEditor(QPlainTextEdit):
             self.centerCursor()
 
     def _on_theme_changed(self) -> None:
-        font = self._theme.code_font(self._theme.sizes.diff)
+        font = self._theme.code_font(self._theme.sizes.diff, grows=False)
         self.setFont(font)
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         colours = self._theme.colours

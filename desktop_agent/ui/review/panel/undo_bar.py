@@ -75,7 +75,7 @@ class UndoBar(QWidget):
         self._more = make_button("▾", object_name="undoMoreButton", variant="flat")
         self._more.setAccessibleName(self.tr("More ways to undo"))
         self._more.setToolTip(self._more.accessibleName())
-        self._more.setFixedWidth(Space.XXL)
+        self._more.setFixedWidth(max(Space.XXL, self._more.sizeHint().width()))
         menu = QMenu(self._more)
         self._with_word = menu.addAction("")
         self._with_word.triggered.connect(self.undo_with_word_clicked)

@@ -17,7 +17,7 @@ class RowPainter:
 
     def __init__(self, theme: Theme) -> None:
         colours = theme.colours
-        self._font = theme.code_font(theme.sizes.code)
+        self._font = theme.code_font(theme.sizes.code, grows=False)
         self._fonts: dict[PrintedStyle, QFont] = {}
         metrics = QFontMetricsF(self._font)
         self.cell_width = metrics.horizontalAdvance(_SAMPLE) / len(_SAMPLE)

@@ -59,6 +59,8 @@ class TopBar(QWidget):
         for widget in (self.review_button, self.inbox_button, self.menu_button):
             layout.addWidget(widget)
         self.set_workspace(None)
+        self._take_fonts()
+        theme.changed.connect(self._take_fonts)
 
     def attach_icons(self, icons: Icons) -> None:
         """Use icons from now on, where signs stood in for them."""
@@ -106,11 +108,15 @@ class TopBar(QWidget):
         """Offer the way to the review panel while it is not in sight."""
         self.review_button.setVisible(is_hidden)
 
+    def _take_fonts(self) -> None:
+        """Also later: the bar is there before the settings are read."""
+        self.workspace_button.setFont(self._theme.strong_font())
+        self.branch_label.setFont(self._theme.code_font())
+
     def _build_workspace_button(self) -> QToolButton:
         button = MenuButton(self)
         button.setObjectName("workspaceButton")
         button.setAccessibleName(self.tr("Workspace folder"))
-        button.setFont(self._theme.strong_font())
         button.setMenu(self.folder_menu)
         return button
 
@@ -127,7 +133,6 @@ class TopBar(QWidget):
     def _build_branch_label(self) -> QLabel:
         label = QLabel(self)
         label.setProperty("role", "secondary")
-        label.setFont(self._theme.code_font())
         label.setVisible(False)
         return label
 
