@@ -5941,6 +5941,10 @@
         <translation>In der Datei suchen</translation>
     </message>
     <message>
+        <source>Find in the terminal</source>
+        <translation>Im Terminal suchen</translation>
+    </message>
+    <message>
         <source>Fit the window</source>
         <translation>In das Fenster einpassen</translation>
     </message>
@@ -9042,12 +9046,28 @@
         <translation>Nicht einfügen</translation>
     </message>
     <message>
+        <source>Find in the terminal</source>
+        <translation>Im Terminal suchen</translation>
+    </message>
+    <message>
+        <source>Find…</source>
+        <translation>Suchen…</translation>
+    </message>
+    <message>
         <source>Hide the terminal</source>
         <translation>Terminal ausblenden</translation>
     </message>
     <message>
         <source>Hide. What runs in it goes on.</source>
         <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
+    </message>
+    <message>
+        <source>Open the address</source>
+        <translation>Adresse öffnen</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>Datei öffnen</translation>
     </message>
     <message>
         <source>Paste</source>

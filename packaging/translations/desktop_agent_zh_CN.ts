@@ -5916,6 +5916,10 @@
         <translation>在文件中查找</translation>
     </message>
     <message>
+        <source>Find in the terminal</source>
+        <translation>在终端中查找</translation>
+    </message>
+    <message>
         <source>Fit the window</source>
         <translation>适应窗口</translation>
     </message>
@@ -9003,12 +9007,28 @@
         <translation>不粘贴</translation>
     </message>
     <message>
+        <source>Find in the terminal</source>
+        <translation>在终端中查找</translation>
+    </message>
+    <message>
+        <source>Find…</source>
+        <translation>查找…</translation>
+    </message>
+    <message>
         <source>Hide the terminal</source>
         <translation>隐藏终端</translation>
     </message>
     <message>
         <source>Hide. What runs in it goes on.</source>
         <translation>隐藏。其中运行的程序会继续。</translation>
+    </message>
+    <message>
+        <source>Open the address</source>
+        <translation>打开网址</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>打开文件</translation>
     </message>
     <message>
         <source>Paste</source>

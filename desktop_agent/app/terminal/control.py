@@ -18,6 +18,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.terminal.live.lines import Link
 from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.theme import Theme
 
@@ -78,6 +79,8 @@ class TerminalControl(QObject):
         panel.view.resized.connect(self._on_resized)
         panel.attach_requested.connect(self._on_attached)
         panel.start_requested.connect(self._start)
+        panel.view.pointer.known_file = self._panels.transcript.row_layout.files.find
+        panel.view.pointer.followed.connect(self._on_followed)
         panel.closed.connect(self._hide)
         return self._parts
 
@@ -93,6 +96,14 @@ class TerminalControl(QObject):
     def _on_attached(self, text: str) -> None:
         self._pasting.mention_text(text, "terminal")
         self._panels.composer.setFocus()
+
+    def _on_followed(self, link: Link) -> None:
+        """Open what a link leads to as the conversation opens it."""
+        actions = self._panels.transcript.entry_actions
+        if link.is_web:
+            actions.link_activated.emit(link.target)
+        else:
+            actions.file_requested.emit(link.target, link.line)
 
     # -- the shell of the folder --
 

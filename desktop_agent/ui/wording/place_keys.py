@@ -67,6 +67,7 @@ PLACE_KEYS: Final = (
     _key("conversation", "End", "Go to its end", "go_to_end"),
     _key("terminal", "Ctrl+Shift+C Ctrl+Ins", "Copy what is selected", "copy"),
     _key("terminal", "Ctrl+Shift+V Shift+Ins", "Paste", "paste"),
+    _key("terminal", "Ctrl+Shift+F", "Find in the terminal", "find"),
     _key("terminal", "Shift+PgUp", "Scroll up", "scroll_up"),
     _key("terminal", "Shift+PgDown", "Scroll down", "scroll_down"),
     _key("picture", "Ctrl+0", "Fit the window"),

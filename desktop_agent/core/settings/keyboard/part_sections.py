@@ -77,5 +77,6 @@ class TerminalKeys:
 
     copy: tuple[str, ...] = _keys("Copy what is selected", "Ctrl+Shift+C", "Ctrl+Ins", plain=_SCREEN)
     paste: tuple[str, ...] = _keys("Paste", "Ctrl+Shift+V", "Shift+Ins", plain=_SCREEN)
+    find: tuple[str, ...] = _keys("Find in the terminal", "Ctrl+Shift+F", plain=_SCREEN)
     scroll_up: tuple[str, ...] = _keys("Scroll up", "Shift+PgUp", plain=_SCREEN)
     scroll_down: tuple[str, ...] = _keys("Scroll down", "Shift+PgDown", plain=_SCREEN)

@@ -50,12 +50,12 @@ def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
     if len(strokes) > _MOST_STROKES:
         raise ValueError(f"{text!r} is too long: no more than {_MOST_STROKES} keys one after the other")
     kept = [_written_stroke(stroke, text) for stroke in strokes]
-    first = kept[0].replace("Return", "Enter")
-    held, key = _halves(first)
-    if set(held.split("+")) <= {"", "Shift"} and not _FUNCTION_KEY.fullmatch(key) and plain != ANY:
-        if first not in plain:
-            raise ValueError(f"{text!r} is used for writing: hold Ctrl, Alt or Meta with it, or take a function key")
-        kept[0] = first
+    if plain:  # where Enter can be a key, both keys of that name are
+        kept = [stroke.replace("Return", "Enter") for stroke in kept]
+    held, key = _halves(kept[0])
+    is_plain = set(held.split("+")) <= {"", "Shift"} and not _FUNCTION_KEY.fullmatch(key)
+    if is_plain and plain != ANY and kept[0] not in plain:
+        raise ValueError(f"{text!r} is used for writing: hold Ctrl, Alt or Meta with it, or take a function key")
     return ", ".join(kept)
 
 

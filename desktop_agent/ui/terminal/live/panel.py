@@ -1,16 +1,20 @@
 """The terminal below the conversation: its screen, and above it what can be done with it."""
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from functools import partial
+
+from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.ui.terminal.live.finding import TerminalFinder
 from desktop_agent.ui.terminal.live.keys import pasted
 from desktop_agent.ui.terminal.live.view import TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.widgets.note import Note
@@ -43,6 +47,10 @@ class TerminalPanel(QWidget):
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
         self._waiting_text = ""
+        finder = TerminalFinder(self.view.sight, self.view.pointer)
+        self._find_bar = FindBar(
+            finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
+        )
         self._place = ElidedLabel()
         self._place.setProperty("role", "secondary")
         self._state = make_label(role="secondary", object_name="terminalState")
@@ -53,6 +61,7 @@ class TerminalPanel(QWidget):
         self._lay_out()
         self.view.typed.connect(self.typed)
         self.view.pasted.connect(self._on_pasted)
+        self.view.find_requested.connect(self.open_find)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._open_menu)
         self.setFocusProxy(self.view)
@@ -60,6 +69,7 @@ class TerminalPanel(QWidget):
     def show_terminal(self, emulator: Emulator, place: str) -> None:
         """Show a terminal; `place` says where its shell works."""
         self._emulator = emulator
+        self._find_bar.hide()
         self._place.setText(place)
         self._forget_paste()
         self._show(is_available=True)
@@ -86,6 +96,11 @@ class TerminalPanel(QWidget):
         if text := self.view.recent_text(ATTACHED_ROWS):
             self.attach_requested.emit(text)
 
+    def open_find(self) -> None:
+        """Let the user find something in what was printed."""
+        if self._emulator is not None:
+            self._find_bar.open_bar()
+
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), _HEIGHT)
 
@@ -102,7 +117,12 @@ class TerminalPanel(QWidget):
         paste.setShortcuts(self.view.keys.sequences("paste"))
         paste.setEnabled(bool(QGuiApplication.clipboard().text()))
         menu.addAction(self.tr("Select all"), self.view.pointer.select_all)
+        find = menu.addAction(self.tr("Find…"), self.open_find)
+        find.setShortcuts(self.view.keys.sequences("find"))
         menu.addSeparator()
+        if (link := self.view.pointer.link_at(QPointF(place))) is not None:
+            words = self.tr("Open the address") if link.is_web else self.tr("Open the file")
+            menu.addAction(words, partial(self.view.pointer.followed.emit, link))
         menu.addAction(self.tr("Attach output"), self.attach)
         menu.popup(self.view.viewport().mapToGlobal(place))
 
@@ -193,7 +213,7 @@ class TerminalPanel(QWidget):
         self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
         self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._why.hide()
-        vbox(hairline(), head, self._asking, (self.view, 1), (self._why, 1), on=self)
+        vbox(hairline(), head, self._find_bar, self._asking, (self.view, 1), (self._why, 1), on=self)
 
 
 class TerminalDock(QDockWidget):

@@ -49,6 +49,19 @@ class Sight:
         column = round((point.x() - MARGIN) / self.painter.cell_width)
         return Place(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
 
+    def cell_at(self, point: QPointF) -> Place:
+        """Return the cell at a point, by the place before it."""
+        column = int((point.x() - MARGIN) // self.painter.cell_width)
+        return Place(self._first + int((point.y() - TOP) // self.painter.row_height), column)
+
+    def show_row(self, row: int) -> None:
+        """Scroll so that a row is in sight, with some before and behind it, unless it is."""
+        if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
+            return
+        screen = self.emulator.screen
+        oldest = screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
+        self._bar.setValue(row - oldest - screen.height // 2)
+
     def refresh(self) -> None:
         """Have everything painted that looks different by now."""
         if self.emulator is None:

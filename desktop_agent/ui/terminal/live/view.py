@@ -36,11 +36,13 @@ class TerminalView(QAbstractScrollArea):
         typed: the user typed this (`bytes`).
         pasted: this text shall be pasted.
         resized: another number of rows and columns fits.
+        find_requested: the user wants to find something in it.
     """
 
     typed = Signal(bytes)
     pasted = Signal(str)
     resized = Signal()
+    find_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -154,6 +156,8 @@ class TerminalView(QAbstractScrollArea):
                 self.copy()
             case "paste":
                 self.paste()
+            case "find":
+                self.find_requested.emit()
             case "scroll_up":
                 bar.setValue(bar.value() - bar.pageStep())
             case "scroll_down":

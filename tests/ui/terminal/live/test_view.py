@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QAccessible, QGuiApplication, QInputMethodEvent, QKeyEvent, QWheelEvent
+from PySide6.QtGui import QAccessible, QGuiApplication, QInputMethodEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed
+from desktop_agent.ui.terminal.live.lines import Link
 from desktop_agent.ui.terminal.live.panel import TerminalPanel
 from desktop_agent.ui.terminal.live.reading import ReadAloud
 from desktop_agent.ui.terminal.live.sight import MARGIN, TOP
@@ -94,6 +95,87 @@ def at(panel: TerminalPanel, row: int, column: int) -> QPoint:
     return QPointF(
         MARGIN + column * painter.cell_width + 1, TOP + row * painter.row_height + painter.row_height / 2
     ).toPoint()
+
+
+def found_words(panel: TerminalPanel) -> str:
+    bar = panel.findChild(QWidget, "terminalFindBar")
+    assert bar is not None
+    return " ".join(label.text() for label in bar.findChildren(QLabel))
+
+
+def test_what_was_printed_is_searched_from_its_end_and_selected(panel: TerminalPanel, qtbot: QtBot) -> None:
+    feed(panel, b"Error one\r\n" + b"x" * 58 + b"error two\r\n" + b"filling\r\n" * 80 + "漢 ERROR three".encode())
+    QTest.keyClick(panel.view, _Key.Key_F, CTRL | SHIFT)
+    field = panel.findChild(QLineEdit, "findField")
+    assert isinstance(field, QLineEdit)
+    assert field.hasFocus()
+    QTest.keyClicks(field, "error")
+    qtbot.waitUntil(lambda: found_words(panel) == "3 of 3")
+    assert panel.view.recent_text(1) == "ERROR"
+    QTest.keyClick(field, _Key.Key_Return, SHIFT)
+    assert (found_words(panel), panel.view.recent_text(1)) == ("2 of 3", "error"), "also where a row ends within it"
+    QTest.keyClick(field, _Key.Key_Return, SHIFT)
+    assert (found_words(panel), panel.view.recent_text(1)) == ("1 of 3", "Error")
+    assert panel.view.verticalScrollBar().value() == 0, "it is in sight"
+    QTest.keyClick(field, _Key.Key_Return, SHIFT)
+    assert found_words(panel) == "3 of 3", "round the end"
+    QTest.keyClicks(field, "x")
+    qtbot.waitUntil(lambda: found_words(panel) == "Nothing found")
+    QTest.keyClick(field, _Key.Key_Escape)
+    assert panel.view.hasFocus()
+    assert not field.isVisible()
+
+
+def test_of_what_stands_everywhere_the_last_thousand_places_are_found(panel: TerminalPanel, qtbot: QtBot) -> None:
+    feed(panel, (b"word " * 11 + b"\r\n") * 120)
+    QTest.keyClick(panel.view, _Key.Key_F, CTRL | SHIFT)
+    field = panel.findChild(QLineEdit, "findField")
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "word")
+    qtbot.waitUntil(lambda: found_words(panel) == "1001 of 1001+")
+
+
+def test_ctrl_and_a_click_follow_an_address_and_a_path_with_its_line(panel: TerminalPanel) -> None:
+    followed: list[tuple[str, int]] = []
+    pointer = panel.view.pointer
+    files = {"shop/cart.py": "shop/cart.py", "./cart.py": "shop/cart.py"}
+    pointer.known_file = lambda path: files.get(path, "")
+
+    def follow(link: Link) -> None:
+        followed.append((link.target, link.line))
+
+    pointer.followed.connect(follow)
+    feed(
+        panel,
+        b"(see https://host.test/a_(b)?c=1).\r\nshop/cart.py:12: error\r\n" + b"." * 50 + b" ./cart.py:7 gone.py:3",
+    )
+    viewport, left = panel.view.viewport(), Qt.MouseButton.LeftButton
+    for row, column in ((0, 8), (1, 2), (1, 14), (2, 55), (3, 0), (0, 2), (3, 6)):
+        QTest.mouseClick(viewport, left, CTRL, at(panel, row, column))
+    shop, wrapped = ("shop/cart.py", 12), ("shop/cart.py", 7)
+    assert followed == [("https://host.test/a_(b)?c=1", 0), shop, shop, wrapped, wrapped]
+    QTest.mouseClick(viewport, left, NONE, at(panel, 1, 2))
+    assert len(followed) == 5, "a click alone selects"
+    panel.view.customContextMenuRequested.emit(at(panel, 1, 2))
+    menu = panel.findChild(QMenu, "terminalMenu")
+    assert menu is not None
+    next(action for action in menu.actions() if action.text() == "Open the file").trigger()
+    menu.close()
+    assert followed[5:] == [shop]
+
+
+def test_the_pointer_says_where_ctrl_and_a_click_lead_somewhere(panel: TerminalPanel) -> None:
+    feed(panel, b"https://host.test and more")
+    viewport = panel.view.viewport()
+
+    def shape(column: int, held: Qt.KeyboardModifier) -> Qt.CursorShape:
+        place, none = QPointF(at(panel, 0, column)), Qt.MouseButton.NoButton
+        QApplication.sendEvent(viewport, QMouseEvent(QEvent.Type.MouseMove, place, place, none, none, held))
+        return viewport.cursor().shape()
+
+    assert shape(3, NONE) == Qt.CursorShape.IBeamCursor
+    assert shape(3, CTRL) == Qt.CursorShape.PointingHandCursor
+    assert shape(20, CTRL) == Qt.CursorShape.IBeamCursor
 
 
 def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> None:

@@ -1,0 +1,133 @@
+"""Lines of a terminal as text, with the way back to their cells: what is searched, and where addresses stand."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from desktop_agent.ui.terminal.emulator.rows import KeptRow
+from desktop_agent.ui.terminal.emulator.screen import Screen
+from desktop_agent.ui.terminal.live.selection import Place, Selection
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
+_PATH = re.compile(
+    r"(?<![\w/\\@:.-])"  # not within a word, an address or another path
+    r"(?P<path>/?[\w.@+-]+(?:/[\w.@+\[\]-]+)*)"
+    r"(?:(?:\", line |:|\()(?P<line>\d{1,7}))?"
+)
+_BEHIND = ".,;:!?"
+_MOST_CELLS = 20_000
+"""A line that is longer is looked at up to here only."""
+
+
+class Link(NamedTuple):
+    """What is written somewhere and leads to somewhere else: a web address, or a file with its line (0: none)."""
+
+    where: Selection
+    target: str
+    line: int = 0
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is a web address."""
+        return self.target.startswith(("http://", "https://"))
+
+
+class _Line(NamedTuple):
+    """Rows that are one line; `text` has one character for each cell."""
+
+    first: int
+    rows: tuple[KeptRow, ...]
+    text: str
+
+    def place(self, at: int) -> Place:
+        """Return the place of a character, or behind the last one."""
+        for number, row in enumerate(self.rows):
+            if at < len(row.cells) or number == len(self.rows) - 1:
+                return Place(self.first + number, at)
+            at -= len(row.cells)
+        return Place(self.first, 0)
+
+    def selection(self, start: int, end: int) -> Selection:
+        """Return what stands between two characters."""
+        last = self.place(end - 1)
+        return Selection(self.place(start), Place(last.row, last.column + 1))
+
+
+def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
+    """Yield, line by line from the last one, where a text stands in it, in either case of its letters.
+
+    What is printed in the meantime is not looked at.
+    """
+    wanted = re.compile(re.escape(text), re.IGNORECASE)
+    for line in _lines_backwards(screen):
+        yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
+
+
+def link_at(screen: Screen, place: Place, known_file: Callable[[str], str]) -> Link | None:
+    """Return the link at a place. `known_file` returns the file that is meant by a path; empty for none."""
+    line = _line_at(screen, place.row)
+    if line is None:
+        return None
+    for link in _links(line, known_file):
+        start, end = link.where
+        if start <= place < end:
+            return link
+    return None
+
+
+def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[Link]:
+    for found in _ADDRESS.finditer(line.text):
+        address = _without_end(found.group())
+        yield Link(line.selection(found.start(), found.start() + len(address)), address)
+    for found in _PATH.finditer(line.text):
+        path, number, end = found["path"], found["line"], found.end()
+        if number is None and path.endswith("."):
+            path = path.rstrip(".")
+            end = found.start() + len(path)
+        if path and (file := known_file(path)):
+            yield Link(line.selection(found.start(), end), file, int(number or 0))
+
+
+def _without_end(address: str) -> str:
+    """Return an address without the signs of the sentence, or of the brackets, that it stands in."""
+    while address[-1:] in _BEHIND or (address.endswith(")") and address.count("(") < address.count(")")):
+        address = address[:-1]
+    return address.removesuffix("]") if "[" not in address else address
+
+
+def _lines_backwards(screen: Screen) -> Iterator[_Line]:
+    number = screen.first_row + screen.height - 1
+    while number >= _first_row(screen):
+        line = _line_at(screen, number)
+        if line is None:
+            return
+        number = line.first - 1
+        yield line
+
+
+def _line_at(screen: Screen, row: int) -> _Line | None:
+    first, end = _first_row(screen), screen.first_row + screen.height
+    if not first <= row < end:
+        return None
+    while row > first and screen.row(row - 1).is_continued:
+        row -= 1
+    return _line_from(screen, row, end)
+
+
+def _line_from(screen: Screen, first: int, end: int) -> _Line:
+    rows = [screen.row(first)]
+    cells = len(rows[0].cells)
+    while rows[-1].is_continued and first + len(rows) < end and cells < _MOST_CELLS:
+        rows.append(screen.row(first + len(rows)))
+        cells += len(rows[-1].cells)
+    return _Line(first, tuple(rows), "".join(map(_text_of, rows)))
+
+
+def _first_row(screen: Screen) -> int:
+    return screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
+
+
+def _text_of(row: KeptRow) -> str:
+    """Return one character for each cell: a mark on one is left out, and a wide one has a blank behind it."""
+    text = row.text()
+    return text if text.isascii() else "".join(cell[:1] or " " for cell in row.cells)
