@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Takes the pictures in docs/images anew: the real window on a virtual screen, going through the demo in both themes.
+# Takes the pictures in docs/images anew: a tour through the window, in both themes. Names of scenes take only theirs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 make_venv "$root/packaging/requirements-test.txt"
 install_qt_libraries
-if command -v apt-get >/dev/null; then apt_install xvfb xauth; fi
+if command -v apt-get >/dev/null; then apt_install fonts-droid-fallback; fi # Chinese letters
 
 cd "$root"
-env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1600x1000x24 -nolisten tcp" \
-  "$venv/bin/python" -m tests.e2e.screenshots "$root/docs/images"
+QT_QPA_PLATFORM=offscreen "$venv/bin/python" -m tests.e2e.tour "$root/docs/images" "$@"

@@ -5,6 +5,7 @@ import zlib
 from difflib import unified_diff
 from pathlib import Path
 
+from tests.pictures import png_chunk
 from tests.servers.script import Reply, reply, text, thinking, tool_use
 
 MODULE = "shop/orders.py"
@@ -74,7 +75,7 @@ def receipt(order):
     return "\\n".join(rows)
 '''
 
-_EDITS = (
+EDITS = (
     (
         """\
     def total(self):
@@ -112,7 +113,7 @@ def module_with(*numbers: int) -> str:
     """Return the module with these of the three edits, from 0."""
     content = BEFORE
     for number in numbers:
-        old, new = _EDITS[number]
+        old, new = EDITS[number]
         assert content.count(old) == 1
         content = content.replace(old, new)
     return content
@@ -171,8 +172,4 @@ def _logo(ground: tuple[int, int, int], sign: tuple[int, int, int], size: int = 
     rows = b"".join(b"\0" + bytes(part for x in range(size) for part in pixel(x, y)) for y in range(size))
     head = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
     chunks = (b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
-
-
-def _chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(*chunk) for chunk in chunks)

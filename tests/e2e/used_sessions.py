@@ -17,6 +17,16 @@ _SESSIONS = 90
 _MODELS = (("anthropic", "claude-opus-5-5", 9e-6), ("openai", "gpt-5.2-codex", 4e-6), ("ollama", "qwen3:8b", 0.0))
 _UNPRICED = ("openai-chat", "internal-model", None)
 _TOOLS = (("read_file", 0.004), ("edit_file", 0.012), ("grep", 0.03), ("run_terminal_cmd", 2.5), ("web_fetch", 0.9))
+_PROMPTS = (
+    "Why is the last page empty?",
+    "Add a test for orders without lines",
+    "Rename weight to grams everywhere",
+    "What does the receipt print?",
+    "Make the labels fit on the parcel",
+    "Look for code that nothing uses",
+    "Explain how discounts add up",
+    "Update the changelog for 2.4",
+)
 _FOLDERS = ("pagination", "shop", "notes")
 
 
@@ -41,6 +51,7 @@ def _session(session_id: str, chance: random.Random) -> Iterator[tuple[float, ev
         0,
         ev.SessionOpened(session_id=session_id, workspace=folder, model=model, approval="on_write", app_version="1"),
     )
+    yield 1, ev.PromptSubmitted(turn=1, prompt_id="p1", text=chance.choice(_PROMPTS))
     yield 1, ev.TurnStarted(turn=1, model=model)
     seconds = 1.0
     calls = chance.randint(3, 9)

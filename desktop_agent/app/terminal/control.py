@@ -21,6 +21,7 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.live.lines import Link
 from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.short_path import short_path
 
 
 class TerminalControl(QObject):
@@ -122,7 +123,7 @@ class TerminalControl(QObject):
         if shell is None:
             self._start()
         elif self._parts is not None:
-            self._parts[1].show_terminal(shell.emulator, str(shell.folder))
+            self._parts[1].show_terminal(shell.emulator, short_path(str(shell.folder)))
             self._on_resized()
             self._on_changed(shell)
 
@@ -135,7 +136,7 @@ class TerminalControl(QObject):
             return
         shell = UserShell(folder, *self._parts[1].view.fitting(), self._spawner, self._on_changed)
         self._shells[folder] = shell
-        self._parts[1].show_terminal(shell.emulator, str(folder))
+        self._parts[1].show_terminal(shell.emulator, short_path(str(folder)))
         self._spawner.spawn(self._run(shell))
         self._parts[1].setFocus(Qt.FocusReason.OtherFocusReason)
 

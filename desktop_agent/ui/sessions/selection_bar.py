@@ -38,7 +38,7 @@ class SelectionBar(QWidget):
             hbox(self._count, STRETCH, clear, spacing=Space.XS),
             hbox(self._pin, self._archive, delete, STRETCH, spacing=Space.XS),
             on=self,
-            margins=(Space.S, Space.XS, 0, 0),
+            margins=(Space.S, Space.XS, 0, Space.S),
             spacing=Space.XS,
         )
         self.hide()

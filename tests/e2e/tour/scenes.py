@@ -1,0 +1,36 @@
+"""All scenes of the tour."""
+
+from collections.abc import Mapping
+
+from tests.e2e.tour.demo import START, TURNS
+from tests.e2e.tour.dialogs import DIALOGS
+from tests.e2e.tour.elsewhere import CHINESE, DOUBLE, GERMAN
+from tests.e2e.tour.film import FILM
+from tests.e2e.tour.places import PLACES
+from tests.e2e.tour.questions import QUESTIONS
+from tests.e2e.tour.reviewing import REVIEW
+from tests.e2e.tour.scene import Scene
+from tests.e2e.tour.used import USED
+from tests.e2e.tour.welcome import WELCOME
+from tests.e2e.tour.writing import WRITING
+
+SCENES: Mapping[str, Scene] = {
+    "welcome": WELCOME,
+    "start": START,
+    "turns": TURNS,
+    "review": REVIEW,
+    "writing": WRITING,
+    "questions": QUESTIONS,
+    "dialogs": DIALOGS,
+    "used": USED,
+    "places": PLACES,
+    "german": GERMAN,
+    "chinese": CHINESE,
+    "double": DOUBLE,
+    "film": FILM,
+}
+
+
+def states() -> list[str]:
+    """Return the names of all states."""
+    return [state for scene in SCENES.values() for state in scene.states]

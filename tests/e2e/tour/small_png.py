@@ -1,0 +1,102 @@
+"""Small PNG files of pictures of a window: at most 256 colours, of which those that fill it are exact."""
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtGui import QImage
+
+from tests.pictures import png_chunk
+
+_MOST_COLOURS = 256
+_EXACT = 160
+"""So many of the most frequent colours are kept as they are; the rest shares what is left."""
+
+Box = list[tuple[int, int]]
+"""Colours, and how many pixels have each."""
+
+
+def pixels_of(image: QImage) -> Sequence[int]:
+    """Return the pixels, row by row, as 0xAARRGGBB without transparency."""
+    converted = image.convertToFormat(QImage.Format.Format_RGB32)
+    return memoryview(bytes(converted.constBits())).cast("I")  # a copy: the picture and its memory end here
+
+
+class ColourTable:
+    """At most 256 colours that stand for all of these pictures."""
+
+    def __init__(self, pictures: Iterable[Sequence[int]]) -> None:
+        counts: Counter[int] = Counter()
+        for pixels in pictures:
+            counts.update(pixels)
+        ranked = counts.most_common()
+        exact, rest = ranked[:_EXACT], ranked[_EXACT:]
+        self._colours = [colour for colour, _ in exact]
+        self._numbers = {colour: number for number, colour in enumerate(self._colours)}
+        for box in _boxes(rest, _MOST_COLOURS - len(exact)):
+            self._numbers |= dict.fromkeys((colour for colour, _ in box), len(self._colours))
+            self._colours.append(_mean(box))
+
+    @property
+    def chunk(self) -> bytes:
+        """The part of a PNG that holds them."""
+        return png_chunk(b"PLTE", b"".join((colour & 0xFFFFFF).to_bytes(3, "big") for colour in self._colours))
+
+    def numbers(self, pixels: Iterable[int]) -> bytes:
+        """Return the number of the colour of every pixel."""
+        return bytes(map(self._numbers.__getitem__, pixels))
+
+
+def small_png(image: QImage) -> bytes:
+    """Return the file."""
+    pixels = pixels_of(image)
+    table = ColourTable([pixels])
+    data = packed(table.numbers(pixels), image.width())
+    return b"".join((png_head(image.width(), image.height()), table.chunk, png_chunk(b"IDAT", data), png_end()))
+
+
+def png_head(width: int, height: int) -> bytes:
+    """Return the beginning of a PNG with a table of colours."""
+    return b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+
+
+def png_end() -> bytes:
+    """Return the end of any PNG."""
+    return png_chunk(b"IEND", b"")
+
+
+def packed(numbers: bytes, width: int) -> bytes:
+    """Return the compressed rows of one picture."""
+    rows = (b"\0" + numbers[start : start + width] for start in range(0, len(numbers), width))
+    return zlib.compress(b"".join(rows), 9)
+
+
+def _boxes(colours: Box, most: int) -> list[Box]:
+    """Part the colours into boxes of similar ones: the box whose colours reach furthest is cut in its middle."""
+    boxes = [colours] if colours else []
+    while boxes and len(boxes) < most:
+        widest = max(boxes, key=_weight)
+        if len(widest) < 2:
+            break
+        boxes.remove(widest)
+        shift = max((16, 8, 0), key=lambda place: _reach(widest, place))
+        widest.sort(key=lambda each: each[0] >> shift & 0xFF)
+        boxes += [widest[: len(widest) // 2], widest[len(widest) // 2 :]]
+    return boxes
+
+
+def _weight(box: Box) -> int:
+    return max(_reach(box, place) for place in (16, 8, 0)) if len(box) > 1 else -1
+
+
+def _reach(box: Box, place: int) -> int:
+    values = [colour >> place & 0xFF for colour, _ in box]
+    return max(values) - min(values)
+
+
+def _mean(box: Box) -> int:
+    count = sum(number for _, number in box)
+    parts = (sum((colour >> place & 0xFF) * number for colour, number in box) // count for place in (16, 8, 0))
+    red, green, blue = parts
+    return red << 16 | green << 8 | blue

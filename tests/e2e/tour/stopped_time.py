@@ -1,0 +1,51 @@
+"""Time that stands still until the tour says how much has passed: what a picture tells of it is always the same."""
+
+import os
+import time
+from datetime import UTC, datetime, timedelta, tzinfo
+from importlib import import_module
+
+from desktop_agent.core.base.clock import SystemClock
+
+BEGIN = datetime(2026, 3, 12, 9, 41, tzinfo=UTC)
+_WHERE_ASKED = (
+    "ui.chat.transcript.view",
+    "ui.chat.entries.notice",
+    "ui.sessions.panel",
+    "ui.sessions.search.panel",
+    "app.window_panels",
+    "app.inbox.inbox",
+    "app.review.rule_judge",
+)
+"""Modules of the window that ask the machine what time it is."""
+
+
+class StoppedTime:
+    """The time of this process, for as long as that runs: nothing in it gets the machine's own any more."""
+
+    def __init__(self) -> None:
+        os.environ["TZ"] = "UTC"
+        time.tzset()
+        self.passed_s = 0.0
+        clock = self
+
+        class Moment(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> datetime:
+                return datetime.fromtimestamp(clock.now().timestamp(), tz)
+
+        for name in _WHERE_ASKED:
+            setattr(import_module(f"desktop_agent.{name}"), "datetime", Moment)  # noqa: B010 - no type has it
+        for name, tell in (("now", self.now), ("monotonic", self._monotonic)):
+            setattr(SystemClock, name, tell)
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time have passed."""
+        self.passed_s += seconds
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return BEGIN + timedelta(seconds=self.passed_s)
+
+    def _monotonic(self) -> float:
+        return self.passed_s

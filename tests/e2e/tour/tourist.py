@@ -1,0 +1,141 @@
+"""A user who goes through the window with a camera."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QListView, QWidget
+
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.theme.theme import ThemeChoice
+from desktop_agent.ui.window.main_window import MainWindow
+from tests.e2e.driver import Driver
+from tests.e2e.tour.camera import photograph_settled
+from tests.e2e.tour.small_png import small_png
+from tests.e2e.tour.stopped_time import StoppedTime
+from tests.servers.threaded import ThreadedServer
+
+W = TypeVar("W", bound=QWidget)
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+SIZE = (1440, 900)
+NARROW = (1024, 700)
+THEMES: tuple[ThemeChoice, ...] = ("light", "dark")
+
+
+class Tourist:
+    """Uses the window, and takes its picture in both themes wherever it is worth one."""
+
+    def __init__(self, user: Driver, time_: StoppedTime, model: ThreadedServer, folder: Path, album: Path) -> None:
+        """The `model` answers, if it is not the demo's; `folder` is the one that is open. Pictures go to the album."""
+        self.user = user
+        self.time = time_
+        self.model = model
+        self.folder = folder
+        self.album = album
+        self.taken: list[str] = []
+        """The names of the states that were taken."""
+
+    @property
+    def window(self) -> MainWindow:
+        """The main window."""
+        return self.user.window.main_window
+
+    async def take(self, name: str, of: QWidget | None = None) -> None:
+        """Take a picture of a window, or of the main one, in both themes, once nothing moves there."""
+        for theme in THEMES:
+            self.user.window.theme.choose(theme)
+            image = await photograph_settled(of or self.window)
+            (self.album / f"{name}-{theme}.png").write_bytes(small_png(image))
+        self.taken.append(name)
+        self.user.window.theme.choose("light")
+
+    async def resize(self, size: tuple[int, int]) -> None:
+        """Give the main window another size."""
+        self.window.resize(*size)
+        await self.look_round()
+
+    async def look_round(self) -> None:
+        """Wait until what was asked for has come, such as a list that a thread fills."""
+        await photograph_settled(self.window)
+
+    async def until(self, look: Callable[[], bool], what: str) -> None:
+        """Wait until `look` says yes."""
+        await self.user.until_true(look, what)
+
+    async def see(self, kind: type[W], name: str) -> W:
+        """Wait until a visible, enabled widget of this name is there."""
+        return await self.user.see(kind, name)
+
+    async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """Press a key where the focus is."""
+        await self.user.press(key, modifiers)
+
+    async def write(self, text: str) -> None:
+        """Write into the message field, instead of what is there."""
+        composer = self.user.window.panels.composer
+        composer.setFocus()
+        await self.press(Qt.Key.Key_A, CTRL)
+        await self.press(Qt.Key.Key_Delete)
+        QTest.keyClicks(composer.edit, text)
+
+    async def send(self, prompt: str) -> None:
+        """Send a prompt; its turn begins."""
+        before = self.user.transcript.turn
+        await self.write(prompt)
+        await self.press(Qt.Key.Key_Return)
+        await self.until(lambda: self.user.transcript.turn > before, "the turn begins")
+        self.time.advance(2.4)
+
+    async def see_card(self) -> ApprovalCard:
+        """Wait until a question of the conversation takes answers."""
+
+        def listening() -> ApprovalCard | None:
+            cards = self.window.findChildren(ApprovalCard)
+            return next((card for card in cards if card.is_listening), None)
+
+        return await self.user.until(listening, "a question takes answers")
+
+    async def see_dialog(self) -> ApprovalDialog:
+        """Wait until the dialog of a question takes answers."""
+        await self.until(lambda: self.user.can_allow, "a question can be answered")
+        return await self.see(ApprovalDialog, "approvalDialog")
+
+    async def allow(self) -> None:
+        """Allow what is asked next."""
+        await self.until(lambda: bool(self.user.transcript.pending_approvals), "something is asked")
+        call = self.user.transcript.pending_approvals[0].call_id
+        if self.user.window.panels.wiring.opens_questions:
+            await self.see_dialog()
+        else:
+            (await self.see_card()).setFocus()
+        self.time.advance(1.3)
+        await self.press(Qt.Key.Key_Return, CTRL)
+        await self.until(
+            lambda: all(each.call_id != call for each in self.user.transcript.pending_approvals), "allowed"
+        )
+
+    async def see_turn_end(self) -> None:
+        """Wait until the turn has ended and its changes are listed."""
+        await self.user.see_turn_end()
+        await self.look_round()
+
+    async def see_changes(self) -> QListView:
+        """Wait until there are changes to review."""
+        return await self.see(QListView, "changeList")
+
+    async def close(self, window: QWidget) -> None:
+        """Close a window or a dialog."""
+        window.close()
+        await self.until(lambda: not window.isVisible(), "it has closed")
+
+    async def quit(self) -> None:
+        """Quit, whatever runs."""
+        for window in QApplication.topLevelWidgets():
+            if window is not self.window and window.isVisible():
+                window.close()
+        self.user.window.request_quit()
+        await self.user.see_window_close()
