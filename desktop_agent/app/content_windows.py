@@ -48,6 +48,16 @@ class ContentWindows:
         """Show what came with a prompt: the picture, or all of the text."""
         self._try(self._show_attachment(attachment))
 
+    def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
+        """Show what comes with a message that is not sent yet."""
+        self._try(self._show_draft_content(name, content, is_picture))
+
+    async def _show_draft_content(self, name: str, content: bytes, is_picture: bool) -> None:
+        if is_picture:
+            await self._show_read(content, named(name))
+        else:
+            await self._show_text(named(name), await asyncio.to_thread(content.decode, "utf-8", "replace"))
+
     async def _show_attachment(self, attachment: Attachment) -> None:
         title = named(attachment.name or attachment.uri)
         if attachment.images:
@@ -75,7 +85,9 @@ class ContentWindows:
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
     async def _show_picture(self, ref: BlobRef, title: str) -> None:
-        content = await self._content(ref)
+        await self._show_read(await self._content(ref), title)
+
+    async def _show_read(self, content: bytes, title: str) -> None:
         picture = await asyncio.to_thread(read_picture, content, LARGE)
         if not picture.problem:
             PictureWindow(title, picture.image, picture.size, self._window).show()

@@ -676,6 +676,13 @@
     </message>
 </context>
 <context>
+    <name>AttachedContents</name>
+    <message>
+        <source>and {count} more</source>
+        <translation>und {count} weitere</translation>
+    </message>
+</context>
+<context>
     <name>Banner</name>
     <message>
         <source>Dismiss</source>
@@ -10555,6 +10562,33 @@
     <message>
         <source>template</source>
         <translation>Vorlage</translation>
+    </message>
+</context>
+<context>
+    <name>_RemovableChip</name>
+    <message>
+        <source>Cannot be shown</source>
+        <translation>Nicht darstellbar</translation>
+    </message>
+    <message>
+        <source>Comes with the message: {name}, {detail}</source>
+        <translation>Kommt mit der Nachricht mit: {name}, {detail}</translation>
+    </message>
+    <message>
+        <source>Enter shows it, Delete removes it from the message.</source>
+        <translation>Die Eingabetaste zeigt es, Entf nimmt es aus der Nachricht.</translation>
+    </message>
+    <message>
+        <source>Remove it from the message</source>
+        <translation>Aus der Nachricht nehmen</translation>
+    </message>
+    <message>
+        <source>Remove {name} from the message</source>
+        <translation>{name} aus der Nachricht nehmen</translation>
+    </message>
+    <message>
+        <source>Too large for a model</source>
+        <translation>Zu groß für ein Modell</translation>
     </message>
 </context>
 </TS>

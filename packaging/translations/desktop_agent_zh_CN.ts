@@ -675,6 +675,13 @@
     </message>
 </context>
 <context>
+    <name>AttachedContents</name>
+    <message>
+        <source>and {count} more</source>
+        <translation>以及另外 {count} 个</translation>
+    </message>
+</context>
+<context>
     <name>Banner</name>
     <message>
         <source>Dismiss</source>
@@ -10481,6 +10488,33 @@
     <message>
         <source>template</source>
         <translation>模板</translation>
+    </message>
+</context>
+<context>
+    <name>_RemovableChip</name>
+    <message>
+        <source>Cannot be shown</source>
+        <translation>无法显示</translation>
+    </message>
+    <message>
+        <source>Comes with the message: {name}, {detail}</source>
+        <translation>随消息一起发送：{name}，{detail}</translation>
+    </message>
+    <message>
+        <source>Enter shows it, Delete removes it from the message.</source>
+        <translation>按 Enter 显示，按 Delete 从消息中移除。</translation>
+    </message>
+    <message>
+        <source>Remove it from the message</source>
+        <translation>从消息中移除</translation>
+    </message>
+    <message>
+        <source>Remove {name} from the message</source>
+        <translation>从消息中移除 {name}</translation>
+    </message>
+    <message>
+        <source>Too large for a model</source>
+        <translation>对模型来说太大</translation>
     </message>
 </context>
 </TS>

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.composing.mention_finding import MentionFinding
+from desktop_agent.app.composing.pasting import Pasting
 from desktop_agent.app.inbox.announcements import Announcements
 from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.inbox.telling import InboxTelling
-from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.pasting import Pasting
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.left_sessions import LeftSessions
 from desktop_agent.app.sessions.ports import OpeningPort

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt
 
+from desktop_agent.app.composing.pasting import Pasting
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.pasting import Pasting
 from desktop_agent.app.terminal.shell import UserShell
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench

@@ -20,6 +20,11 @@ class CardPicture(Struct, frozen=True):
     format: str = ""
     problem: str = ""
 
+    @classmethod
+    def without(cls, problem: str, size: QSize | None = None, form: str = "") -> "CardPicture":
+        """Return that there is none, and why."""
+        return cls(QImage(), size or QSize(), form, problem)
+
 
 def read_picture(content: bytes, most: QSize) -> CardPicture:
     """Decode `content`, no larger than `most`. Blocks, and touches no widget: to be called in a thread."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
+from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
 from desktop_agent.ui.chat.composer.control_row import ControlRow
 from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
@@ -27,7 +28,7 @@ _INNER = 12
 class Composer(QWidget):
     """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and what it offers.
 
-    It offers `commands` and `mentions`; `attach` is for files that are chosen by mouse.
+    It offers `commands` and `mentions`; `attach` is for files that are chosen by mouse, `contents` shows pictures.
 
     Signals:
         prompt_submitted: the user sent this prompt; it is queued when a turn is running.
@@ -70,6 +71,8 @@ class Composer(QWidget):
         self.waiting = WaitingPrompts(theme, self)
         self.controls = ControlRow(theme, self)
         self.controls.send.clicked.connect(self._on_submitted)
+        self.contents = AttachedContents(self.edit, theme, self)
+        self.contents.changed.connect(self._arrange)
         self.mentions = MentionOffers(self.edit, theme, self)
         self.commands = CommandOffers(self.edit, theme, self)
         self.set_working(is_working=False)
@@ -167,6 +170,7 @@ class Composer(QWidget):
         left = (self.width() - width) // 2
         top = self.waiting.place(left, _MARGIN_Y, width)
         inner = QRect(left + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
+        inner.translate(0, self.contents.place(inner))
         attach = self.attach.sizeHint()
         edit_width = max(inner.width() - attach.width() - Space.XS, 1)
         edit_height = self.edit.wanted_height(edit_width)

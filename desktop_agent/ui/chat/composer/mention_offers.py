@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.composer.mention_marks import marks_in
+from desktop_agent.ui.chat.composer.mention_marks import PASTED, marks_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 
 
-_PASTED = "pasted"
-_OWN_SOURCES = frozenset({"session", _PASTED})
+_OWN_SOURCES = frozenset({"session", PASTED})
 """What may stand before a colon besides the names of servers."""
 
 
@@ -83,7 +82,7 @@ class MentionOffers(QObject):
         """Mention at the cursor what was pasted and is kept by this name."""
         from desktop_agent.core.mentions.grammar import written
 
-        self._edit.insert_word(written(_PASTED, name))
+        self._edit.insert_word(written(PASTED, name))
 
     def place(self, area: QRect) -> None:
         """Stand above `area` of the composer, where the `@` is."""

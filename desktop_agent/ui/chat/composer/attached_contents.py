@@ -1,0 +1,213 @@
+"""The contents that a message brings along and that its text does not show: pictures, and what was pasted."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.chat.cards.picture_reader import CardPicture
+from desktop_agent.ui.chat.composer.mention_marks import MentionedContent, contents_in
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.chat.content_chip import ContentChip
+from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_MOST_SHOWN = 6
+"""Two rows of them: what else comes along is marked in the text."""
+
+
+class ContentPreview(NamedTuple):
+    """What is known of a content."""
+
+    size_bytes: int
+    picture: CardPicture | None = None
+    """Of a picture, made small; or why it cannot be shown."""
+    is_too_large: bool = False
+    """Whether no model takes it as it is."""
+
+
+class AttachedContents(QObject):
+    """Follows the text of a field, and has a chip for each such content that is there.
+
+    Signals:
+        wanted: this `MentionedContent` is mentioned; the owner should pass what is known of it to `show`.
+        opened: this `MentionedContent` shall be seen large.
+        changed: there are others to be placed.
+    """
+
+    wanted = Signal(object)
+    opened = Signal(object)
+    changed = Signal()
+
+    def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
+        super().__init__(composer)
+        self._edit = edit
+        self._theme = theme
+        self._composer = composer
+        self._mentioned: tuple[MentionedContent, ...] = ()
+        self._chips: dict[MentionedContent, _RemovableChip] = {}
+        """In the order of the text. A content has one once it is known to be there."""
+        self._more = make_label(role="secondary", parent=composer)
+        self._more.hide()
+        edit.textChanged.connect(self._on_text_changed)
+        theme.changed.connect(self._repaint)
+
+    def show(self, content: MentionedContent, preview: ContentPreview | None) -> None:
+        """Show what a content is, if it is still mentioned; None says that there is no such content."""
+        if content not in self._mentioned:
+            return
+        if preview is None:
+            self._drop([content])
+            return
+        chip = self._chips.get(content) or self._make_chip(content)
+        chip.show_preview(preview)
+        self._arrange()
+
+    def look_again(self) -> None:
+        """Ask for all of them anew: the paths lead elsewhere now."""
+        self._drop(list(self._chips))
+        self._mentioned = ()
+        self._on_text_changed()
+
+    def place(self, area: QRect) -> int:
+        """Stand in rows at the top of `area`; return how high they are, with the space below."""
+        shown: list[QWidget] = [chip for chip in self._chips.values() if not chip.isHidden()]
+        if not shown:
+            return 0
+        height = flow([*shown, self._more] if not self._more.isHidden() else shown, area)
+        for chip in shown:
+            if isinstance(chip, _RemovableChip):
+                chip.place_button()
+        return height + Space.S
+
+    def _on_text_changed(self) -> None:
+        before, self._mentioned = self._mentioned, tuple(contents_in(self._edit.toPlainText()))
+        if self._mentioned == before:
+            return
+        self._drop([content for content in self._chips if content not in self._mentioned])
+        for content in self._mentioned:
+            if content not in before:
+                self.wanted.emit(content)
+
+    def _drop(self, contents: Sequence[MentionedContent]) -> None:
+        gone = [self._chips.pop(content) for content in contents if content in self._chips]
+        for chip in gone:
+            if chip.hasFocus() or chip.remove.hasFocus():
+                self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+            chip.hide()
+            chip.deleteLater()
+        if gone:
+            self._arrange()
+
+    def _make_chip(self, content: MentionedContent) -> "_RemovableChip":
+        chip = _RemovableChip(content, self._theme, self._composer)
+        chip.clicked.connect(partial(self.opened.emit, content))
+        chip.removed.connect(partial(self._remove, content))
+        self._chips[content] = chip
+        return chip
+
+    def _arrange(self) -> None:
+        """Show the first few, in the order of the text; Tab comes to them before it comes to the field."""
+        self._chips = {content: self._chips[content] for content in self._mentioned if content in self._chips}
+        chips = list(self._chips.values())
+        for at, chip in enumerate(chips):
+            chip.setVisible(at < _MOST_SHOWN)
+        stops: list[QWidget] = [stop for chip in chips[:_MOST_SHOWN] for stop in (chip, chip.remove)]
+        for before, stop in pairwise((self._edit, *stops, self._edit) if stops else ()):
+            QWidget.setTabOrder(before, stop)
+        more = len(chips) - _MOST_SHOWN
+        self._more.setText(self.tr("and {count} more").format(count=more))
+        self._more.setVisible(more > 0)
+        self.changed.emit()
+
+    def _remove(self, content: MentionedContent) -> None:
+        """Take its mentions out of the text, in one step that Undo takes back."""
+        text = self._edit.toPlainText()
+        cursor = QTextCursor(self._edit.document())
+        cursor.beginEditBlock()
+        for start, end in reversed(contents_in(text).get(content, [])):
+            is_apart = text[end : end + 1] == " " and (start == 0 or text[start - 1].isspace())
+            cursor.setPosition(start)
+            cursor.setPosition(end + is_apart, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+        cursor.endEditBlock()
+        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _repaint(self) -> None:
+        for chip in self._chips.values():
+            chip.update()
+
+
+class _RemovableChip(ContentChip):
+    """A chip with a button that takes its content out of the message; so does Delete.
+
+    Signals:
+        removed: the user wants that.
+    """
+
+    removed = Signal()
+
+    def __init__(self, content: MentionedContent, theme: Theme, parent: QWidget) -> None:
+        name = content.name.rpartition("/")[2]
+        super().__init__(name, "", theme.colour, parent)
+        self.setObjectName("contentChip")
+        self.setToolTip(plain_tooltip(content.name))
+        self._content = content
+        self.remove = make_button(
+            "×",
+            object_name="removeContentButton",
+            accessible_name=self.tr("Remove {name} from the message").format(name=name),
+            clicked=self.removed,
+            variant="flat",
+            is_compact=True,
+            parent=self,
+        )
+        self.remove.setToolTip(self.tr("Remove it from the message"))
+        self.remove.setFixedWidth(Height.BUTTON)
+        self.reserved = Height.BUTTON
+        self.show_sign(is_picture=content.is_picture)
+
+    def show_preview(self, preview: ContentPreview) -> None:
+        """Show what is known, and say it to screen readers."""
+        size, picture = byte_count(preview.size_bytes), preview.picture
+        if picture is not None and not picture.problem:
+            self.show_thumbnail(picture.image)
+            pixels = f"{picture.size.width():,} × {picture.size.height():,}"
+            detail = " · ".join((pixels, size))
+        else:
+            detail = size
+        tip = [self._content.name, picture_problem(picture.problem) if picture is not None and picture.problem else ""]
+        if preview.is_too_large:
+            detail = " · ".join((self.tr("Too large for a model"), detail))
+        elif picture is not None and picture.problem:
+            detail = " · ".join((self.tr("Cannot be shown"), size))
+        self.show_detail(detail)
+        self.setToolTip(plain_tooltip("\n".join(filter(None, (*tip, detail)))))
+        self.setAccessibleName(
+            self.tr("Comes with the message: {name}, {detail}").format(name=self.name, detail=detail)
+        )
+        self.setAccessibleDescription(self.tr("Enter shows it, Delete removes it from the message."))
+
+    def place_button(self) -> None:
+        """Put the button where it belongs at this width."""
+        width, height = Height.BUTTON, self.remove.sizeHint().height()
+        self.remove.setGeometry(self.width() - width - Space.XS, (self.height() - height) // 2, width, height)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
+            self.update()
+        return super().event(event)

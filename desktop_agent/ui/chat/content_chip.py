@@ -1,0 +1,124 @@
+"""A chip for a content that comes with a message: a thumbnail or a sign, its name, and what it is in a few words."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.theme import Radius, Space, TypeSize
+from desktop_agent.ui.widgets.buttons import DrawnButton
+
+THUMBNAIL = QSize(160, 160)
+"""What a thumbnail is decoded for: its place on a screen with four pixels to the point."""
+
+_SIDE = 40
+_HEIGHT = _SIDE + 2 * Space.XS
+_WIDTH = 224
+
+
+class ContentChip(DrawnButton):
+    """Pressed when its content shall be seen large. It is as large with a thumbnail as without: nothing moves."""
+
+    def __init__(self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget) -> None:
+        """`detail` stands below the name until `show_detail` says more; `colour` gives a role of the theme."""
+        super().__init__(parent)
+        self.name = name
+        self._detail = detail
+        self._colour = colour
+        self._image = QImage()
+        self._is_picture = False
+        self.reserved = 0
+        """How much of its right end something else stands on."""
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    @property
+    def detail(self) -> str:
+        """What stands below the name."""
+        return self._detail
+
+    @property
+    def has_thumbnail(self) -> bool:
+        """Whether it shows the picture, and not only a sign for one."""
+        return not self._image.isNull()
+
+    def show_detail(self, detail: str) -> None:
+        """Say this below the name."""
+        self._detail = detail
+        self.update()
+
+    def show_sign(self, *, is_picture: bool) -> None:
+        """Show a sign: of a picture that is not there, or cannot be; else of a text."""
+        self._is_picture = is_picture
+        self.update()
+
+    def show_thumbnail(self, image: QImage) -> None:
+        """Show this picture, or what of its middle fits into a square."""
+        self._image = image
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(_WIDTH, _HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        painter.setPen(QPen(self._colour("control_border" if self.underMouse() else "border"), 1))
+        painter.setBrush(self._colour("surface"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CONTROL, Radius.CONTROL)
+        self._paint_square(painter, QRectF(Space.XS, Space.XS, _SIDE, _SIDE))
+        left = _SIDE + Space.XS + Space.S
+        room = self.width() - left - Space.S - self.reserved
+        half = self.height() / 2
+        above, below = Qt.AlignmentFlag.AlignBottom, Qt.AlignmentFlag.AlignTop
+        self._paint_line(painter, self.name, QRectF(left, 0, room, half - 1), above, "text", TypeSize.SECONDARY)
+        self._paint_line(painter, self._detail, QRectF(left, half + 1, room, half), below, "muted", TypeSize.HEAD)
+        self.draw_ring(painter, self._colour("accent"))
+        painter.end()
+
+    def _paint_line(
+        self, painter: QPainter, text: str, area: QRectF, edge: Qt.AlignmentFlag, role: str, size: float
+    ) -> None:
+        font = QFont(self.font())
+        font.setPixelSize(round(size))
+        painter.setFont(font)
+        painter.setPen(self._colour(role))
+        mode = Qt.TextElideMode.ElideMiddle if edge == Qt.AlignmentFlag.AlignBottom else Qt.TextElideMode.ElideRight
+        shown = QFontMetricsF(font).elidedText(text, mode, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignLeft | edge | Qt.TextFlag.TextSingleLine, shown)
+
+    def _paint_square(self, painter: QPainter, area: QRectF) -> None:
+        path = QPainterPath()
+        path.addRoundedRect(area, Radius.CONTROL - 1, Radius.CONTROL - 1)
+        painter.fillPath(path, self._colour("sunken"))
+        if self._image.isNull():
+            painter.setPen(QPen(self._colour("muted"), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            (_paint_picture_sign if self._is_picture else _paint_text_sign)(painter, area.center())
+            return
+        size = self._image.size()
+        side = min(size.width(), size.height())
+        middle = QRectF((size.width() - side) / 2, (size.height() - side) / 2, side, side)
+        painter.save()
+        painter.setClipPath(path)
+        painter.drawImage(area, self._image, middle)
+        painter.restore()
+        painter.setPen(QPen(self._colour("border"), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPath(path)
+
+
+def _paint_text_sign(painter: QPainter, at: QPointF) -> None:
+    """Paint a page with lines on it."""
+    painter.drawRoundedRect(QRectF(at.x() - 8, at.y() - 10, 16, 20), 2, 2)
+    for y, width in ((-4.5, 8), (0, 8), (4.5, 5)):
+        painter.drawLine(QPointF(at.x() - 4, at.y() + y), QPointF(at.x() - 4 + width, at.y() + y))
+
+
+def _paint_picture_sign(painter: QPainter, at: QPointF) -> None:
+    """Paint a frame with a hill and a sun."""
+    painter.drawRoundedRect(QRectF(at.x() - 10, at.y() - 8, 20, 16), 2, 2)
+    painter.drawEllipse(QPointF(at.x() + 4, at.y() - 3), 1.5, 1.5)
+    places = ((-10, 5), (-4, -2), (1, 3), (4, 1), (10, 6))
+    painter.drawPolyline([QPointF(at.x() + x, at.y() + y) for x, y in places])
