@@ -254,8 +254,14 @@ def _place_of(image: FileImage | None, run: Sequence[FileChange]) -> int:
 def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
     *earlier, last = recorded
     opposite = {item.change_id for item in last.reverts if not item.hunks and item.is_redo == (direction == "undo")}
-    # The last hunk of several makes a change wholly undone, too, but what was before it has the others undone already.
+    # What was before it is the way back only if it turned every one of them: some may have been as wanted already, and
+    # of those whose last hunk it took the others were undone already.
     latest = {item.change_id: item for change in earlier for item in change.reverts}
-    is_in_one = not any(latest[change_id].hunks for change_id in opposite if change_id in latest)
-    is_exact = is_in_one and len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
+    befores = [latest.get(change_id) for change_id in opposite]
+    has_turned = all(not (item and item.hunks) and _is_undone(item) == (direction == "undo") for item in befores)
+    is_exact = has_turned and len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
     return Delta(last.after, last.before) if is_exact else None
+
+
+def _is_undone(item: Reverted | None) -> bool:
+    return item is not None and not item.is_redo

@@ -80,6 +80,15 @@ def test_the_undo_of_the_last_of_several_hunks_is_no_way_back_to_all_of_them() -
     assert (plan.inverse, plan.deltas) == (None, (delta("O", "B"),))
 
 
+def test_the_redo_of_what_was_partly_in_force_is_no_way_back_to_before_all_of_it() -> None:
+    one, two = change("1.1", None, "A"), change("1.2", "A", "B")
+    undone = replace(change("1.3", "B", "A"), author="undo", reverts=(Reverted(change_id="1.2"),))
+    both = (Reverted(change_id="1.1", is_redo=True), Reverted(change_id="1.2", is_redo=True))
+    redone = replace(change("1.4", "A", "B"), author="undo", reverts=both)
+    (plan,) = plan_revert("undo", [one, two], [one, two, undone, redone])
+    assert (plan.inverse, plan.deltas) == (None, (delta("B", None),))
+
+
 def test_half_of_a_renaming_brings_the_other_half() -> None:
     gone = replace(change("1.1", "A", None, path="old"), moved_to="new")
     came = replace(change("1.2", None, "A", path="new"), kind="renamed", moved_from="old")
