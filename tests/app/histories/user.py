@@ -78,8 +78,10 @@ class User:
         after = self.tree()
         changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
         self.touched |= changed
+        # Lines that the agent once took out stay its to take out again, though the user writes the file around them.
+        agents = lines_of_mine({path: before[path] for path in changed if path in before}) - self.lines
         self.forget(before, changed)
-        self.lines |= lines_of_mine({path: after[path] for path in changed if path in after})
+        self.lines |= lines_of_mine({path: after[path] for path in changed if path in after}) - agents
         return changed
 
     async def prompt(self) -> None:
