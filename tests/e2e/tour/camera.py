@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QProxyStyle, QStyle, QStyleHintReturn, QStyleOption, QWidget
 
-_LOOK_EVERY_S = 0.04
+_LOOK_EVERY_S = 0.03
 _SAME_LOOKS = 6
 _MOST_LOOKS = 100
 

@@ -19,7 +19,7 @@ from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
 from tests.e2e.tour.camera import StillStyle
 from tests.e2e.tour.scene import Scene
-from tests.e2e.tour.scenes import SCENES
+from tests.e2e.tour.scenes.every import SCENES
 from tests.e2e.tour.stopped_time import StoppedTime
 from tests.e2e.tour.tourist import SIZE, Tourist
 from tests.screens import offscreen
@@ -40,7 +40,7 @@ def play_apart(name: str, album: Path) -> bool:
         "QT_LOGGING_RULES": "qt.qpa.*=false",
     }
     done = subprocess.run(  # noqa: TID251 - no loop runs here
-        [sys.executable, "-m", "tests.e2e.tour", str(album.resolve()), name], env=environment, check=False
+        [sys.executable, "-m", "tests.e2e.tour.one_scene", str(album.resolve()), name], env=environment, check=False
     )
     assert done.returncode in (0, LEFT_OUT), f"the scene {name} failed"
     return done.returncode == 0

@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 
 from tests.e2e.tour.likeness import differences
 from tests.e2e.tour.playing import play_apart
-from tests.e2e.tour.scenes import SCENES, states
+from tests.e2e.tour.scenes.every import SCENES, states
 from tests.e2e.tour.tourist import THEMES
 
 ALBUM = Path(__file__).parents[3] / "docs" / "images"

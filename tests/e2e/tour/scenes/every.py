@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from tests.e2e.tour.demo import START, TURNS
-from tests.e2e.tour.dialogs import DIALOGS
-from tests.e2e.tour.elsewhere import CHINESE, DOUBLE, GERMAN
-from tests.e2e.tour.film import FILM
-from tests.e2e.tour.places import PLACES
-from tests.e2e.tour.questions import QUESTIONS
-from tests.e2e.tour.reviewing import REVIEW
 from tests.e2e.tour.scene import Scene
-from tests.e2e.tour.used import USED
-from tests.e2e.tour.welcome import WELCOME
-from tests.e2e.tour.writing import WRITING
+from tests.e2e.tour.scenes.demo import START, TURNS
+from tests.e2e.tour.scenes.dialogs import DIALOGS
+from tests.e2e.tour.scenes.elsewhere import CHINESE, DOUBLE, GERMAN
+from tests.e2e.tour.scenes.film import FILM
+from tests.e2e.tour.scenes.places import PLACES
+from tests.e2e.tour.scenes.questions import QUESTIONS
+from tests.e2e.tour.scenes.reviewing import REVIEW
+from tests.e2e.tour.scenes.used import USED
+from tests.e2e.tour.scenes.welcome import WELCOME
+from tests.e2e.tour.scenes.writing import WRITING
 
 SCENES: Mapping[str, Scene] = {
     "welcome": WELCOME,

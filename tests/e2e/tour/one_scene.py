@@ -1,0 +1,9 @@
+"""`one_scene FOLDER SCENE`: plays one scene, in the environment that `playing.play_apart` makes for it."""
+
+import sys
+from pathlib import Path
+
+from tests.e2e.tour.playing import play
+
+if __name__ == "__main__":
+    play(sys.argv[2], Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""The scenes of the tour, each with the states that are seen in it."""
