@@ -53,6 +53,7 @@ def test_keys_are_found_by_what_they_do_and_by_pressing_them(keys: Desk) -> None
         "Find in the conversation: Ctrl+F",
         "Find in the changes of this file: Ctrl+F",
         "Find in the file: Ctrl+F",
+        "Find in the terminal: Ctrl+Shift+F",
     ]
     keys.line("Search keys by what they do").clear()
     press(keys, "keysPressed", Qt.Key.Key_F2)
