@@ -12,11 +12,15 @@ from typing import Final
 from PySide6.QtCore import QAbstractEventDispatcher
 
 _GLIB: Final = "libglib-2.0.so.0"
-_POLL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int)
-"""GLib's `GPollFunc`: descriptors, their number, and the longest wait in ms; returns how many are ready."""
+_POLL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int, use_errno=True)
+"""GLib's `GPollFunc`: descriptors, their number, and the longest wait in ms; returns how many are ready. GLib looks at
+`errno` after it, which is a signal's at times: what we do in between must not change it."""
 
 _MAIN_CONTEXT: Final = None
 """The default one, which Qt uses on the main thread."""
+
+_given: Final[list[object]] = []
+"""What GLib was given to call. It keeps no reference, and calling what has been freed ends the process."""
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
@@ -59,11 +63,11 @@ def _follow_glib(glib: ctypes.CDLL, works: Callable[[], None], rests: Callable[[
         works()
         return ready
 
-    replacements = [_POLL(wait_between)]  # GLib keeps no reference
-    glib.g_main_context_set_poll_func(_MAIN_CONTEXT, replacements[0])
+    replacement = _POLL(wait_between)
+    _given.append(replacement)
+    glib.g_main_context_set_poll_func(_MAIN_CONTEXT, replacement)
 
     def stop() -> None:
         glib.g_main_context_set_poll_func(_MAIN_CONTEXT, wait)
-        replacements.clear()
 
     return stop
