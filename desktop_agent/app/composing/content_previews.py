@@ -1,6 +1,7 @@
 """Reads the pictures and pasted contents that a draft mentions, for the chips in the composer."""
 
 import asyncio
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -84,7 +85,7 @@ class ContentPreviews(QObject):
             if not place.is_relative_to(root):
                 return None  # that is said when the message is sent
             with open_regular(place) as file:
-                size = place.stat().st_size
+                size = os.fstat(file.fileno()).st_size  # of what was opened: the name may lead elsewhere by now
                 return (file.read(_MOST_READ_BYTES) if size <= _MOST_READ_BYTES else b""), size
         except (OSError, UsageError, StorageError):
             return None
