@@ -17,6 +17,7 @@ from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions
 from desktop_agent.core.mentions.sessions import SessionMentions
+from desktop_agent.core.mentions.symbols import SymbolMentions
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
@@ -92,9 +93,11 @@ def _mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> Promp
         model = plan.state.transcript.session.model
         return await shared.takes_images(model) if model is not None else None
 
+    files = FileMentions(parts.toolbox, parts.policies, takes_pictures)
     return PromptMentions(
         ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
-        FileMentions(parts.toolbox, parts.policies, takes_pictures),
+        files,
+        SymbolMentions(files, parts.toolbox),
         SessionMentions(shared.catalog, shared.blobs),
         PastedMentions(PastedContents.of(shared.paths), shared.blobs.put_ref, takes_pictures),
     )

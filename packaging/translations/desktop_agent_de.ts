@@ -2197,6 +2197,10 @@
         <translation>Es ist ein Gerät, eine Pipe oder ein Socket und kann nicht als Datei gelesen werden.</translation>
     </message>
     <message>
+        <source>It is a folder, which defines nothing.</source>
+        <translation>Das ist ein Ordner, und der definiert nichts.</translation>
+    </message>
+    <message>
         <source>It is a folder, which has no lines.</source>
         <translation>Es ist ein Ordner, der keine Zeilen hat.</translation>
     </message>
@@ -2211,6 +2215,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It is defined elsewhere: {0}.</source>
+        <translation>Woanders ist es definiert: {0}.</translation>
     </message>
     <message>
         <source>It is gone.</source>
@@ -2229,12 +2237,20 @@
         <translation>Es ist mehr, als eine Sicherungskopie fassen darf: {0} Dateien, {1} MiB.</translation>
     </message>
     <message>
+        <source>It is no file of code: it is not text, or too large.</source>
+        <translation>Das ist keine Datei mit Code: Sie ist kein Text oder zu groß.</translation>
+    </message>
+    <message>
         <source>It is not text: {0}, {1} bytes.</source>
         <translation>Sie ist kein Text: {0}, {1} Bytes.</translation>
     </message>
     <message>
         <source>It is outside the folder of this session.</source>
         <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
+    </message>
+    <message>
+        <source>It names no function, class or constant.</source>
+        <translation>Es nennt keine Funktion, Klasse oder Konstante.</translation>
     </message>
     <message>
         <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
@@ -2351,6 +2367,10 @@
     <message>
         <source>Mention it without line numbers.</source>
         <translation>Erwähnen Sie sie ohne Zeilennummern.</translation>
+    </message>
+    <message>
+        <source>Mention one: {0}.</source>
+        <translation>Erwähnen Sie eine davon: {0}.</translation>
     </message>
     <message>
         <source>Mention or include at most {0} at a time.</source>
@@ -2727,6 +2747,10 @@
     <message>
         <source>The folder has more than {0} files; the rest is not watched.</source>
         <translation>Der Ordner hat mehr als {0} Dateien; der Rest wird nicht beobachtet.</translation>
+    </message>
+    <message>
+        <source>The folder has no function, class or constant of that name.</source>
+        <translation>Im Ordner gibt es keine Funktion, Klasse oder Konstante mit diesem Namen.</translation>
     </message>
     <message>
         <source>The folder holds more than the {0} MiB of which copies are kept.</source>
@@ -3251,6 +3275,14 @@
     <message>
         <source>{0} could not be written: {1}. Nothing was changed.</source>
         <translation>{0} konnte nicht geschrieben werden: {1}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>{0} defines nothing of that name.</source>
+        <translation>{0} definiert nichts mit diesem Namen.</translation>
+    </message>
+    <message>
+        <source>{0} definitions have that name.</source>
+        <translation>{0} Definitionen haben diesen Namen.</translation>
     </message>
     <message>
         <source>{0} did not register this application for your account.</source>
@@ -10540,12 +10572,28 @@
 <context>
     <name>_Offers</name>
     <message>
+        <source>class</source>
+        <translation>Klasse</translation>
+    </message>
+    <message>
+        <source>constant</source>
+        <translation>Konstante</translation>
+    </message>
+    <message>
         <source>file</source>
         <translation>Datei</translation>
     </message>
     <message>
         <source>folder</source>
         <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>function</source>
+        <translation>Funktion</translation>
+    </message>
+    <message>
+        <source>module</source>
+        <translation>Modul</translation>
     </message>
     <message>
         <source>resource</source>
@@ -10562,6 +10610,10 @@
     <message>
         <source>template</source>
         <translation>Vorlage</translation>
+    </message>
+    <message>
+        <source>type</source>
+        <translation>Typ</translation>
     </message>
 </context>
 <context>

@@ -2186,6 +2186,10 @@
         <translation>这是设备、管道或套接字，无法作为文件读取。</translation>
     </message>
     <message>
+        <source>It is a folder, which defines nothing.</source>
+        <translation>这是文件夹，其中没有定义。</translation>
+    </message>
+    <message>
         <source>It is a folder, which has no lines.</source>
         <translation>这是文件夹，没有行。</translation>
     </message>
@@ -2200,6 +2204,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It is defined elsewhere: {0}.</source>
+        <translation>它定义在别处：{0}。</translation>
     </message>
     <message>
         <source>It is gone.</source>
@@ -2218,12 +2226,20 @@
         <translation>超出安全副本的容量：{0} 个文件，{1} MiB。</translation>
     </message>
     <message>
+        <source>It is no file of code: it is not text, or too large.</source>
+        <translation>这不是代码文件：不是文本，或者太大。</translation>
+    </message>
+    <message>
         <source>It is not text: {0}, {1} bytes.</source>
         <translation>不是文本：{0}，{1} 字节。</translation>
     </message>
     <message>
         <source>It is outside the folder of this session.</source>
         <translation>位于此会话的文件夹之外。</translation>
+    </message>
+    <message>
+        <source>It names no function, class or constant.</source>
+        <translation>它没有指明函数、类或常量。</translation>
     </message>
     <message>
         <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
@@ -2340,6 +2356,10 @@
     <message>
         <source>Mention it without line numbers.</source>
         <translation>提及时请不要写行号。</translation>
+    </message>
+    <message>
+        <source>Mention one: {0}.</source>
+        <translation>请提及其中一个：{0}。</translation>
     </message>
     <message>
         <source>Mention or include at most {0} at a time.</source>
@@ -2716,6 +2736,10 @@
     <message>
         <source>The folder has more than {0} files; the rest is not watched.</source>
         <translation>文件夹中的文件超过 {0} 个；其余不受监视。</translation>
+    </message>
+    <message>
+        <source>The folder has no function, class or constant of that name.</source>
+        <translation>文件夹中没有该名称的函数、类或常量。</translation>
     </message>
     <message>
         <source>The folder holds more than the {0} MiB of which copies are kept.</source>
@@ -3240,6 +3264,14 @@
     <message>
         <source>{0} could not be written: {1}. Nothing was changed.</source>
         <translation>无法写入 {0}：{1}。未作任何更改。</translation>
+    </message>
+    <message>
+        <source>{0} defines nothing of that name.</source>
+        <translation>{0} 中没有该名称的定义。</translation>
+    </message>
+    <message>
+        <source>{0} definitions have that name.</source>
+        <translation>有 {0} 个定义使用该名称。</translation>
     </message>
     <message>
         <source>{0} did not register this application for your account.</source>
@@ -10466,12 +10498,28 @@
 <context>
     <name>_Offers</name>
     <message>
+        <source>class</source>
+        <translation>类</translation>
+    </message>
+    <message>
+        <source>constant</source>
+        <translation>常量</translation>
+    </message>
+    <message>
         <source>file</source>
         <translation>文件</translation>
     </message>
     <message>
         <source>folder</source>
         <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>function</source>
+        <translation>函数</translation>
+    </message>
+    <message>
+        <source>module</source>
+        <translation>模块</translation>
     </message>
     <message>
         <source>resource</source>
@@ -10488,6 +10536,10 @@
     <message>
         <source>template</source>
         <translation>模板</translation>
+    </message>
+    <message>
+        <source>type</source>
+        <translation>类型</translation>
     </message>
 </context>
 <context>

@@ -27,7 +27,13 @@ _MODULES = (
     *("core/changes/ledger.py", "core/changes/untouched.py", "core/merge/file_merge.py"),
     *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),
     *("core/providers/auth/keys.py", "core/providers/auth/patience.py", "core/providers/auth/sign_in/failures.py"),
-    *("core/mentions/prompts.py", "core/mentions/files.py", "core/models/efforts.py", "app"),
+    *(
+        "core/mentions/prompts.py",
+        "core/mentions/files.py",
+        "core/mentions/symbols.py",
+        "core/models/efforts.py",
+        "app",
+    ),
 )
 """Where such texts are. What the model reads, what commands print and what `doctor` says is not among them."""
 

@@ -9,7 +9,8 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from io import BufferedReader
 
 from msgspec.structs import replace
@@ -36,6 +37,7 @@ MOST_LISTED = 1_000
 
 _MOST_LISTED_BYTES = 40_000
 _TEXT = "text/plain"
+_ASK_INSTEAD = "Ask the agent to read it: then you are asked, and can allow it."
 
 
 class FileMentions:
@@ -56,10 +58,27 @@ class FileMentions:
         place = await asyncio.to_thread(_find, mention, boundary)
         if place is None:
             return None
-        await self._require_allowed(place, "Ask the agent to read it: then you are asked, and can allow it.")
+        await self._require_allowed(place, _ASK_INSTEAD)
         if await asyncio.to_thread(place.absolute.is_dir):
             return await self._listed(mention, place, boundary)
         return await self._shown(await asyncio.to_thread(self._read, mention, place, boundary))
+
+    async def attach_certain(self, mention: PathMention) -> Attachment:
+        """Return what a mention that is certain stands for now. Raises `UsageError` and `StorageError`."""
+        attached = await self.attach(mention)
+        assert attached is not None  # only what is not certain may be text
+        return attached
+
+    async def text(self, mention: PathMention) -> str:
+        """Return the whole text of the file that a certain mention leads to, for what is to be found in it.
+
+        Raises `UsageError` for what could not be attached, and for what is too large to be written by hand.
+        """
+        boundary = self._box.boundary()
+        place = await asyncio.to_thread(_find, mention, boundary)
+        assert place is not None  # only what is not certain may be text
+        await self._require_allowed(place, _ASK_INSTEAD)
+        return await asyncio.to_thread(_whole_text, mention, place, boundary)
 
     async def include(self, path: str) -> Attachment:
         """Return a file that the user named for a prompt, wherever it is. Raises `UsageError` and `StorageError`."""
@@ -115,20 +134,11 @@ class FileMentions:
 
     def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Attachment:
         """Read a file, which must lie in the boundary if there is one. Blocks."""
-        try:
-            if not stat.S_ISREG(place.absolute.stat().st_mode):
-                raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
-            with place.absolute.open("rb") as file:
-                if boundary is not None:
-                    boundary.require_opened(file.fileno(), mention.path)
-                before = os.fstat(file.fileno())
-                read = self._content(mention, place, file, before.st_size)
-                digest = _digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
-                after = os.fstat(file.fileno())
-        except ToolError as error:
-            raise UsageError(str(error)) from error
-        except OSError as error:
-            raise UsageError(f"It could not be read: {error.strerror or error}.") from error
+        with _opened(mention, place, boundary) as file:
+            before = os.fstat(file.fileno())
+            read = self._content(mention, place, file, before.st_size)
+            digest = _digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
+            after = os.fstat(file.fileno())
         is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
         return replace(read, digest=digest if is_same else None)
 
@@ -181,6 +191,33 @@ def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
     similar = paths_named(place.absolute.name, boundary.root) or closest_paths(place.absolute, boundary.root)
     hint = f"Did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else ""
     raise UsageError("There is no such file in the folder of this session.", hint=hint)
+
+
+@contextmanager
+def _opened(mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Generator[BufferedReader]:
+    """Open a file, which must lie in the boundary if there is one. Blocks. Raises `UsageError`."""
+    try:
+        if not stat.S_ISREG(place.absolute.stat().st_mode):
+            raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
+        with place.absolute.open("rb") as file:
+            if boundary is not None:
+                boundary.require_opened(file.fileno(), mention.path)
+            yield file
+    except ToolError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"It could not be read: {error.strerror or error}.") from error
+
+
+def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -> str:
+    if place.absolute.is_dir():
+        raise UsageError("It is a folder, which defines nothing.")
+    with _opened(mention, place, boundary) as file:
+        content = file.read(LARGEST_EDITED_BYTES + 1)
+    if len(content) > LARGEST_EDITED_BYTES or looks_binary(content):
+        raise UsageError("It is no file of code: it is not text, or too large.")
+    mark, encoding = byte_order_mark(content)
+    return content[len(mark) :].decode(encoding, "replace")
 
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:

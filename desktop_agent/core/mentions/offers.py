@@ -13,16 +13,20 @@ from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
 from desktop_agent.core.mentions.path_grammar import written_path
+from desktop_agent.core.search.files.symbol_lines import SymbolKind
 
 SESSION_SOURCE = "session"
 """What a mention of a session begins with, unless an MCP server has that name."""
+
+SYMBOL_SOURCE = "symbol"
+"""What a mention of a function, a class or a constant begins with, unless an MCP server has that name."""
 
 MOST_OFFERED = 40
 _MOST_OF_OTHERS = 4
 _FIRST_PATHS = 5
 _LONGEST_TEXT = 300
 
-OfferKind = Literal["file", "folder", "session", "resource", "template", "source"]
+OfferKind = Literal["file", "folder", "session", "resource", "template", "source"] | SymbolKind
 
 
 class MentionOffer(Struct, frozen=True, kw_only=True):
@@ -113,12 +117,23 @@ def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOff
     return tuple([*paths[:_FIRST_PATHS], *others, *paths[_FIRST_PATHS:]][:MOST_OFFERED])
 
 
+def with_symbols(
+    offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer], *, is_at_end: bool
+) -> tuple[MentionOffer, ...]:
+    """Return what fits with the symbols that were found meanwhile: behind all, or behind the best of each kind."""
+    others = [at for at, offer in enumerate(offers) if offer.kind not in ("file", "folder")]
+    at = len(offers) if is_at_end else max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
+    return (*offers[:at], *symbols, *offers[at:])
+
+
 def _of_others(typed: str, sources: MentionSources) -> Iterator[MentionOffer]:
     """Yield the sources whose name begins like this, then sessions and resources of that name."""
     with_resources = [server for server in sources.servers if server.resources or server.templates]
     names = [server.name for server in with_resources]
     if sources.sessions and SESSION_SOURCE not in names:
         names.append(SESSION_SOURCE)
+    if sources.paths.files and SYMBOL_SOURCE not in names:
+        names.append(SYMBOL_SOURCE)
     if len(typed) <= max(map(len, names), default=0):
         for name in names:
             if name.lower().startswith(typed.lower()):

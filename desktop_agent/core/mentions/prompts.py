@@ -10,11 +10,12 @@ from desktop_agent.core.base.errors import AgentError, ServerError, StorageError
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.mentions.files import FileMentions
 from desktop_agent.core.mentions.grammar import Mention, mentions_in
-from desktop_agent.core.mentions.offers import SESSION_SOURCE
+from desktop_agent.core.mentions.offers import SESSION_SOURCE, SYMBOL_SOURCE
 from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedMentions
 from desktop_agent.core.mentions.path_grammar import PathMention, paths_in
 from desktop_agent.core.mentions.resources import ResourceMentions
 from desktop_agent.core.mentions.sessions import SessionMentions
+from desktop_agent.core.mentions.symbols import SymbolMentions
 from desktop_agent.core.protocol.model import Attachment
 
 MOST_MENTIONS = 20
@@ -30,10 +31,16 @@ class PromptMentions:
     """The mentions of one session's prompts."""
 
     def __init__(
-        self, resources: ResourceMentions, files: FileMentions, sessions: SessionMentions, pasted: PastedMentions
+        self,
+        resources: ResourceMentions,
+        files: FileMentions,
+        symbols: SymbolMentions,
+        sessions: SessionMentions,
+        pasted: PastedMentions,
     ) -> None:
         self._resources = resources
         self._files = files
+        self._symbols = symbols
         self._sessions = sessions
         self._pasted = pasted
 
@@ -41,7 +48,7 @@ class PromptMentions:
         """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
-            sources = {*self._resources.names(), SESSION_SOURCE, PASTED_SOURCE}
+            sources = {*self._resources.names(), SYMBOL_SOURCE, SESSION_SOURCE, PASTED_SOURCE}
             found |= {each.start: each for each in sourced if each.source in sources}
         once = {_meaning(found[start]): found[start] for start in sorted(found, reverse=True)}
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
@@ -79,6 +86,8 @@ class PromptMentions:
                 return await self._files.attach(mention)
             if mention.source not in self._resources.names():  # then it is one of ours, or a server that is gone
                 match mention.source:
+                    case "symbol":
+                        return await self._symbols.attach(mention)
                     case "session":
                         return await self._sessions.attach(mention)
                     case "pasted":

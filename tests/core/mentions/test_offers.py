@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from desktop_agent.core.mcp.offers import OfferedResource, ResourceTemplate
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, mentions_in, typed_before
-from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
+from desktop_agent.core.mentions.offers import (
+    FolderPaths,
+    MentionOffer,
+    MentionSources,
+    OfferedSession,
+    offers_for,
+    with_symbols,
+)
 from desktop_agent.core.mentions.path_grammar import paths_in
 from desktop_agent.core.mentions.templates import completed, part_typed
 
@@ -30,7 +37,8 @@ def labels(typed: str, sources: MentionSources) -> list[str]:
 @given(st.lists(st.text(min_size=1, max_size=12).filter(lambda name: "/" not in name), max_size=6), st.text(max_size=3))
 def test_every_path_that_is_offered_is_written_as_it_is_read(names: list[str], query: str) -> None:
     sources = MentionSources(paths=FolderPaths([*names, *(f"folder/{name}" for name in names)]))
-    for offer in offers_for(TypedMention(0, "", query), sources):
+    paths = [offer for offer in offers_for(TypedMention(0, "", query), sources) if offer.kind in ("file", "folder")]
+    for offer in paths:
         (read,) = paths_in(f"Read {offer.written} now")
         assert read.path == offer.label
 
@@ -92,7 +100,7 @@ def _completed(target: str, values: list[str]) -> list[tuple[str, bool]]:
 def test_folders_are_offered_with_what_lies_in_them() -> None:
     sources = MentionSources(paths=FolderPaths(["a/b/c.py", "a/d.py", ".hidden", "z.py"]))
 
-    assert labels("@", sources) == ["a/", "z.py", ".hidden"]
+    assert labels("@", sources) == ["a/", "z.py", ".hidden", "symbol:"]
     assert labels("@a/", sources) == ["a/b/", "a/d.py"]
     assert labels("@a/b", sources) == ["a/b/", "a/b/c.py"]
 
@@ -100,6 +108,19 @@ def test_folders_are_offered_with_what_lies_in_them() -> None:
 def test_lines_behind_a_path_are_no_question() -> None:
     assert typed_before("@a.py:10", 8) is None
     assert typed_before('@"my no', 7) == TypedMention(0, "", "my no")
+
+
+def test_symbols_stand_behind_the_best_files_and_everything_else_or_at_the_end() -> None:
+    sources = MentionSources(
+        paths=FolderPaths([f"load{number}.py" for number in range(7)]), sessions=(OfferedSession("1", "Load it", ""),)
+    )
+    offers = offers_for(TypedMention(0, "", "load"), sources)
+    symbols = [MentionOffer(kind="class", label="Load", written="@symbol:a.py:Load")]
+    names = [offer.label for offer in with_symbols(offers, symbols, is_at_end=False)]
+
+    assert names[4:9] == ["load4.py", "Load it", "Load", "load5.py", "load6.py"]
+    assert with_symbols(offers, symbols, is_at_end=True) == (*offers, *symbols)
+    assert with_symbols((), symbols, is_at_end=False) == tuple(symbols)
 
 
 def test_mentions_of_sessions_are_read_as_they_are_written() -> None:

@@ -12,7 +12,7 @@ from desktop_agent.core.search.files.passages import CodePassage
 from desktop_agent.core.search.files.question import humps
 from desktop_agent.core.store.cache_file import CacheFile, transaction
 
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = (
     "CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, signature TEXT NOT NULL, left_out TEXT)",
     "CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, symbols TEXT)",

@@ -11,11 +11,12 @@ from pathlib import PurePosixPath
 LONGEST_NAME = 80
 
 _NO_NAMES = "if for while switch catch return else do function new throw await sizeof elif match with"
-_KEYWORDS = frozenset(_NO_NAMES.split())
+KEYWORDS = frozenset(_NO_NAMES.split())
+"""What stands where a name would and is none."""
 
 _PYTHON = r"""
 ^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+(\w+)
-| ^([A-Z][A-Z0-9_]{2,})[ ]*(?::[^=\n]*)?=
+| ^([A-Z][A-Z0-9_]{2,})[ ]*(?::[^=\n]*)?=(?!=)
 """
 _SCRIPT = r"""
 ^[ \t]*(?:(?:export|default|declare|abstract|async)[ ]+){0,4}
@@ -33,7 +34,8 @@ _RUST = r"""
 """
 _C = r"""
 ^\#[ \t]*define[ \t]+(\w+)
-| ^[ \t]*(?:typedef[ ]+)?(?:struct|class|enum(?:[ ]class)?|union|namespace)[ ]+(\w+)[^;\n]*$
+| ^[ \t]*(?:typedef[ ]+)?(?:struct|class|enum(?:[ ]class)?|union|namespace)[ ]+(?:[A-Z][A-Z0-9_]*[ ]+)?
+(\w+)(?=[ \t]*(?:final\b[ ]*)?(?:[:{][^;\n]*)?$)
 | ^(?:[\w:<>,]++[ \t*&]++){1,6}(~?[\w:]+)[ ]*\([^;\n]*$
 """
 _JVM = r"""
@@ -77,12 +79,17 @@ _LINES_AT_ONCE = 200
 """Few enough that the interpreter is never held for long."""
 
 
+def pattern_for(path: str) -> re.Pattern[str] | None:
+    """Return what finds the definitions in the lines of a file, whose last group is the name; None for data."""
+    ending = PurePosixPath(path).suffix.lower()
+    return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
+
+
 def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
     """Return line (from 0) and name of what the file defines, in order. `lines` keep their newlines."""
-    ending = PurePosixPath(path).suffix.lower()
-    if ending in _DATA:
+    pattern = pattern_for(path)
+    if pattern is None:
         return []
-    pattern = _BY_ENDING.get(ending, _ANY)
     found: list[tuple[int, str]] = []
     for begin in range(0, len(lines), _LINES_AT_ONCE):
         text = "".join(lines[begin : begin + _LINES_AT_ONCE])
@@ -90,6 +97,6 @@ def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
         for match in pattern.finditer(text):
             name = match[match.lastindex or 0].strip()[:LONGEST_NAME]
             line, position = line + text.count("\n", position, match.start()), match.start()
-            if name not in _KEYWORDS:
+            if name not in KEYWORDS:
                 found.append((line, name))
     return found

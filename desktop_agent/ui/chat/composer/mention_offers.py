@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 
 
-_OWN_SOURCES = frozenset({"session", PASTED})
+_OWN_SOURCES = frozenset({"symbol", "session", PASTED})
 """What may stand before a colon besides the names of servers."""
 
 

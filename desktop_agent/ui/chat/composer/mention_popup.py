@@ -49,6 +49,11 @@ class _Offers(QAbstractListModel):
             "resource": self.tr("resource"),
             "template": self.tr("template"),
             "source": self.tr("source"),
+            "function": self.tr("function"),
+            "class": self.tr("class"),
+            "type": self.tr("type"),
+            "constant": self.tr("constant"),
+            "module": self.tr("module"),
         }
         return words[kind]
 

@@ -94,7 +94,7 @@ def desk(theme: Theme, qtbot: QtBot) -> Desk:
 def test_an_at_sign_offers_the_top_of_the_folder_and_the_sources(desk: Desk) -> None:
     desk.type("See @")
 
-    assert desk.shown == ["src/", "my notes.md", "README.md", "docs:", "session:"]
+    assert desk.shown == ["src/", "my notes.md", "README.md", "docs:", "session:", "symbol:"]
     assert desk.popup is not None
     assert (desk.popup.objectName(), desk.popup.accessibleName()) == ("mentionPopup", "Mentions")
     assert desk.edit.hasFocus()
@@ -246,9 +246,9 @@ def test_the_list_stands_above_the_sign_inside_the_window(desk: Desk) -> None:
 
 
 def test_only_what_comes_along_stands_out(desk: Desk) -> None:
-    desk.composer.set_text("@property @src @src/app.py:1-2 `@src/app.py` @docs:one @other:one")
+    desk.composer.set_text("@property @src @src/app.py:1-2 `@src/app.py` @docs:one @other:one @symbol:load")
 
-    assert desk.marked == ["@src", "@src/app.py:1-2", "@docs:one"]
+    assert desk.marked == ["@src", "@src/app.py:1-2", "@docs:one", "@symbol:load"]
 
 
 def test_a_path_is_mentioned_at_the_cursor_with_a_blank_around_it(desk: Desk) -> None:

@@ -1,0 +1,169 @@
+"""Finds the definitions of a workspace that have what is typed in their name, and says which of them fit best.
+
+Ripgrep reads the files, without those that are ignored, hidden or often hold secrets; what it finds is looked at in
+threads. The search ends when it is cancelled, and when it has more than anybody looks through.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+
+from desktop_agent.core.base.hidden_text import has_hidden
+from desktop_agent.core.base.path_index import is_word_start
+from desktop_agent.core.mentions.grammar import TypedMention, written
+from desktop_agent.core.mentions.offers import MOST_OFFERED, SYMBOL_SOURCE, MentionOffer
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.search.files.symbol_lines import (
+    CODE_ENDINGS,
+    FoundSymbol,
+    can_be_a_name,
+    likely_lines,
+    symbol_in,
+)
+from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.tools.files.ripgrep import SearchGround, prepare, run_ripgrep
+
+MOST_COLLECTED = 2_000
+"""Symbols. Of more, the user has to type on."""
+
+_MOST_LINES = 50_000
+"""Lines that are looked at for symbols."""
+_MOST_OF_A_FILE = 200
+_LONGEST_LINE = 400
+_SHORTEST = 2
+"""Letters, before which no symbols stand among files."""
+
+Batch = Callable[[Sequence[FoundSymbol]], Awaitable[None]]
+
+
+def name_typed(typed: TypedMention) -> str:
+    """Return the part of a symbol's name that is being typed; empty where symbols are not to be searched."""
+    if typed.source not in ("", SYMBOL_SOURCE) or not can_be_a_name(typed.target):
+        return ""
+    return typed.target if typed.source or len(typed.target) >= _SHORTEST else ""
+
+
+async def search_symbols(name: str, ground: SearchGround, found: Batch, *, path: str = "./") -> bool:
+    """Give the symbols with `name` in theirs, in whatever case, to `found`, some at a time; whether these are all.
+
+    Cancelling ends the search. Raises `ToolError` when it cannot be made.
+    """
+    command = await asyncio.to_thread(_command, name, ground, path)
+    lines: list[bytes] = []
+    came = asyncio.Event()
+    count = looked_at = 0
+    is_enough = False
+
+    def collect(records: list[bytes]) -> bool:
+        lines.extend(records)
+        came.set()
+        return not is_enough
+
+    searching = asyncio.create_task(run_ripgrep(command, ground, separator=b"\n", on_records=collect))
+    searching.add_done_callback(lambda _: came.set())
+    try:
+        while True:
+            await came.wait()
+            came.clear()
+            is_over = searching.done()
+            batch = lines[:_MOST_LINES]
+            lines.clear()
+            symbols = await asyncio.to_thread(_symbols_among, batch, name)
+            looked_at += len(batch)
+            count += len(symbols)
+            is_enough = count >= MOST_COLLECTED or looked_at >= _MOST_LINES
+            await found(symbols)
+            if is_over or is_enough:
+                break
+    finally:
+        searching.cancel()
+        await asyncio.wait({searching})
+    return not is_enough and not searching.result().is_stopped
+
+
+def _command(name: str, ground: SearchGround, path: str) -> Command:
+    options = [
+        "--null",
+        "--line-number",
+        "--no-heading",
+        "--with-filename",
+        "--color=never",
+        "--no-messages",
+        "--ignore-case",
+        f"--max-columns={_LONGEST_LINE}",
+        f"--max-count={_MOST_OF_A_FILE}",
+        f"--type-add=code:*.{{{','.join(CODE_ENDINGS)}}}",
+        "--type=code",
+        *(f"--regexp={pattern}" for pattern in likely_lines(name)),
+        "--",
+        path,
+    ]
+    return prepare(options, folder=ground.boundary.root, context=ground)
+
+
+def _symbols_among(records: Sequence[bytes], name: str) -> list[FoundSymbol]:
+    """Return what those of the lines define that have the name in theirs."""
+    wanted = name.casefold()
+    return [symbol for record in records if (symbol := _symbol_of(record)) and wanted in symbol.name.casefold()]
+
+
+def _symbol_of(record: bytes) -> FoundSymbol | None:
+    path, _, rest = record.decode("utf-8", "replace").partition("\0")
+    number, _, line = rest.partition(":")
+    if not number.isdecimal():
+        return None  # of a file with a line feed in its name
+    path = path.removeprefix("./").replace("\\", "/")
+    defined = symbol_in(path, line.rstrip("\r"))
+    if defined is None or sensitivity(path) is not None or not _can_be_written(path):
+        return None
+    return FoundSymbol(defined.kind, defined.name, path, int(number))
+
+
+def _can_be_written(path: str) -> bool:
+    return not has_hidden(path) and "�" not in path
+
+
+def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
+    """Return those with `name` in theirs."""
+    wanted = name.casefold()
+    return [symbol for symbol in symbols if wanted in symbol.name.casefold()]
+
+
+def symbol_offers(symbols: Sequence[FoundSymbol], name: str, limit: int = MOST_OFFERED) -> tuple[MentionOffer, ...]:
+    """Return the best of symbols that all have `name` in theirs: all of it, its beginning, that of a word in it."""
+    best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:limit]
+    return tuple(_offers_of(best, name, _ambiguous(symbols)))
+
+
+def _rank(symbol: FoundSymbol, name: str) -> tuple[object, ...]:
+    lower = symbol.name.casefold()
+    place = lower.find(name.casefold())
+    is_at_word = place > 0 and is_word_start(symbol.name, place)
+    kind = 0 if symbol.name == name else 1 if lower == name.casefold() else 2 if place == 0 else 3 if is_at_word else 4
+    return kind, len(symbol.name), symbol.name, len(symbol.path), symbol.path, symbol.line
+
+
+def _ambiguous(symbols: Sequence[FoundSymbol]) -> Collection[tuple[str, str]]:
+    """Return the paths and names that several symbols have."""
+    seen: set[tuple[str, str]] = set()
+    return {key for symbol in symbols if (key := (symbol.path, symbol.name)) in seen or seen.add(key)}
+
+
+def _offers_of(
+    symbols: Sequence[FoundSymbol], name: str, ambiguous: Collection[tuple[str, str]]
+) -> Iterator[MentionOffer]:
+    for symbol in symbols:
+        place = max(symbol.name.casefold().find(name.casefold()), 0)
+        line = symbol.line if (symbol.path, symbol.name) in ambiguous else 0
+        yield MentionOffer(
+            kind=symbol.kind,
+            label=symbol.name,
+            written=written_symbol(symbol.name, symbol.path, line),
+            detail=f"{symbol.path}:{symbol.line}",
+            spans=((place, place + len(name)),),
+            is_close=place == 0,
+        )
+
+
+def written_symbol(name: str, path: str, line: int = 0) -> str:
+    """Return the mention of a definition; with the line where the file has several of that name."""
+    return written(SYMBOL_SOURCE, f"{path}:{line}:{name}" if line else f"{path}:{name}")
