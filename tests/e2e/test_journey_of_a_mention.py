@@ -1,4 +1,4 @@
-"""The real window: a file and a server's resource are mentioned with the keyboard, and the model reads both."""
+"""The real window: a file, a resource of a server and a symbol are mentioned by keyboard, and the model reads them."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from tests.servers.threaded import serve
 
 @pytest.mark.realwindow
 @pytest.mark.usefixtures("qapp")
-def test_a_file_and_a_resource_are_mentioned_by_keyboard(
+def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
 ) -> None:
     expected_logs.append("the window stands still")
@@ -31,6 +31,9 @@ def test_a_file_and_a_resource_are_mentioned_by_keyboard(
     folder = tmp_path / "room"
     folder.mkdir()
     (folder / "my notes.md").write_text("Oak yellow.\n")
+    (folder / "trees.py").write_text(
+        "import math\n\n\ndef grow_oak(years):\n    return years * 2\n\n\ndef other(): ...\n"
+    )
 
     async def journey(user: Driver) -> None:
         ready: list[bool] = []
@@ -58,14 +61,24 @@ def test_a_file_and_a_resource_are_mentioned_by_keyboard(
         await user.see_turn_end()
         await user.until_true(lambda: chips(user) == ["my notes.md · 12 bytes", "one · 48 bytes"], "both are shown")
         user.screenshot(tmp_path / "sent.png")
+        await user.type("composer", "Explain @grow_o")
+        await offered(user, "grow_oak")
+        user.screenshot(tmp_path / "symbols.png")
+        await user.press(Qt.Key.Key_Return)
+        assert user.window.panels.composer.text() == "Explain @symbol:trees.py:grow_oak "
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.turns.turn == 3, "the third turn begins")
+        await user.see_turn_end()
         user.window.request_quit()
         await user.see_window_close()
 
-    with serve(reply(text("Yellow.")), reply(text("All is well."))) as model:
+    with serve(reply(text("Yellow.")), reply(text("All is well.")), reply(text("It doubles."))) as model:
         drive([str(folder), "--base-url", model.url], tmp_path, journey)
-        first, second = (str(message.fields["messages"]) for message in model.messages)
+        first, second, third = (str(message.fields["messages"]) for message in model.messages)
     assert "Oak yellow." in first
     assert "note://one" in second
+    assert "def grow_oak(years):" in third
+    assert "def other" not in third
 
 
 async def offered(user: Driver, label: str) -> None:

@@ -1,4 +1,7 @@
-"""Finds what can be mentioned while an `@` is typed: files, sessions and resources, beside the window's thread."""
+"""Finds what can be mentioned while an `@` is typed: files, sessions and resources, beside the window's thread.
+
+Symbols, which take longer, are found by `symbol_finding`.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +12,13 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.composing.symbol_finding import SymbolFinding
 from desktop_agent.app.latest_question import LatestQuestion
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary
@@ -45,6 +50,7 @@ class MentionFinding(QObject):
         self._try = try_
         self._questions = LatestQuestion(self._answer, try_)
         self._window = panels.window
+        SymbolFinding(self._mentions, bench, navigator, SystemClock(), try_)
         panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._questions.ask)
         panels.composer.edit.files_given.connect(self._on_files_given)

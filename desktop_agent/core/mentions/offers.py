@@ -117,12 +117,10 @@ def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOff
     return tuple([*paths[:_FIRST_PATHS], *others, *paths[_FIRST_PATHS:]][:MOST_OFFERED])
 
 
-def with_symbols(
-    offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer], *, is_at_end: bool
-) -> tuple[MentionOffer, ...]:
-    """Return what fits with the symbols that were found meanwhile: behind all, or behind the best of each kind."""
+def with_symbols(offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer]) -> tuple[MentionOffer, ...]:
+    """Return what fits with the symbols that were found meanwhile, behind the best of each other kind."""
     others = [at for at, offer in enumerate(offers) if offer.kind not in ("file", "folder")]
-    at = len(offers) if is_at_end else max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
+    at = max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
     return (*offers[:at], *symbols, *offers[at:])
 
 

@@ -110,17 +110,16 @@ def test_lines_behind_a_path_are_no_question() -> None:
     assert typed_before('@"my no', 7) == TypedMention(0, "", "my no")
 
 
-def test_symbols_stand_behind_the_best_files_and_everything_else_or_at_the_end() -> None:
+def test_symbols_stand_behind_the_best_files_and_everything_else() -> None:
     sources = MentionSources(
         paths=FolderPaths([f"load{number}.py" for number in range(7)]), sessions=(OfferedSession("1", "Load it", ""),)
     )
     offers = offers_for(TypedMention(0, "", "load"), sources)
     symbols = [MentionOffer(kind="class", label="Load", written="@symbol:a.py:Load")]
-    names = [offer.label for offer in with_symbols(offers, symbols, is_at_end=False)]
+    names = [offer.label for offer in with_symbols(offers, symbols)]
 
     assert names[4:9] == ["load4.py", "Load it", "Load", "load5.py", "load6.py"]
-    assert with_symbols(offers, symbols, is_at_end=True) == (*offers, *symbols)
-    assert with_symbols((), symbols, is_at_end=False) == tuple(symbols)
+    assert with_symbols((), symbols) == tuple(symbols)
 
 
 def test_mentions_of_sessions_are_read_as_they_are_written() -> None:

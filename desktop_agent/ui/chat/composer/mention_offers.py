@@ -25,10 +25,13 @@ class MentionOffers(QObject):
     """Follows the text, the cursor and the focus of a field; its list exists only while there is something to choose.
 
     Signals:
-        wanted: this `TypedMention` is being typed; the owner should pass what fits it to `show`.
+        wanted: this `TypedMention` is being typed; the owner should pass what fits it to `show`, and symbols that it
+            finds to `show_symbols`.
+        left: none is being typed any more.
     """
 
     wanted = Signal(object)
+    left = Signal()
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -39,6 +42,9 @@ class MentionOffers(QObject):
         self._dismissed_at = -1
         """Where the mention begins whose list the user closed."""
         self._popup: MentionPopup | None = None
+        self._offers: tuple[MentionOffer, ...] | None = None
+        """What fits what is being typed, without symbols; None until that is known."""
+        self._symbols: tuple[MentionOffer, ...] = ()
         self._area = QRect()
         self._is_path: Callable[[str], bool] = lambda _path: False
         self._sources = _OWN_SOURCES
@@ -57,14 +63,16 @@ class MentionOffers(QObject):
 
     def show(self, typed: "TypedMention", offers: Sequence["MentionOffer"]) -> None:
         """Offer these, if that is still what is being typed."""
-        if typed != self._typed or not self._edit.hasFocus():
-            return
-        if not offers:
-            self._close()
-            return
-        popup = self._popup or self._make_popup()
-        popup.show_offers(offers, self._edit.toPlainText()[typed.start : self._edit.textCursor().position()])
-        self.place(self._area)
+        if typed == self._typed and self._edit.hasFocus():
+            self._offers = tuple(offers)
+            self._show_all(typed)
+
+    def show_symbols(self, typed: "TypedMention", symbols: Sequence["MentionOffer"]) -> None:
+        """Offer these symbols, too, if that is still what is being typed. Others may be shown instead later."""
+        if typed == self._typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
+            self._symbols = tuple(symbols)
+            if self._offers is not None:
+                self._show_all(typed, is_more=True)
 
     def set_known(self, is_path: Callable[[str], bool], sources: frozenset[str]) -> None:
         """Say what is there: paths, and what may stand before a colon."""
@@ -111,8 +119,10 @@ class MentionOffers(QObject):
         if typed == self._typed:
             return
         self._typed = typed
+        self._offers, self._symbols = None, ()
         if typed is None:
             self._close()
+            self.left.emit()
             return
         if typed.start != self._dismissed_at:
             self._dismissed_at = -1
@@ -130,6 +140,21 @@ class MentionOffers(QObject):
         return typed_before(text, cursor.position())
 
     # -- the list --
+
+    def _show_all(self, typed: "TypedMention", *, is_more: bool = False) -> None:
+        """Offer what is known. More of it comes behind what the user has chosen from, or is pointing at."""
+        from desktop_agent.core.mentions.offers import with_symbols
+
+        popup = self._popup
+        if is_more and popup is not None and popup.is_in_use:
+            popup.add_offers(self._symbols)
+        elif offers := with_symbols(self._offers or (), self._symbols):
+            popup = popup or self._make_popup()
+            popup.show_offers(offers, self._edit.toPlainText()[typed.start : self._edit.textCursor().position()])
+        else:
+            self._close()
+            return
+        self.place(self._area)
 
     def _make_popup(self) -> "MentionPopup":
         from desktop_agent.ui.chat.composer.mention_popup import MentionPopup  # with the first mention

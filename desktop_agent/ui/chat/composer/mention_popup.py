@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.base.matching import Span
@@ -26,6 +26,12 @@ class _Offers(QAbstractListModel):
         self.beginResetModel()
         self.shown = tuple(offers)
         self.endResetModel()
+
+    def add(self, offers: Sequence[MentionOffer]) -> None:
+        if offers:
+            self.beginInsertRows(QModelIndex(), len(self.shown), len(self.shown) + len(offers) - 1)
+            self.shown = (*self.shown, *offers)
+            self.endInsertRows()
 
     def rowCount(self, parent: AnyIndex | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self.shown)
@@ -74,6 +80,7 @@ class MentionPopup(ListPopup):
         self._offers = _Offers(self)
         self._typed = ""
         self._is_moved = False
+        self._is_pointed_at = False
         self._delegate = _Delegate(theme, self)
         self.setModel(self._offers)
         self.setItemDelegate(self._delegate)
@@ -83,6 +90,11 @@ class MentionPopup(ListPopup):
     def offers(self) -> tuple[MentionOffer, ...]:
         """What is shown."""
         return self._offers.shown
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the user has chosen among what is shown, or points at it: then it must not move."""
+        return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
         """Show these, of which there is at least one, for what is typed. The first one is chosen if it fits closely.
@@ -97,12 +109,25 @@ class MentionPopup(ListPopup):
         self.show()
         self.raise_()
 
+    def add_offers(self, offers: Sequence[MentionOffer]) -> None:
+        """Show those of these that are not there yet below the others, which stay as they are."""
+        shown = {(offer.label, offer.detail) for offer in self.offers}
+        self._offers.add([offer for offer in offers if (offer.label, offer.detail) not in shown])
+
     def place(self, at: QPoint) -> None:
         """Stand above this place of the window, moved to the left where there is no room."""
         room = self._window.width() - 2 * Space.S
         width = max(min(_WIDTH, room), min(_LEAST_WIDTH, room))
         x = max(Space.S, min(at.x() - Space.S, self._window.width() - width - Space.S))
         self.place_above(x, width, at.y(), len(self.offers), Height.LIST_ROW)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._is_pointed_at = True  # one that only happens to be there when the list opens points at nothing
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._is_pointed_at = False
+        super().leaveEvent(event)
 
     def takes(self, event: QKeyEvent) -> bool:
         """Act on a key of the field, if it is one for the list; whether it was."""

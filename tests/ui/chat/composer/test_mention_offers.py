@@ -13,11 +13,19 @@ from desktop_agent.core.mcp.offers import OfferedResource, ResourceTemplate
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
+from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
+from desktop_agent.core.search.files.symbol_lines import FoundSymbol
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
+
+LOAD = [
+    FoundSymbol("function", "load", "src/core/load.py", 12),
+    FoundSymbol("class", "Loader", "src/core/load.py", 3),
+    FoundSymbol("constant", "MOST_LOADED", "src/app.py", 1),
+]
 
 SOURCES = MentionSources(
     paths=FolderPaths(["README.md", "my notes.md", "src/core/turn_runner.py", "src/app.py"]),
@@ -62,6 +70,11 @@ class Desk:
 
     def answer(self, typed: TypedMention) -> None:
         self.mentions.show(typed, offers_for(typed, SOURCES))
+
+    def find(self, symbols: list[FoundSymbol]) -> None:
+        """Answer the last question with those symbols that fit, as a search that has come so far does."""
+        typed = self.wanted[-1]
+        self.mentions.show_symbols(typed, symbol_offers(with_name(symbols, typed.target), typed.target))
 
     def type(self, text: str) -> None:
         type_text(self.edit, text)
@@ -297,3 +310,91 @@ def test_what_was_pasted_is_mentioned_by_its_name_and_stands_out(desk: Desk) -> 
 
     assert desk.composer.text() == "See @pasted:picture-234501.png "
     assert desk.marked == ["@pasted:picture-234501.png"]
+
+
+def test_symbols_come_in_behind_the_files_and_are_written_with_their_file(desk: Desk) -> None:
+    desk.type("See @app")
+    desk.find([FoundSymbol("function", "app", "src/core/load.py", 12)])
+    assert desk.shown == ["src/app.py", "app"]
+    assert desk.current == "src/app.py"
+    assert desk.popup is not None
+    accessible = desk.popup.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert accessible == "app, function, src/core/load.py:12"
+
+    desk.key(Qt.Key.Key_Down)
+    desk.key(Qt.Key.Key_Return)
+    assert desk.composer.text() == "See @symbol:src/core/load.py:app "
+    assert desk.marked == ["@symbol:src/core/load.py:app"]
+
+
+def test_symbols_open_the_list_where_no_file_fits_and_enter_takes_one_that_begins_so(desk: Desk) -> None:
+    desk.type("@load")
+    assert desk.popup is None
+    desk.find(LOAD[1:])
+    assert (desk.shown, desk.current) == (["Loader", "MOST_LOADED"], "Loader")
+    desk.find(LOAD)
+    assert (desk.shown, desk.current) == (["load", "Loader", "MOST_LOADED"], "load")
+    desk.key(Qt.Key.Key_Return)
+
+    assert desk.composer.text() == "@symbol:src/core/load.py:load "
+
+
+def test_enter_sends_what_is_only_inside_the_name_of_a_symbol(desk: Desk) -> None:
+    desk.type("no @most_l")
+    desk.find(LOAD)
+    assert desk.current == "MOST_LOADED"
+    desk.composer.set_text("")
+    desk.type("no @loaded")
+    desk.find(LOAD)
+    assert (desk.shown, desk.current) == (["MOST_LOADED"], "")
+    desk.key(Qt.Key.Key_Return)
+
+    assert desk.sent == [("no @loaded",)]
+
+
+def test_what_is_found_later_moves_nothing_that_the_user_has_chosen(desk: Desk) -> None:
+    desk.type("@load")
+    desk.find(LOAD[1:2])
+    desk.key(Qt.Key.Key_Down)
+    desk.key(Qt.Key.Key_Up)
+    desk.find(LOAD)
+    assert (desk.shown, desk.current) == (["Loader", "load", "MOST_LOADED"], "Loader")
+    desk.key(Qt.Key.Key_Down)
+    desk.find(LOAD)
+
+    assert (desk.shown, desk.current) == (["Loader", "load", "MOST_LOADED"], "load")
+
+
+def test_what_is_found_later_moves_nothing_that_the_user_points_at(desk: Desk) -> None:
+    desk.type("@load")
+    desk.find(LOAD[1:2])
+    assert desk.popup is not None
+    place = desk.popup.visualRect(desk.popup.model().index(0, 0)).center()
+    QTest.mouseMove(desk.popup.viewport(), place)
+    QTest.mouseMove(desk.popup.viewport(), place + QPoint(3, 0))
+    desk.find(LOAD)
+    assert desk.shown == ["Loader", "load", "MOST_LOADED"]
+
+
+def test_symbols_for_what_is_no_longer_typed_are_dropped(desk: Desk) -> None:
+    left = record(desk.mentions.left)
+    desk.type("@load")
+    early = desk.wanted[-1]
+    desk.type("e")
+    desk.mentions.show_symbols(early, symbol_offers(LOAD, "load"))
+    assert desk.popup is None
+    desk.find(LOAD)
+    assert desk.shown == ["Loader", "MOST_LOADED"]
+    desk.type(" ")
+
+    assert (desk.popup, left) == (None, [()])
+
+
+def test_symbols_that_come_before_the_files_wait_for_them(desk: Desk) -> None:
+    desk.is_slow = True
+    desk.type("@app")
+    desk.find([FoundSymbol("class", "App", "src/app.py", 1)])
+    assert desk.popup is None
+    desk.answer(desk.wanted[-1])
+
+    assert desk.shown == ["src/app.py", "App"]

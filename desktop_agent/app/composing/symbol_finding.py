@@ -1,0 +1,149 @@
+"""Finds the symbols of the folder while an `@` is typed: behind the files, a while after the last key, until the next.
+
+The files are read by a program of its own, and what it finds is looked at in threads. Of what was found for the letters
+before, the part that still fits is shown at once; where that was everything, nothing is searched again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from PySide6.QtCore import QObject
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from desktop_agent.core.mentions.grammar import TypedMention
+    from desktop_agent.core.mentions.offers import MentionOffer
+    from desktop_agent.core.search.files.symbol_lines import FoundSymbol
+    from desktop_agent.core.tools.files.listing import ListingGround
+
+_PAUSE_S = 0.1
+"""From a key to the search, so that none is begun between the letters of a word."""
+
+_SHOWN_EVERY_S = 0.15
+_FRESH_S = 5.0
+"""How long it is taken for right what was found."""
+
+
+class _Found(Struct, frozen=True):
+    """What was found in a folder for the beginning of a name."""
+
+    workspace: Path
+    name: str
+    symbols: "tuple[FoundSymbol, ...]"
+    is_whole: bool
+    at_s: float
+
+
+class SymbolFinding(QObject):
+    """Answers the composer. One search at a time; another question, or none any more, ends it."""
+
+    def __init__(
+        self, mentions: MentionOffers, bench: Workbench, navigator: Navigator, clock: Clock, try_: Try
+    ) -> None:
+        super().__init__(mentions)
+        self._mentions = mentions
+        self._bench = bench
+        self._navigator = navigator
+        self._clock = clock
+        self._try = try_
+        self._asked = 0
+        self._task: asyncio.Task[object] | None = None
+        self._known: _Found | None = None
+        mentions.wanted.connect(self._on_wanted)
+        mentions.left.connect(self._stop)
+        navigator.workspace_changed.connect(self._on_workspace_changed)
+
+    def _on_workspace_changed(self, _root: Path) -> None:
+        self._stop()
+        self._known = None
+        if (typed := self._mentions.typed) is not None:
+            self._on_wanted(typed)
+
+    def _on_wanted(self, typed: "TypedMention") -> None:
+        from desktop_agent.core.mentions.symbol_search import name_typed
+
+        self._stop()
+        name, workspace = name_typed(typed), self._navigator.workspace
+        servers = self._bench.shared_tools.servers.connections(workspace) if workspace is not None else ()
+        if name and workspace is not None and all(each.definition.name != typed.source for each in servers):
+            self._try(self._answer(self._asked, typed, name, workspace))
+
+    def _stop(self) -> None:
+        self._asked += 1
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _answer(self, asked: int, typed: "TypedMention", name: str, workspace: Path) -> None:
+        if asked != self._asked:
+            return
+        self._task = asyncio.current_task()
+        known = self._known
+        if known is not None and self._is_about(known, name, workspace):
+            self._mentions.show_symbols(typed, await asyncio.to_thread(_narrowed, known, name))
+            if known.is_whole:
+                return
+        await self._clock.sleep(_PAUSE_S)
+        try:
+            await self._search(typed, name, workspace)
+        except (ToolError, OSError):  # without ripgrep, or in a folder that is gone, there are no symbols
+            self._mentions.show_symbols(typed, ())
+
+    def _is_about(self, known: _Found, name: str, workspace: Path) -> bool:
+        is_fresh = self._clock.monotonic() - known.at_s < _FRESH_S
+        return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
+
+    async def _search(self, typed: "TypedMention", name: str, workspace: Path) -> None:
+        from desktop_agent.core.mentions.symbol_search import search_symbols, symbol_offers
+
+        found: list[FoundSymbol] = []
+        shown_at = self._clock.monotonic() - _SHOWN_EVERY_S
+
+        async def show() -> None:
+            self._mentions.show_symbols(typed, await asyncio.to_thread(symbol_offers, tuple(found), name))
+
+        async def add(symbols: "Sequence[FoundSymbol]") -> None:
+            nonlocal shown_at
+            found.extend(symbols)
+            if symbols and self._clock.monotonic() - shown_at >= _SHOWN_EVERY_S:
+                await show()
+                shown_at = self._clock.monotonic()
+
+        begun = self._clock.monotonic()
+        async with _ground(workspace, self._bench.environ) as ground:
+            is_whole = await search_symbols(name, ground, add)
+            await show()
+        self._known = _Found(workspace, name, tuple(found), is_whole, begun)
+
+
+@asynccontextmanager
+async def _ground(workspace: Path, environ: Mapping[str, str]) -> "AsyncGenerator[ListingGround]":
+    from desktop_agent.core.base.clock import SystemClock
+    from desktop_agent.core.policy.boundary import Boundary
+    from desktop_agent.core.system.child_environment import child_environment
+    from desktop_agent.core.system.processes.runner import ProcessRunner
+    from desktop_agent.core.tools.files.listing import ListingGround
+
+    processes = ProcessRunner(SystemClock())
+    try:
+        yield ListingGround(await asyncio.to_thread(Boundary, workspace), processes, child_environment(environ))
+    finally:
+        await processes.aclose()
+
+
+def _narrowed(known: _Found, name: str) -> "tuple[MentionOffer, ...]":
+    from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
+
+    return symbol_offers(with_name(known.symbols, name), name)
