@@ -50,7 +50,7 @@ class MentionFinding(QObject):
         self._try = try_
         self._questions = LatestQuestion(self._answer, try_)
         self._window = panels.window
-        SymbolFinding(self._mentions, bench, navigator, SystemClock(), try_)
+        self._symbols = SymbolFinding(self._mentions, self._searched_folder, bench.environ, SystemClock(), try_)
         panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._questions.ask)
         panels.composer.edit.files_given.connect(self._on_files_given)
@@ -60,8 +60,17 @@ class MentionFinding(QObject):
 
     def _on_workspace_changed(self, _root: Path) -> None:
         self._mentions.set_known(lambda _path: False, frozenset())
+        self._symbols.look_again()
         if (typed := self._mentions.typed) is not None:
             self._questions.ask(typed)
+
+    def _searched_folder(self) -> Path | None:
+        """Return where symbols are looked for: nowhere while a server's resources are being typed."""
+        workspace, typed = self._navigator.workspace, self._mentions.typed
+        if workspace is None or typed is None:
+            return None
+        servers = self._bench.shared_tools.servers.connections(workspace)
+        return None if any(each.definition.name == typed.source for each in servers) else workspace
 
     def _choose_files(self) -> None:
         """Let the user choose files of the folder to mention."""

@@ -5,7 +5,7 @@ before, the part that still fits is shown at once; where that was everything, no
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +14,6 @@ from msgspec import Struct
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.navigator import Navigator
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
@@ -50,12 +48,18 @@ class SymbolFinding(QObject):
     """Answers the composer. One search at a time; another question, or none any more, ends it."""
 
     def __init__(
-        self, mentions: MentionOffers, bench: Workbench, navigator: Navigator, clock: Clock, try_: Try
+        self,
+        mentions: MentionOffers,
+        folder: Callable[[], Path | None],
+        environ: Mapping[str, str],
+        clock: Clock,
+        try_: Try,
     ) -> None:
+        """`folder` is the open one, `environ` that of the application."""
         super().__init__(mentions)
         self._mentions = mentions
-        self._bench = bench
-        self._navigator = navigator
+        self._folder = folder
+        self._environ = environ
         self._clock = clock
         self._try = try_
         self._asked = 0
@@ -63,9 +67,9 @@ class SymbolFinding(QObject):
         self._known: _Found | None = None
         mentions.wanted.connect(self._on_wanted)
         mentions.left.connect(self._stop)
-        navigator.workspace_changed.connect(self._on_workspace_changed)
 
-    def _on_workspace_changed(self, _root: Path) -> None:
+    def look_again(self) -> None:
+        """Forget what was found: another folder is open."""
         self._stop()
         self._known = None
         if (typed := self._mentions.typed) is not None:
@@ -75,9 +79,8 @@ class SymbolFinding(QObject):
         from desktop_agent.core.mentions.symbol_search import name_typed
 
         self._stop()
-        name, workspace = name_typed(typed), self._navigator.workspace
-        servers = self._bench.shared_tools.servers.connections(workspace) if workspace is not None else ()
-        if name and workspace is not None and all(each.definition.name != typed.source for each in servers):
+        name, workspace = name_typed(typed), self._folder()
+        if name and workspace is not None:
             self._try(self._answer(self._asked, typed, name, workspace))
 
     def _stop(self) -> None:
@@ -122,7 +125,7 @@ class SymbolFinding(QObject):
                 shown_at = self._clock.monotonic()
 
         begun = self._clock.monotonic()
-        async with _ground(workspace, self._bench.environ) as ground:
+        async with _ground(workspace, self._environ) as ground:
             is_whole = await search_symbols(name, ground, add)
             await show()
         self._known = _Found(workspace, name, tuple(found), is_whole, begun)
