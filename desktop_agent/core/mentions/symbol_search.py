@@ -14,6 +14,7 @@ from desktop_agent.core.mentions.offers import MOST_OFFERED, SYMBOL_SOURCE, Ment
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.search.files.symbol_lines import (
     CODE_ENDINGS,
+    LONGEST_LINE,
     FoundSymbol,
     can_be_a_name,
     likely_lines,
@@ -28,7 +29,6 @@ MOST_COLLECTED = 2_000
 _MOST_LINES = 50_000
 """Lines that are looked at for symbols."""
 _MOST_OF_A_FILE = 200
-_LONGEST_LINE = 400
 _SHORTEST = 2
 """Letters, before which no symbols stand among files."""
 
@@ -89,7 +89,7 @@ def _command(name: str, ground: SearchGround, path: str) -> Command:
         "--color=never",
         "--no-messages",
         "--ignore-case",
-        f"--max-columns={_LONGEST_LINE}",
+        f"--max-columns={LONGEST_LINE}",
         f"--max-count={_MOST_OF_A_FILE}",
         f"--type-add=code:*.{{{','.join(CODE_ENDINGS)}}}",
         "--type=code",

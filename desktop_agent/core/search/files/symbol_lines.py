@@ -14,6 +14,9 @@ from msgspec import Struct
 
 from desktop_agent.core.search.files.symbols import KEYWORDS, LONGEST_NAME, pattern_for
 
+LONGEST_LINE = 400
+"""A longer one is data, or made by a tool, and could take long."""
+
 SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
 
@@ -82,7 +85,7 @@ _WORD = re.compile(r"\w+")
 def symbol_in(path: str, line: str) -> LineSymbol | None:
     """Return what a line, without its end, defines in the language of its file; None for nothing."""
     ending = PurePosixPath(path).suffix.lower()
-    if ending not in _CODE:
+    if ending not in _CODE or len(line) > LONGEST_LINE:
         return None
     pattern = pattern_for(path)
     match = pattern.match(line) if pattern is not None else None

@@ -93,6 +93,7 @@ NONE = [
     ("java", "        return load(x);"),
     ("md", "# Load"),
     ("rst", "The class Store"),
+    ("js", f"const load = {'x' * 400};"),
     ("json", '{"class": "def x"}'),
 ]
 
