@@ -6428,6 +6428,10 @@
         <translation>Kam mit der Nachricht: {name}, {kind}, {size}</translation>
     </message>
     <message>
+        <source>Cannot be shown</source>
+        <translation>Nicht darstellbar</translation>
+    </message>
+    <message>
         <source>Show what was sent</source>
         <translation>Zeigen, was gesendet wurde</translation>
     </message>

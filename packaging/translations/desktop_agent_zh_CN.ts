@@ -6403,6 +6403,10 @@
         <translation>随消息附带：{name}，{kind}，{size}</translation>
     </message>
     <message>
+        <source>Cannot be shown</source>
+        <translation>无法显示</translation>
+    </message>
+    <message>
         <source>Show what was sent</source>
         <translation>显示已发送的内容</translation>
     </message>

@@ -31,7 +31,7 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
     """Return a new widget for the entry of a row."""
     match place.row.entry:
         case PromptSubmitted() | Steered():
-            return PromptWidget(place)
+            return PromptWidget(place, loader)
         case TextEntry(kind="text"):
             return TextWidget(place)
         case TextEntry():

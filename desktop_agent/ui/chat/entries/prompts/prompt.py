@@ -5,6 +5,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
+from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompts.attachments import PromptAttachments
 from desktop_agent.ui.chat.entries.prompts.prompt_editor import PromptEditor
@@ -28,11 +29,12 @@ EDIT = "edit"
 class PromptWidget(EntryWidget):
     """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
 
-    def __init__(self, place: EntryPlace) -> None:
+    def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
+        """`loader` gets the pictures that came with it."""
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        self._attachments = PromptAttachments(self._prompt.attachments, place.actions, self)
+        self._attachments = PromptAttachments(self._prompt.attachments, place, loader, self)
         self._attachments_height = 0
         self._text_area_width = 0
         self._button = QuietButton(self.tr("Edit"), self)

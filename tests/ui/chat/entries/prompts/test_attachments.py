@@ -1,13 +1,25 @@
-"""What came with a prompt stands below it: name and size, in the keyboard's order, and a click shows what was sent."""
+"""What came with a prompt stands below it: name and size, in the keyboard's order, and a click shows what was sent.
+
+Pictures are seen small, once they are read.
+"""
+
+from collections.abc import Generator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.chat.content_chip import ContentChip
+from desktop_agent.ui.chat.entries.base import EntryPlace
+from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import NOW, Stage
 
 LONG = "A <b>very</b> long " * 5
@@ -77,3 +89,79 @@ def test_a_prompt_without_any_is_as_before(stage: Stage) -> None:
     stage.show(ev.PromptSubmitted(prompt_id="p", text="Look", turn=1, at=NOW))
 
     assert chips(stage) == []
+
+
+@pytest.fixture
+def loads() -> Generator[Loads]:
+    loads = Loads()
+    yield loads
+    loads.finish()  # nothing is left unawaited
+
+
+@pytest.fixture
+def seeing(theme: Theme, qtbot: QtBot, loads: Loads) -> Stage:
+    return Stage(theme, qtbot, height=900, loader=loads.loader)
+
+
+def show_pictures(stage: Stage, loads: Loads, *contents: bytes) -> list[ContentChip]:
+    names = [f"{letter}.png" for letter in "abc"[: len(contents)]]
+    attachments = tuple(
+        Attachment(
+            mention=f"@shots/{name}",
+            uri=f"shots/{name}",
+            name=f"shots/{name}",
+            kind="picture",
+            size=2_500,
+            images=(loads.picture(name[0], content),),
+        )
+        for name, content in zip(names, contents, strict=True)
+    )
+    text = "Compare these."
+    stage.show(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW, attachments=(*attachments, ATTACHMENTS[0])))
+    return stage.widget(0).findChildren(ContentChip)
+
+
+def test_a_picture_is_seen_small_and_nothing_moves_when_it_comes(seeing: Stage, loads: Loads) -> None:
+    first, second = show_pictures(seeing, loads, png(1600, 900), png(40, 30))
+    before = (first.geometry(), second.geometry(), seeing.widget(0).entry_height())
+    assert (first.name, first.detail, first.has_thumbnail) == ("a.png", "2 kB", False)
+    loads.finish()
+
+    assert (first.geometry(), second.geometry(), seeing.widget(0).entry_height()) == before
+    assert (first.detail, second.detail) == ("1,600 × 900 · 2 kB", "40 × 30 · 2 kB")
+    assert first.accessibleName() == "Came with the message: a.png, picture, 1,600 × 900 · 2 kB"
+    assert first.has_thumbnail
+    assert first.grab().toImage().pixelColor(24, 24).name() == "#0e7c70"
+    assert seeing.widget(0).rect().contains(second.geometry())
+    stops = seeing.widget(0).tab_stops()
+    assert stops.index(first) < stops.index(second) < stops.index(chips(seeing)[0])
+
+
+def test_a_picture_that_was_read_is_there_at_once_when_its_row_comes_back(seeing: Stage, loads: Loads) -> None:
+    [first] = show_pictures(seeing, loads, png(40, 30))
+    loads.finish()
+    row = seeing.row(0)
+    widget = PromptWidget(EntryPlace(row, seeing.widget(0).styles, seeing.view.entry_actions, seeing.window), None)
+
+    assert first.has_thumbnail
+    assert [each.has_thumbnail for each in widget.findChildren(ContentChip)] == [True]
+
+
+def test_a_picture_that_is_damaged_or_cannot_be_read_has_a_sign_and_says_so(seeing: Stage, loads: Loads) -> None:
+    [broken] = show_pictures(seeing, loads, b"no picture")
+    loads.finish()
+    assert (broken.has_thumbnail, broken.detail) == (False, "Cannot be shown · 2 kB")
+    loads.error = StorageError("It is gone.")
+    [gone] = show_pictures(seeing, loads, png(40, 30))
+    loads.finish()
+
+    assert (gone.has_thumbnail, gone.detail) == (False, "2 kB")
+
+
+def test_a_click_and_enter_on_a_picture_ask_for_it_in_large(seeing: Stage, loads: Loads) -> None:
+    [picture] = show_pictures(seeing, loads, png(40, 30))
+    asked = QSignalSpy(seeing.view.entry_actions.attachment_requested)
+    QTest.mouseClick(picture, Qt.MouseButton.LeftButton)
+    seeing.key(Qt.Key.Key_Return, picture)
+
+    assert [asked.at(number)[0].uri for number in range(asked.count())] == ["shots/a.png"] * 2
