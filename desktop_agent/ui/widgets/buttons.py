@@ -69,9 +69,11 @@ class PickerButton(MenuButton):
 
     def width_with(self, *, is_short: bool) -> int:
         """Return how wide it is with one of its texts, whatever it shows now."""
-        metrics = self.fontMetrics()
-        own = metrics.horizontalAdvance(self._texts[is_short]) - metrics.horizontalAdvance(self.text())
-        return self.sizeHint().width() + own
+        return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])
+
+    def _width_of(self, text: str) -> int:
+        """Measure as `sizeHint` does: one pixel beside it, and a row that just fits never knows which text to show."""
+        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def set_texts(self, full: str, short: str) -> None:
         """Show one of these from now on."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, 
 from tests.e2e.driver import Driver
 
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+_LOOKS_AT_REST = 4
 
 
 class Keyboard:
@@ -77,10 +78,9 @@ class Mouse(Keyboard):
     ) -> None:
         """Click in a widget, at its middle or at a point of it; for its menu with the right button."""
         point = at or widget.rect().center()
-        where = widget.mapToGlobal(point)
-        await self.user.until_true(lambda: _is_open_to_view(widget, widget.mapToGlobal(point)), f"{widget} is in sight")
+        await self._see_resting(widget, point)
         window, button = _handle(widget.window()), _RIGHT if is_menu else _LEFT
-        place = widget.window().mapFromGlobal(where)
+        place = widget.mapTo(widget.window(), point)
         if is_double:
             await _outside_of_tasks(lambda: QTest.mouseDClick(window, button, pos=place))
         else:
@@ -111,6 +111,8 @@ class Mouse(Keyboard):
     async def drag(self, what: QWidget, onto: QWidget) -> None:
         """Take hold of the left end of something and let go of it over something else."""
         window = what.window()
+        for each in (what, onto):
+            await self._see_resting(each, QPoint(4, each.height() // 2))
         start, end = (each.mapTo(window, QPoint(4, each.height() // 2)) for each in (what, onto))
         end.setY(end.y() - onto.height() // 3)
         steps = [start + (end - start) * part / 4 for part in range(1, 5)]
@@ -120,6 +122,17 @@ class Mouse(Keyboard):
             await _outside_of_tasks(partial(QTest.mouseMove, handle, step))
         await _outside_of_tasks(lambda: QTest.mouseRelease(handle, _LEFT, pos=end))
         self.actions += 1
+
+    async def _see_resting(self, widget: QWidget, point: QPoint) -> None:
+        """Wait until a point of a widget is in sight and stays where it is: a hand is slower than a layout."""
+        places: list[QPoint] = []
+
+        def rests() -> bool:
+            where = widget.mapToGlobal(point)
+            places[:] = [*places, where][-_LOOKS_AT_REST:] if _is_open_to_view(widget, where) else []
+            return places == [where] * _LOOKS_AT_REST
+
+        await self.user.until_true(rests, f"{widget} is in sight and rests")
 
 
 def button_that_says(user: Driver, words: str) -> QWidget | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
@@ -48,7 +48,7 @@ class QueueCard(QWidget):
         self._grip: QPointF | None = None
         """Where the mouse took hold of it."""
         self._home = 0
-        """How high it stood then."""
+        """How high it stands when it is not dragged."""
         self._is_dragged = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._take_back = remove
@@ -102,6 +102,11 @@ class QueueCard(QWidget):
         self._steer.setVisible(is_steerable and not self._is_steering)
         self._place_buttons()
         self.update()
+
+    def place(self, area: QRect) -> None:
+        """Stand in this area; while the mouse has hold of it, only once it lets go."""
+        self._home = area.y()
+        self.setGeometry(area.x(), self.y() if self._is_dragged else self._home, area.width(), area.height())
 
     def tab_stops(self) -> tuple[QWidget, ...]:
         """Return itself and its buttons, from left to right."""
@@ -167,7 +172,7 @@ class QueueCard(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._grip, self._home = event.position(), self.y()
+            self._grip = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self._grip is None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import cast
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -128,7 +128,7 @@ class WaitingPrompts(QObject):
     def place(self, left: int, y: int, width: int) -> int:
         """Stand below each other from `y`; return where the field may begin."""
         for card in self._cards:
-            card.setGeometry(left, y, width, card.sizeHint().height())
+            card.place(QRect(left, y, width, card.sizeHint().height()))
             y += card.height() + Space.XS
         if not self._more.isHidden():
             self._more.setGeometry(left + Space.M, y, width, self._more.sizeHint().height())

@@ -55,11 +55,15 @@ def drag(card: QueueCard, way: int) -> None:
     """Take a card by its middle, move it down by `way` pixels, and let go of it."""
     grip = QPoint(40, card.height() // 2)
     QTest.mousePress(card, Qt.MouseButton.LeftButton, pos=grip)
-    at = QPointF(grip + QPoint(0, way))
-    left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+    move_mouse(card, grip + QPoint(0, way))
+    QTest.mouseRelease(card, Qt.MouseButton.LeftButton, pos=grip)
+
+
+def move_mouse(card: QueueCard, to: QPoint) -> None:
+    """Move the mouse, with its left button held down."""
+    left, none, at = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, QPointF(to)
     moving = QMouseEvent(QEvent.Type.MouseMove, at, card.mapToGlobal(at), none, left, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(card, moving)
-    QTest.mouseRelease(card, Qt.MouseButton.LeftButton, pos=grip)
 
 
 @pytest.fixture
@@ -239,6 +243,18 @@ class TestWorking:
             drag(first, way)
             assert first.geometry() == home
         assert moved == [("a", "")]
+
+    def test_it_stays_in_the_hand_when_something_is_arranged_meanwhile(self, desk: Desk) -> None:
+        desk.composer.set_queued([(name, name) for name in "ab"])
+        first, last = desk.composer.findChildren(QueueCard)
+        home, moved = first.geometry(), record(desk.composer.waiting.move_requested)
+        way = last.y() - first.y() + 4
+        QTest.mousePress(first, Qt.MouseButton.LeftButton, pos=QPoint(40, 5))
+        move_mouse(first, QPoint(40, 5 + way))
+        desk.composer.set_cost(PAID, LAST)
+        assert first.y() == home.y() + way
+        QTest.mouseRelease(first, Qt.MouseButton.LeftButton, pos=QPoint(40, 5))
+        assert (first.geometry(), moved) == (home, [("a", "")])
 
     def test_many_waiting_prompts_leave_room_for_the_field(self, desk: Desk) -> None:
         desk.composer.set_queued([(str(number), f"prompt {number}") for number in range(20)])
@@ -425,6 +441,23 @@ def test_the_row_is_one_row_at_every_width_with_everything_in_it(
         tops = [each.geometry().center().y() for each in (*controls, stop)]
         assert max(tops) - min(tops) <= 1, width
         assert all(control.geometry().right() < stop.x() for control in controls), width
+
+
+def test_the_row_comes_to_rest_at_every_width(desk: Desk) -> None:
+    """Two ways to measure a text were a pixel apart: at some widths the pickers changed their words without end."""
+    pickers = ModePickers(desk.composer)
+    controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
+    for control in controls:
+        desk.composer.add_control(control)
+    pickers.show_mode(ModelRef(provider="anthropic", model="claude-sonnet-5-5"), "on_write", "restricted")
+    desk.composer.set_context(USE)
+    desk.composer.set_working(is_working=True)
+    for width in range(560, 720):
+        desk.window.resize(width, 500)
+        QApplication.processEvents()
+        shown = [control.text() for control in controls]
+        QApplication.sendEvent(desk.composer, QEvent(QEvent.Type.LayoutRequest))
+        assert [control.text() for control in controls] == shown, width
 
 
 def _wide(font: QFont) -> QFont:
