@@ -161,14 +161,14 @@ class Navigator(QObject):
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()
 
-    def _show(self, bridge: SessionBridge, *, is_shown: bool = False) -> None:
+    def _show(self, bridge: SessionBridge, *, is_shown: bool = False, is_begun: bool = False) -> None:
         self._panels.conversation.banner.hide()
         is_viewed = self._viewing.is_viewing(bridge)
         self._panels.conversation.viewing_bar.show_state(is_free=False)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
         self._model_following.note_shown(bridge)
         if not is_shown:
-            self._panels.wiring.show(bridge)
+            self._panels.wiring.show(bridge, is_begun=is_begun)
         if not is_viewed:
             self._viewing.leave()
         self._panels.sessions.set_current(bridge.transcript.session.session_id or None)
@@ -192,7 +192,7 @@ class Navigator(QObject):
         self.session_opened.emit(bridge)
         if self._panels.wiring.bridge is draft.bridge:
             self.chosen = self._live.id_of(bridge)
-            self._show(bridge)
+            self._show(bridge, is_begun=True)
             key = session_draft(self._live.id_of(bridge))
             self._drafts.move(key)
             self._drafts.note_sent(key, ())  # the session keeps them now

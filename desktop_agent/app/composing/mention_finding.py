@@ -49,6 +49,7 @@ class MentionFinding(QObject):
         self._sessions = sessions
         self._try = try_
         self._questions = LatestQuestion(self._answer, try_)
+        self._mentioning = asyncio.Lock()
         self._window = panels.window
         self._symbols = SymbolFinding(self._mentions, self._searched_folder, bench.environ, SystemClock(), try_)
         panels.composer.attach.clicked.connect(self._choose_files)
@@ -89,8 +90,9 @@ class MentionFinding(QObject):
         """Mention files that were dropped or pasted. Raises `WorkspaceError` for those outside of the folder."""
         if (workspace := self._navigator.workspace) is None:
             return
-        for path in await asyncio.to_thread(_below, workspace, files):
-            self._mentions.insert(path)
+        async with self._mentioning:  # files that are dropped one after another come in this order
+            for path in await asyncio.to_thread(_below, workspace, files):
+                self._mentions.insert(path)
 
     async def _answer(self, typed: "TypedMention") -> None:
         workspace = self._navigator.workspace

@@ -28,6 +28,7 @@ class Pasting(QObject):
         self._bench = bench
         self._clock = clock
         self._try = try_
+        self._keeping = asyncio.Lock()
         panels.composer.edit.picture_given.connect(self._on_picture)
         panels.composer.edit.long_text_given.connect(self._on_text)
 
@@ -50,7 +51,8 @@ class Pasting(QObject):
             kind, data, suffix = content()
             return PastedContents.of(self._bench.paths).keep(data, kind, suffix, self._clock.now())
 
-        self._mentions.insert_pasted(await asyncio.to_thread(kept))
+        async with self._keeping:  # what is pasted at once comes in this order, each by a name of its own
+            self._mentions.insert_pasted(await asyncio.to_thread(kept))
 
 
 def _encoded(picture: QImage) -> tuple[bytes, str]:

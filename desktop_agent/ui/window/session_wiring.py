@@ -94,8 +94,11 @@ class SessionWiring(QObject):
         """The session that is shown."""
         return self._shown.bridge
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Show this session instead of the one before, which goes on running unseen."""
+    def show(self, bridge: SessionBridge, *, is_begun: bool = False) -> None:
+        """Show this session instead of the one before, which goes on running unseen.
+
+        One that `is_begun` with the first prompt is the conversation that was shown before.
+        """
         if (before := self._shown.bridge) is not None:
             self._places.leave(before)
             for signal, slot in self._connections(before):
@@ -109,6 +112,8 @@ class SessionWiring(QObject):
         self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
         self._places.enter(bridge)
         self._panels.review.set_transcript(bridge.transcript, bridge.submit)
+        if not is_begun:
+            self._panels.composer.edit.history = PromptHistory()
         self._show_rest()
 
     def _connections(self, bridge: SessionBridge) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
@@ -147,7 +152,8 @@ class SessionWiring(QObject):
     def _show_rest(self) -> None:
         """Show all of a session but its conversation and its changes."""
         self._panels.composer.set_blocked(self._shown.read_only)
-        self._panels.composer.edit.history = PromptHistory(_written(self._shown.transcript))
+        edit = self._panels.composer.edit
+        edit.history = edit.history.exchanged(_written(self._shown.transcript))
         self._status.refresh()
         self._status.refresh_changes()
         if self.opens_questions:

@@ -12,9 +12,20 @@ class PromptHistory:
         self._prompts = list(prompts)[-_LIMIT:]
         self._at = len(self._prompts)
         self._draft = ""
+        self._added: list[str] = []
+        """Those that were sent since the others were given."""
+
+    def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
+        """Return that of the same conversation, read anew: with what was sent here and is not recorded yet."""
+        history = PromptHistory(prompts)
+        for prompt in self._added:
+            if prompt not in prompts:
+                history.add(prompt)
+        return history
 
     def add(self, prompt: str) -> None:
         """Remember a prompt that was sent, and be at the draft again."""
+        self._added = [*self._added, prompt][-_LIMIT:]
         if not self._prompts or self._prompts[-1] != prompt:
             self._prompts = [*self._prompts, prompt][-_LIMIT:]
         self._at = len(self._prompts)

@@ -3,6 +3,15 @@
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 
+def test_what_was_sent_and_is_not_recorded_yet_stays_when_the_conversation_is_read_anew() -> None:
+    history = PromptHistory(["one"])
+    history.add("two")
+    history.add("three")
+    anew = history.exchanged(["one", "two"])
+    assert [anew.older("") for _ in range(4)] == ["three", "two", "one", None]
+    assert anew.exchanged(["one", "two", "three"]).older("") == "three"
+
+
 def test_the_draft_waits_behind_the_newest() -> None:
     history = PromptHistory(["one", "two"])
     assert history.older("draft") == "two"

@@ -1,0 +1,187 @@
+"""Pictures, files and earlier messages on their way into the message field: the real application on a real folder."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.list_cache import FetchedList, ListCache
+from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.files.view import FileRows
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def takes_no_pictures(provider: str, model: str, address: str) -> None:
+    """Say so in the list of models of this address, as it was fetched last."""
+    listed = FetchedList(fetched_at=datetime.now(UTC), models=(ListedModel(name=model, takes_images=False),))
+    ListCache(AppPaths.from_environment().cache / MODELS_NAME).write(
+        replace(usual_account(provider), address=address), listed
+    )
+
+
+async def focus(user: Driver) -> None:
+    edit = user.window.panels.composer.edit
+    user.window.main_window.activateWindow()
+    edit.setFocus()
+    await user.until_true(edit.hasFocus, "the field has the focus")
+
+
+def test_a_pasted_picture_is_refused_in_words_for_a_model_that_takes_none(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-000000000000")
+
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        picture = QImage(30, 20, QImage.Format.Format_RGB32)
+        picture.fill(QColor("#0E7C70"))
+        QGuiApplication.clipboard().setImage(picture)
+        await focus(user)
+        composer.edit.insertPlainText("Look: ")
+        composer.edit.paste()
+        await user.until_true(lambda: "@pasted:picture-" in composer.text(), "the picture is mentioned")
+        written = composer.text().strip()
+        await user.click("sendButton")
+        await user.until_true(lambda: bool(user.notices), "it says why not")
+        assert "It is a picture, and the model of this session takes none." in user.notices[-1].title
+        assert "Choose another model." in user.notices[-1].hint
+        await user.until_true(lambda: composer.text() == written, "the message is back in the field")
+        assert user.transcript.turns.turn == 0
+
+    with serve() as model:
+        takes_no_pictures("openai", "gpt-6-astra", model.url)
+        go([str(project), "--provider", "openai", "--model", "gpt-6-astra", "--base-url", model.url], journey)
+        assert model.messages == []
+
+
+def test_pictures_that_are_pasted_at_once_come_in_their_order_and_none_is_lost(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        for width in (300, 200, 100):
+            picture = QImage(width, 10, QImage.Format.Format_RGB32)
+            picture.fill(QColor("#0E7C70"))
+            composer.edit.picture_given.emit(picture)
+        await user.until_true(lambda: composer.text().count("@pasted:picture-") == 3, "all are mentioned")
+        kept = AppPaths.from_environment().data / "pasted"
+        names = [word.removeprefix("@pasted:") for word in composer.text().split()]
+        assert [QImage(str(kept / name)).width() for name in names] == [300, 200, 100]
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+async def drop(user: Driver, path: str) -> None:
+    """Drag the row of a file to the end of the message, and let go of it there."""
+    edit = user.window.panels.composer.edit
+    rows = await user.see(FileRows, "fileTree")
+
+    def row() -> int:
+        model = rows.model()
+        names = [str(model.index(at, 0).data()) for at in range(model.rowCount())]
+        return names.index(path) if path in names else -1
+
+    await user.until_true(lambda: row() >= 0, f"{path} is listed")
+    rows.select_row(row())
+    data = rows.dragged()
+    assert data is not None
+    _drop(edit.viewport(), edit.cursorRect().center(), data)
+
+
+def _drop(where: QWidget, at: QPoint, data: QMimeData) -> None:
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(at, copy, data, left, none)
+    QApplication.sendEvent(where, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(where, QDropEvent(QPointF(at), copy, data, left, none))
+
+
+def test_files_that_are_dragged_from_the_list_one_after_another_are_mentioned_in_this_order(
+    go: Go, project: Path
+) -> None:
+    names = ["notes.txt", "more notes.md", "a.py", "b.py", "c.py"]
+    for name in names:
+        (project / name).write_text("x\n")
+
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        await focus(user)
+        composer.edit.insertPlainText("Compare ")
+        await drop(user, "notes.txt")
+        await user.until_true(lambda: composer.text() == "Compare @notes.txt ", "the first is mentioned")
+        assert composer.edit.marks.spans == ((8, 18),)
+        for name in names[1:]:
+            await drop(user, name)
+        wanted = 'Compare @notes.txt @"more notes.md" @a.py @b.py @c.py '
+        await user.until_true(lambda: composer.text() == wanted, "all are mentioned")
+        await user.click("sendButton")
+        await user.until_true(lambda: bool(user.transcript.turns.turn), "the turn begins")
+        (prompt,) = (entry for entry in user.transcript.entries if isinstance(entry, PromptSubmitted))
+        assert [each.uri for each in prompt.attachments] == names
+        await user.see_turn_end()
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_up_and_down_go_through_what_was_sent_and_back_to_what_is_being_written(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        for number, text in enumerate(("Read @notes.txt", "One\nline more"), 1):
+            await focus(user)
+            composer.set_text(text)
+            await user.click("sendButton")
+            await user.until_true(lambda number=number: user.transcript.turns.turn == number, "the turn begins")
+            await user.see_turn_end()
+        await focus(user)
+        composer.edit.insertPlainText("to be sent")
+        shown: list[str] = []
+        up, down = Qt.Key.Key_Up, Qt.Key.Key_Down
+        for key in (up, up, up, up, down, down, down, down):
+            await user.press(key)
+            shown.append(composer.text())
+        newest, oldest = "One\nline more", "Read @notes.txt"
+        assert shown == [newest, newest, oldest, oldest, newest, "to be sent", "to be sent", "to be sent"]
+        assert user.find(MentionPopup, "mentionPopup") is None, "an earlier message is not being written"
+        await user.click("sendButton")
+        await user.until_true(lambda: user.transcript.turns.turn == 3, "the turn begins")
+        await user.see_turn_end()
+        await user.press(up)
+        assert composer.text() == "to be sent"
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_conversation_that_is_opened_again_brings_its_messages_back_and_a_new_one_none(go: Go, project: Path) -> None:
+    async def first(user: Driver) -> None:
+        await user.type("composer", "Asked before")
+        await user.click("sendButton")
+        await user.until_true(lambda: user.transcript.turns.turn == 1, "the turn begins")
+        await user.see_turn_end()
+
+    async def second(user: Driver) -> None:
+        composer = user.window.panels.composer
+        await focus(user)
+        draft = composer.text()
+        await user.press(Qt.Key.Key_Up)
+        assert composer.text() == "Asked before"
+        await user.press(Qt.Key.Key_Down)
+        assert composer.text() == draft
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")
+        offered = composer.text()
+        await user.press(Qt.Key.Key_Up)
+        assert composer.text() == offered
+
+    go([str(project), "--provider", "demo"], first)
+    go([str(project), "--continue"], second)
