@@ -6,7 +6,7 @@ before, the part that still fits is shown at once; where that was everything, no
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,42 +93,48 @@ class SymbolFinding(QObject):
         if asked != self._asked:
             return
         self._task = asyncio.current_task()
-        known = self._known
+        known, earlier = self._known, list["FoundSymbol"]()
         if known is not None and self._is_about(known, name, workspace):
-            self._mentions.show_symbols(typed, await asyncio.to_thread(_narrowed, known, name))
+            earlier, offers = await asyncio.to_thread(_narrowed, known.symbols, name)
+            self._mentions.show_symbols(typed, offers)
             if known.is_whole:
                 return
         await self._clock.sleep(_PAUSE_S)
-        try:
-            await self._search(typed, name, workspace)
-        except (ToolError, OSError):  # without ripgrep, or in a folder that is gone, there are no symbols
-            self._mentions.show_symbols(typed, ())
+        with suppress(ToolError, OSError):  # without ripgrep, or in a folder that is gone, there are no symbols
+            await self._search(typed, name, workspace, earlier)
 
     def _is_about(self, known: _Found, name: str, workspace: Path) -> bool:
         is_fresh = self._clock.monotonic() - known.at_s < _FRESH_S
         return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
 
-    async def _search(self, typed: "TypedMention", name: str, workspace: Path) -> None:
-        from desktop_agent.core.mentions.symbol_search import search_symbols, symbol_offers
+    async def _search(
+        self, typed: "TypedMention", name: str, workspace: Path, earlier: "Sequence[FoundSymbol]"
+    ) -> None:
+        """Show what is found, with what was found `earlier` until all is."""
+        from desktop_agent.core.mentions.symbol_search import search_symbols
 
         found: list[FoundSymbol] = []
-        shown_at = self._clock.monotonic() - _SHOWN_EVERY_S
+        begun = self._clock.monotonic()
+        shown_at = begun - _SHOWN_EVERY_S
 
-        async def show() -> None:
-            self._mentions.show_symbols(typed, await asyncio.to_thread(symbol_offers, tuple(found), name))
+        async def show(symbols: "Sequence[FoundSymbol]") -> None:
+            _, offers = await asyncio.to_thread(_narrowed, symbols, name)
+            self._mentions.show_symbols(typed, offers)
 
         async def add(symbols: "Sequence[FoundSymbol]") -> None:
             nonlocal shown_at
             found.extend(symbols)
+            known = (*found, *earlier)
+            self._known = _Found(workspace, name, known, is_whole=False, at_s=begun)
             if symbols and self._clock.monotonic() - shown_at >= _SHOWN_EVERY_S:
-                await show()
+                await show(known)
                 shown_at = self._clock.monotonic()
 
-        begun = self._clock.monotonic()
         async with _ground(workspace, self._environ) as ground:
             is_whole = await search_symbols(name, ground, add)
-            await show()
-        self._known = _Found(workspace, name, tuple(found), is_whole, begun)
+            known = tuple(found) if is_whole else (*found, *earlier)
+            await show(known)
+        self._known = _Found(workspace, name, known, is_whole=is_whole, at_s=begun)
 
 
 @asynccontextmanager
@@ -146,7 +152,9 @@ async def _ground(workspace: Path, environ: Mapping[str, str]) -> "AsyncGenerato
         await processes.aclose()
 
 
-def _narrowed(known: _Found, name: str) -> "tuple[MentionOffer, ...]":
+def _narrowed(symbols: "Sequence[FoundSymbol]", name: str) -> "tuple[list[FoundSymbol], tuple[MentionOffer, ...]]":
+    """Return those with `name` in theirs, each once, and the best of them. For a thread."""
     from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
 
-    return symbol_offers(with_name(known.symbols, name), name)
+    fitting = with_name(tuple(dict.fromkeys(symbols)), name)
+    return fitting, symbol_offers(fitting, name)

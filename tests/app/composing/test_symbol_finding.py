@@ -1,13 +1,25 @@
 """Symbols that the window offers at an `@`, and what a message takes along of one: the real application and ripgrep."""
 
 import asyncio
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
+from desktop_agent.app.background_tasks import BackgroundTasks
+from desktop_agent.app.composing.symbol_finding import SymbolFinding
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.mentions import symbol_search
+from desktop_agent.core.mentions.grammar import TypedMention
 from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.banner import Banner
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -102,3 +114,62 @@ def test_the_next_key_and_the_end_of_a_mention_end_a_search(go: Go, code: Path) 
         await user.until_true(lambda: ("load_all", "function") in shown(user), "what is typed then is answered")
 
     go([str(code), "--provider", "demo"], journey)
+
+
+class StoppableClock(SystemClock):
+    """A clock on which nothing that waits goes on once it is stopped."""
+
+    is_stopped = False
+
+    async def sleep(self, seconds: float) -> None:
+        if self.is_stopped:
+            await asyncio.Event().wait()
+        await super().sleep(seconds)
+
+
+def test_the_next_letter_narrows_at_once_what_was_found_so_far(
+    qapp: QApplication, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbol_search, "MOST_COLLECTED", 3)  # so it is not all
+    window = QWidget()
+    layout = QVBoxLayout(window)
+    composer = Composer(Theme(qapp))
+    layout.addWidget(composer)
+    window.resize(700, 600)
+    mentions = composer.mentions
+
+    def answer(typed: TypedMention) -> None:
+        mentions.show(typed, ())  # no file fits
+
+    mentions.wanted.connect(answer)
+
+    def labels() -> list[str]:
+        popup = next((each for each in window.findChildren(MentionPopup) if each.isVisible()), None)
+        return [offer.label for offer in popup.offers] if popup is not None else []
+
+    async def until(look: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not look():  # noqa: ASYNC110 - what is shown has no event
+                await asyncio.sleep(0.005)
+
+    async def journey() -> int:
+        errors: list[BaseException] = []
+        spawner, clock = TaskSpawner(errors.append), StoppableClock()
+        spawner.start()
+        SymbolFinding(mentions, lambda: code, os.environ, clock, BackgroundTasks(spawner, Banner()))
+        window.show()
+        window.activateWindow()
+        composer.setFocus()
+        await until(composer.edit.hasFocus)
+        composer.edit.insertPlainText("@symbol:o")
+        await until(lambda: labels() == ["other", "Store", "load_notes"])
+        clock.is_stopped = True
+        composer.edit.insertPlainText("t")
+        await until(lambda: labels() == ["other", "load_notes"])
+        composer.set_text("")
+        window.close()
+        await spawner.aclose()
+        assert errors == []
+        return 0
+
+    assert run(qapp, journey) == 0
