@@ -140,6 +140,9 @@ class OnboardingDialog(QDialog):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.viewport().setAutoFillBackground(False)
         self._content.setAutoFillBackground(False)
+        self._content.setMinimumHeight(
+            1
+        )  # else as high as it is at its narrowest, with a scroll bar that leads nowhere
         self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
         self._said.hide()
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)

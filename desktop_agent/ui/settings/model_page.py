@@ -213,14 +213,14 @@ class ModelPage(Page):
         self._address = QLineEdit()
         self._address.setObjectName("baseUrlEdit")
         self._address.setAccessibleName(self.tr("Address"))
-        which.addRow(name_of(self.tr("Address")), self._address)
         self._address_note = note("")
-        which.addRow(name_of(""), self._address_note)
         self._readable = note(
             self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
         )
         self._readable.hide()
-        which.addRow(name_of(""), self._readable)
+        address = QWidget(self._which)
+        which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), address)
+        vbox(self._address, self._address_note, self._readable, on=address, spacing=Space.S)
         yield
 
     def _build_name(self) -> Picker:

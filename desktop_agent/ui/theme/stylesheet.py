@@ -70,6 +70,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
 QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: $muted; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
 QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $bg; }
+QLineEdit > QToolButton, QLineEdit > QToolButton:hover, QLineEdit > QToolButton:pressed {
+  background: transparent; border: none; min-height: 0; padding: 0;
+}
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[variant="bare"],
 QTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;

@@ -50,6 +50,11 @@ class Finder(QObject):
         self._timer.timeout.connect(self._go_on)
 
     @property
+    def is_searching(self) -> bool:
+        """Whether something is searched for, found or not."""
+        return self._search is not None
+
+    @property
     def is_reading(self) -> bool:
         """Whether parts of the transcript were not searched yet."""
         return self._steps is not None

@@ -165,7 +165,7 @@ class RowLayout(QObject):
         viewport = self._area.viewport()
         if not self._area.isVisible() or viewport.width() < 1:
             return True
-        self.widgets.fit(viewport.width())
+        self.widgets.fit(self._area.width())
         height = viewport.height()
         value = self._value()
         margin = min(_MARGIN, height // 2)  # what is made a view away would be let go at once
@@ -219,7 +219,9 @@ class RowLayout(QObject):
         self.top_edge = value
         if distance and abs(distance) < height:
             viewport.scroll(0, distance)  # moves the pixels and the widgets with them
-        x = (viewport.width() - self.widgets.width) // 2
+        x = (
+            self._area.width() - self.widgets.width
+        ) // 2  # in line with the composer: the scroll bar lies in the margin
         self.widgets.place(x, value, height)
         if self.footer is not None:
             top = Space.XL + self.rows.heights.total - value

@@ -61,7 +61,7 @@ class RowWidgets(QObject):
         self.width = 0  # fonts may be different now
 
     def fit(self, available: int) -> None:
-        """Give the rows the width that suits a viewport `available` pixels wide."""
+        """Give the rows the width that suits a view `available` pixels wide, with its scroll bar."""
         padding = Space.XXL if available >= _NARROW else Space.L
         width = max(120, min(MAX_WIDTH, available - 2 * padding))
         if width == self.width:

@@ -38,6 +38,9 @@ from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.theme import Theme
 
+_NEAR_END = 4
+"""A fraction of the view: an end that is not further away is found without a button, which lies over text."""
+
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
@@ -72,6 +75,7 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.widgets.made.connect(self.finder.decorate)
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
         self.row_layout.laid_out.connect(self._on_laid_out)
+        self.finder.found.connect(self._place_jump)
         self.navigation = Navigation(self.row_layout)
         self.pages = PageRequests(self.row_layout, self.finder, self.viewport())
         self.updates = RowUpdates(self.row_layout)
@@ -194,14 +198,23 @@ class TranscriptView(QAbstractScrollArea):
         return widget
 
     def _on_laid_out(self) -> None:
-        is_end_away = not self.row_layout.reading.is_following and len(self.rows) > 0
-        self._jump.place(self.viewport().geometry(), is_needed=is_end_away)
-        self.empty.setGeometry(self.viewport().rect())
+        self._place_jump()
+        self._place_empty()
         self._keyboard.arrange()
         self._keyboard.mark()
         if self.isVisible():
             self.ticker.update()
         self.pages.update()
+
+    def _place_jump(self) -> None:
+        """Show it when the end is well away; not over what a search has found, which goes everywhere by itself."""
+        bar = self.verticalScrollBar()
+        is_end_away = bar.maximum() - bar.value() > self.viewport().height() // _NEAR_END
+        is_needed = is_end_away and not self.row_layout.reading.is_following and not self.finder.is_searching
+        self._jump.place(self.rect(), is_needed=is_needed)
+
+    def _place_empty(self) -> None:
+        self.empty.setGeometry(0, 0, self.width(), self.viewport().height())  # in line with the composer
 
     # -- Qt --
 
@@ -250,7 +263,7 @@ class TranscriptView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.row_layout.lay_out()
-        self.empty.setGeometry(self.viewport().rect())
+        self._place_empty()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -140,9 +140,9 @@ class ClashPage(QWidget):
             self._previous, self._next, self._where, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S
         )
         head = make_label(self.tr("Result, as it can be written"), role="heading")
-        head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)
+        head.setContentsMargins(Space.XL, Space.S, Space.XL, Space.XS)
         below = QWidget()
-        vbox(choices, hairline(), head, (self.editor, 1), on=below)
+        vbox(choices, hairline(), head, hairline(), (self.editor, 1), on=below)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self._columns)

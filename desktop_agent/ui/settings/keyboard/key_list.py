@@ -36,7 +36,6 @@ class KeyList(QTreeWidget):
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
         self.setIndentation(0)
-        self.setUniformRowHeights(True)
         self.setMinimumHeight(_LEAST_HEIGHT)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.header().setStretchLastSection(False)

@@ -40,7 +40,7 @@ class Sight:
 
     def fitting(self) -> tuple[int, int]:
         """Return how many rows and columns there is room for."""
-        rows = int((self._viewport.height() - TOP) / self.painter.row_height)
+        rows = int((self._viewport.height() - 2 * TOP) / self.painter.row_height)
         columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
         return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
 

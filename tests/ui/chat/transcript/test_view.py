@@ -162,6 +162,19 @@ class TestStayingInPlace:
         assert stage.view.row_layout.reading.is_following
         assert "Jump to latest ↓" not in stage.buttons()
 
+    def test_no_button_lies_over_text_when_the_end_is_near_or_something_is_searched_for(self, stage: Stage) -> None:
+        stage.show(answer(long_text(40)))
+        bar = stage.view.verticalScrollBar()
+        bar.setValue(bar.maximum() - 20)
+        assert "Jump to latest ↓" not in stage.buttons()
+        bar.setValue(0)
+        assert "Jump to latest ↓" in stage.buttons()
+        stage.view.finder.find("word")
+        assert "Jump to latest ↓" not in stage.buttons()
+        bar.setValue(0)
+        stage.view.finder.clear()
+        assert "Jump to latest ↓" in stage.buttons()
+
     def test_scrolling_back_to_the_end_follows_again(self, stage: Stage) -> None:
         stage.show(answer(long_text(40)))
         stage.wheel(3)
