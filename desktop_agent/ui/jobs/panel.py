@@ -145,7 +145,7 @@ class JobsPanel(QWidget):
         self._scroll.setWidget(content)
         self._scroll.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
-        margins = (Space.XL, Space.S, Space.M, Space.S)
+        margins = (Space.XL, Space.S, Space.L, Space.S)  # at the right in line with the composer, for all of the list
         inside = vbox(head, self._empty, self._scroll, margins=margins, spacing=Space.XS)
         vbox(hairline(), inside, on=self)
 

@@ -18,6 +18,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
+from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
@@ -66,7 +67,7 @@ class ProjectPage(Page):
         self._shown = proposal, answer
         if not self._is_built:
             return
-        self._path.setText(str(proposal.path))
+        self._path.setText(short_path(str(proposal.path)))
         heads = {
             "trusted": self.tr("You trust it. It changes:"),
             "ignored": self.tr("You ignore it. It would change:"),

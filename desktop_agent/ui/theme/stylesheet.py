@@ -31,6 +31,9 @@ QLabel[role="strong"], QLabel#qt_msgbox_label { font-weight: 600; }
 QLabel[role="good"] { color: $added_text; }
 QLabel[role="error"] { color: $danger_text; }
 QLabel[role="warning"] { color: $warning_text; }
+QLabel[note="true"][role="good"], QLabel[note="true"][role="error"], QLabel[note="true"][role="warning"] {
+  font-size: ${secondary}px;
+}
 
 QPushButton, QToolButton {
   background: $surface; color: $text; border: 1px solid $border; border-radius: ${control}px;

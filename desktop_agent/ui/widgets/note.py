@@ -13,6 +13,7 @@ class Note(QLabel):
         super().__init__(quoted(text))
         self.setObjectName(object_name)
         self.setProperty("role", role)
+        self.setProperty("note", True)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
 

@@ -19,7 +19,6 @@ _PAGES: Mapping[str, Section] = {
     "settings-approvals": "approvals",
     "settings-rules": "rules",
     "settings-servers": "mcp",
-    "settings-project": "project",
 }
 
 

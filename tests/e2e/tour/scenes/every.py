@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 
 from tests.e2e.tour.scene import Scene
+from tests.e2e.tour.scenes.background import BACKGROUND
 from tests.e2e.tour.scenes.demo import START, TURNS
 from tests.e2e.tour.scenes.dialogs import DIALOGS
 from tests.e2e.tour.scenes.elsewhere import CHINESE, DOUBLE, GERMAN
+from tests.e2e.tour.scenes.extended import EXTENDED
 from tests.e2e.tour.scenes.film import FILM
+from tests.e2e.tour.scenes.history import HISTORY
 from tests.e2e.tour.scenes.places import PLACES
 from tests.e2e.tour.scenes.questions import QUESTIONS
 from tests.e2e.tour.scenes.reviewing import REVIEW
@@ -22,6 +25,9 @@ SCENES: Mapping[str, Scene] = {
     "writing": WRITING,
     "questions": QUESTIONS,
     "dialogs": DIALOGS,
+    "background": BACKGROUND,
+    "extended": EXTENDED,
+    "history": HISTORY,
     "used": USED,
     "places": PLACES,
     "german": GERMAN,

@@ -34,12 +34,24 @@ async def _play(tour: Tourist) -> None:
     await tour.until(lambda: review.hunks.counts() == (1, 1), "the last is undone")
     view.verticalScrollBar().setValue(0)
     await tour.take("review")
+    await _columns(tour)
     await _narrow(tour)
     changes = await tour.see_changes()
     changes.setCurrentIndex(changes.model().index(1, 0))
     await tour.see(QWidget, "mediaView")
     await tour.take("review-picture")
     await _clash(tour, changes, view)
+
+
+async def _columns(tour: Tourist) -> None:
+    """Old and new side by side, for which the review takes half of the window."""
+    dock = tour.window.review.dock
+    before = dock.width()
+    tour.window.resizeDocks([dock], [before + 180], Qt.Orientation.Horizontal)
+    await tour.user.click("diffModeButton")
+    await tour.take("review-columns")
+    await tour.user.click("diffModeButton")
+    tour.window.resizeDocks([dock], [before], Qt.Orientation.Horizontal)
 
 
 async def _narrow(tour: Tourist) -> None:
@@ -64,5 +76,7 @@ async def _clash(tour: Tourist, changes: QListView, view: DiffView) -> None:
 
 
 REVIEW = Scene(
-    states=("comment", "review", "review-narrow", "review-picture", "clash"), play=_play, answers=orders.answers()
+    states=("comment", "review", "review-columns", "review-narrow", "review-picture", "clash"),
+    play=_play,
+    answers=orders.answers(),
 )

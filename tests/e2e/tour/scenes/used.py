@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QDialog, QListView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QDialog, QListView, QMenu, QSplitter, QWidget
 
 from tests.e2e import used_sessions
 from tests.e2e.tour.scene import Scene
@@ -20,6 +20,7 @@ async def _play(tour: Tourist) -> None:
     await tour.see(QWidget, "selectionBar")
     await tour.take("sessions-chosen")
     await tour.press(Qt.Key.Key_Escape)
+    await _grouped(tour)
     await tour.press(Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
     await tour.see(QWidget, "searchPanel")
     await tour.user.type("searchField", "look")
@@ -37,8 +38,26 @@ async def _play(tour: Tourist) -> None:
     await tour.take("usage", window)
 
 
+async def _grouped(tour: Tourist) -> None:
+    """By folder, with what each session took."""
+    menu = tour.window.findChild(QMenu, "arrangeSessionsMenu")
+    assert menu
+    rows = await tour.see(QListView, "sessionList")
+    files = await tour.see(QAbstractItemView, "fileTree")
+    split = next(each for each in tour.window.findChildren(QSplitter) if each.isAncestorOf(rows))
+    assert split.isAncestorOf(files)
+    split.setSizes([3 * split.height() // 4, split.height() // 4])
+    for words in ("Folder", "Show turns and cost"):
+        next(each for each in menu.actions() if each.text() == words).trigger()
+    rows.verticalScrollBar().setValue(0)
+    await tour.take("sessions-grouped")
+    for words in ("This folder first", "Show turns and cost"):
+        next(each for each in menu.actions() if each.text() == words).trigger()
+    split.setSizes([split.height() // 3, 2 * split.height() // 3])
+
+
 USED = Scene(
-    states=("sessions", "sessions-chosen", "search", "usage"),
+    states=("sessions", "sessions-chosen", "sessions-grouped", "search", "usage"),
     play=_play,
     prepare=lambda _: used_sessions.write(BEGIN),
 )

@@ -1,0 +1,95 @@
+"""What a folder brings along: a project's own settings, and MCP servers."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from tests.e2e.tour.scene import Scene
+from tests.e2e.tour.tourist import Tourist
+
+_SERVER = """\
+import json, sys
+
+FIELDS = {"article": {"type": "string"}, "pieces": {"type": "integer"}}
+TOOLS = (
+    ("in_stock", "How many pieces of an article are there.", ("article",)),
+    ("order_more", "Order an article from its maker.", ("article", "pieces")),
+    ("list_makers", "Who makes what.", ()),
+)
+
+
+def schema(fields):
+    return {"type": "object", "properties": {each: FIELDS[each] for each in fields}, "required": list(fields)}
+
+
+def answer(method):
+    match method:
+        case "initialize":
+            info = {"name": "stock", "version": "2.4"}
+            return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            return {"tools": [{"name": n, "description": d, "inputSchema": schema(f)} for n, d, f in TOOLS]}
+    return {}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        result = answer(request["method"])
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+_DEFINED = """
+[[mcp.definitions]]
+name = "stock"
+command = "python3"
+args = ["tools/stock_server.py"]
+
+[[mcp.definitions]]
+name = "tracker"
+command = "tracker-mcp"
+args = ["--project", "shop"]
+"""
+_PROJECT = """\
+[execution]
+approval = "always"
+blocked_commands = ["git push", "lp"]
+
+[[mcp.definitions]]
+name = "parcels"
+command = "parcels-mcp"
+"""
+
+
+def _write(folder: Path) -> None:
+    (folder / "tools").mkdir()
+    (folder / "tools" / "stock_server.py").write_text(_SERVER)
+    (folder / ".desktop-agent").mkdir()
+    (folder / ".desktop-agent" / "config.toml").write_text(_PROJECT)
+
+
+async def _play(tour: Tourist) -> None:
+    await tour.look_round()
+    await tour.take("project-asks")
+    tour.window.actions_.settings.trigger()
+    dialog = await tour.see(SettingsDialog, "settingsDialog")
+    dialog.show_section("project")
+    await tour.take("settings-project", dialog)
+    dialog.show_section("mcp")
+    await tour.see(QWidget, "serverCard")
+    for button in [each for each in dialog.findChildren(QPushButton, "restartServerButton") if each.isVisible()]:
+        button.click()
+    tools = await tour.user.until(lambda: _tools(dialog), "a server has answered")
+    tools.click()
+    await tour.take("settings-server", dialog)
+    await tour.close(dialog)
+
+
+def _tools(dialog: SettingsDialog) -> QPushButton | None:
+    found = dialog.findChildren(QPushButton, "serverToolsButton")
+    return next((button for button in found if button.isVisible() and button.isEnabled()), None)
+
+
+EXTENDED = Scene(
+    states=("project-asks", "settings-project", "settings-server"), play=_play, prepare=_write, settings=_DEFINED
+)
