@@ -33,9 +33,13 @@ def photograph(window: QWidget) -> QImage:
     """Return what is seen of a window now."""
     image = window.grab().toImage()
     painter = QPainter(image)
-    for popup in QApplication.topLevelWidgets():
-        if popup is not window and popup.isVisible() and popup.windowType() == Qt.WindowType.Popup:
-            painter.drawPixmap(popup.pos() - window.pos(), popup.grab())
+    popups = [
+        each
+        for each in QApplication.topLevelWidgets()
+        if each is not window and each.isVisible() and each.windowType() == Qt.WindowType.Popup
+    ]
+    for popup in sorted(popups, key=lambda each: each is QApplication.activePopupWidget()):  # it lies above the others
+        painter.drawPixmap(popup.pos() - window.pos(), popup.grab())
     painter.end()
     return image.convertToFormat(QImage.Format.Format_RGB32)
 

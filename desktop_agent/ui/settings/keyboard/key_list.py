@@ -1,13 +1,21 @@
 """The list of all keys: those of the actions, which can be chosen, and those of single parts of the window."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+)
 
 from desktop_agent.core.settings.keyboard.keys_in_force import clash, group_of
 from desktop_agent.ui.settings.controls import title_of
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
-from desktop_agent.ui.widgets.rows import set_up_list
+from desktop_agent.ui.theme import Height
+from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 from desktop_agent.ui.wording.place_keys import PLACE_KEYS, native_keys, place_text, place_title
 
 _NAME, _KEYS, _STATE = range(3)
@@ -43,6 +51,8 @@ class KeyList(QTreeWidget):
             self.header().setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             self.header().resizeSection(column, width)
         self.header().setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
+        self.setUniformRowHeights(True)
+        self.setItemDelegate(_Rows(self))
         set_up_list(self)
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._fill()
@@ -124,6 +134,13 @@ class KeyList(QTreeWidget):
     def _on_double_clicked(self) -> None:
         if self.action:
             self.opened.emit()
+
+
+class _Rows(QStyledItemDelegate):
+    """Rows as high as those of other lists, also before the style sheet is known to the list."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return super().sizeHint(option, index).expandedTo(QSize(0, Height.LIST_ROW))
 
 
 def _shown(keys: tuple[str, ...]) -> str:

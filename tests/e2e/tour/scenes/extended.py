@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.tour.scene import Scene
@@ -76,18 +76,18 @@ async def _play(tour: Tourist) -> None:
     dialog.show_section("project")
     await tour.take("settings-project", dialog)
     dialog.show_section("mcp")
-    await tour.see(QWidget, "serverCard")
-    for button in [each for each in dialog.findChildren(QPushButton, "restartServerButton") if each.isVisible()]:
+    await tour.until(lambda: len(_buttons(dialog, "restartServerButton")) == 2, "both servers are listed")
+    for button in _buttons(dialog, "restartServerButton"):
         button.click()
-    tools = await tour.user.until(lambda: _tools(dialog), "a server has answered")
-    tools.click()
+    await tour.until(lambda: bool(_buttons(dialog, "serverToolsButton")), "one server has answered")
+    await tour.until(lambda: bool(_buttons(dialog, "serverLogButton")), "the other one could not be started")
+    _buttons(dialog, "serverToolsButton")[0].click()
     await tour.take("settings-server", dialog)
     await tour.close(dialog)
 
 
-def _tools(dialog: SettingsDialog) -> QPushButton | None:
-    found = dialog.findChildren(QPushButton, "serverToolsButton")
-    return next((button for button in found if button.isVisible() and button.isEnabled()), None)
+def _buttons(dialog: SettingsDialog, name: str) -> list[QPushButton]:
+    return [each for each in dialog.findChildren(QPushButton, name) if each.isVisible() and each.isEnabled()]
 
 
 EXTENDED = Scene(
