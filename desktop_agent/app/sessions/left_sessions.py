@@ -9,7 +9,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.system.allocator import give_back_memory
+from desktop_agent.ui.runtime.returned_memory import return_memory
 from desktop_agent.ui.window.bridge import SessionBridge
 
 MOST_LEFT: Final = 2
@@ -50,7 +50,7 @@ class LeftSessions(QObject):
         for bridge in closing:
             await self._live.close_if(bridge, self._is_left)
         if closing:
-            await give_back_memory()
+            await return_memory()
 
     def _is_left(self, bridge: SessionBridge) -> bool:
         transcript = bridge.transcript

@@ -7,7 +7,7 @@ going back to before a turn that it summarised, shows again what stood there.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ from desktop_agent.core.protocol.model import (
 )
 
 STOPPED = "[The user stopped the previous turn.]"
+FOUND_KEY: Final = "found_tools"
+"""The key in the metadata of a search for tools that lists the names of those it found."""
 NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
 
 
@@ -161,7 +163,7 @@ class HistoryFold:
 
     def _call(self, event: ev.ToolCallStarted | ev.ToolCallFinished) -> None:
         if isinstance(event, ev.ToolCallFinished):
-            self.results.setdefault(event.call_id, event.result)
+            self.results.setdefault(event.call_id, _without_details(event.result))
         elif event.source == "external":
             self.external.add(event.call.id)
 
@@ -259,3 +261,11 @@ class HistoryFold:
         why = f" Their reason: {reason}" if reason else ""
         text = f"[The user {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
         self.items.append(TextBlock(text=text))
+
+
+def _without_details(result: ToolResult) -> ToolResult:
+    """Return what the model may still need of a result: the rest of its metadata is for the window, and long."""
+    if not result.metadata:
+        return result
+    kept = {FOUND_KEY: result.metadata[FOUND_KEY]} if FOUND_KEY in result.metadata else {}
+    return replace(result, metadata=kept)

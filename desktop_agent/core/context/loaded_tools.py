@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Final, cast
 
-from desktop_agent.core.context.history_fold import HistoryFold
+from desktop_agent.core.context.history_fold import FOUND_KEY, HistoryFold
 from desktop_agent.core.protocol.model import AssistantMessage, ToolUseBlock
 
 SEARCH_TOOLS: Final = "search_tools"
 """The tool that finds tools whose definitions are not in a request."""
-FOUND_KEY: Final = "found_tools"
-"""The key in the metadata of its results that lists the names of those it found."""
 
 
 def loaded_tools(fold: HistoryFold) -> tuple[str, ...]:

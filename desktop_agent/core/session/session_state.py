@@ -29,7 +29,7 @@ class SessionState(Struct):
         empty, whole = Transcript(), self.transcript  # which others hold, too
         whole.turns, whole.changed, whole.context, whole.shown = empty.turns, empty.changed, empty.context, empty.shown
         self.history.fold = HistoryFold()
-        self.reads = ReadLog()
+        self.reads.seen.clear()
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""

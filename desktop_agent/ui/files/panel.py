@@ -152,6 +152,7 @@ class FileTree(QWidget):
         self._model.folders_changed.connect(self._watch_folders)
         self._model.was_read.connect(self._update_message)
         self._reader.repository_read.connect(self._on_repository_read)
+        self._reader.repository_moved.connect(self._watch.poll_often)
         self._reader.matches_found.connect(self._on_matches_found)
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
@@ -242,6 +243,7 @@ class FileTree(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._watch.is_active:
+            self._watch.poll_often()
             self.refresh()  # the user comes back from an editor or a terminal
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,6 +1,7 @@
 """Reads folders, git and the list of files in the background, and gives the model what came of it."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,10 +33,12 @@ class TreeReader(QObject):
     What was read for an earlier workspace is dropped.
 
     Signals:
+        repository_moved: git says something else than when it was last asked.
         repository_read: the state of the repository is known: a `RepoStatus`, or a `NoStatus` with the reason.
         matches_found: the answer to the latest `find`: a `Matches`.
     """
 
+    repository_moved = Signal()
     repository_read = Signal(object)
     matches_found = Signal(object)
 
@@ -46,6 +49,8 @@ class TreeReader(QObject):
         self._workspace: Path | None = None
         self._generation = 0
         self._repository: Repository | None = None
+        self._answer: RepoStatus | NoStatus | None = None
+        """What git last said."""
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
         """What is being read, by folder or by one of the two keys below, and whether to read it again afterwards."""
@@ -70,7 +75,7 @@ class TreeReader(QObject):
         """Read this workspace from now on, or none."""
         self._generation += 1
         self._workspace = workspace
-        self._repository = None
+        self._repository = self._answer = None
         self._touched = frozenset()
         self._running = {}
         self._files = None
@@ -156,11 +161,18 @@ class TreeReader(QObject):
 
         self._repository_timer.start()
         repository = await asyncio.to_thread(gitrepo.find_repository, job.workspace)
-        answer = await gitrepo.query_status(job.workspace)
-        marks = await asyncio.to_thread(_marks, answer)
+        if repository is None:
+            answer = gitrepo.NoStatus(reason="not_a_repository")
+        else:
+            answer = await gitrepo.status_of(repository)
+        is_long = isinstance(answer, gitrepo.RepoStatus) and len(answer.files) > _FEW_FILES
+        work = partial(_compare, self._answer, answer)
+        marks, is_news = await asyncio.to_thread(work) if is_long else work()
         self._took_ms = self._repository_timer.restart()
         if self._is_current(job):
-            self._repository = repository
+            self._repository, self._answer = repository, answer
+            if is_news:
+                self.repository_moved.emit()
             self._model.set_marks(marks.with_touched(self._touched))
             self.repository_read.emit(answer)
 
@@ -180,6 +192,8 @@ class TreeReader(QObject):
 
 _REPOSITORY = "\0repository"
 _MATCHES = "\0matches"
+_FEW_FILES = 200
+"""The marks of so many are made in less time than a thread takes to wake up."""
 _REST = 20
 """Polling takes at most one part in this many of the time."""
 
@@ -194,12 +208,12 @@ def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]
     return listing, edits_between(folder, listing)
 
 
-def _marks(answer: RepoStatus | NoStatus) -> FileMarks:
+def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -> tuple[FileMarks, bool]:
+    """Return the marks of the files, and whether git says something else than before."""
     from desktop_agent.core.system.workspace import roll_up
 
-    if not isinstance(answer, RepoStatus):
-        return FileMarks()
-    return FileMarks(answer.files, roll_up(answer.files))
+    marks = FileMarks(now.files, roll_up(now.files)) if isinstance(now, RepoStatus) else FileMarks()
+    return marks, now != before
 
 
 async def _all_files(workspace: Path) -> Sequence[str]:

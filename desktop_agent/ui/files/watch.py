@@ -14,6 +14,9 @@ PATIENCE_MS = 2_000
 POLL_MS = 10_000
 """Edits inside a file do not change its folder, and some file systems report nothing at all."""
 
+SELDOM_MS = 60_000
+"""As long as nothing changes, each poll is twice as far away as the last, but not farther than this."""
+
 MAX_WATCHED = 400
 """The system hands out a limited number of watches to all programs together; the poll covers the rest."""
 
@@ -41,7 +44,8 @@ class FolderWatch(QObject):
         self._settle = QTimer(self, interval=settle_ms, singleShot=True)
         self._settle.timeout.connect(self._report)
         self._poll = QTimer(self, interval=poll_ms, timerType=Qt.TimerType.VeryCoarseTimer)
-        self._poll.timeout.connect(self.due)
+        self._poll.timeout.connect(self._on_poll)
+        self._poll_ms = poll_ms
 
     @property
     def is_active(self) -> bool:
@@ -64,13 +68,18 @@ class FolderWatch(QObject):
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(self._note)
             self._watcher.fileChanged.connect(self._note)
-            self._poll.start()
+            self.poll_often()
             self._update()
 
     def nudge(self) -> None:
         """Assume that some files changed, without knowing which."""
         if self._watcher is not None:
             self._wait_until_settled()
+
+    def poll_often(self) -> None:
+        """Expect more changes soon: something has changed, or the user is back."""
+        if self._watcher is not None:
+            self._poll.start(self._poll_ms)
 
     def pause(self) -> None:
         """Hold no watch and no running timer."""
@@ -92,11 +101,16 @@ class FolderWatch(QObject):
         if missing := wanted - watched:
             self._watcher.addPaths(list(missing))  # what is not there, or is one too many, is left to the poll
 
+    def _on_poll(self) -> None:
+        self._poll.setInterval(min(self._poll.interval() * 2, max(SELDOM_MS, self._poll_ms)))
+        self.due.emit()
+
     def _note(self, path: str) -> None:
         self._changed.add(path)
         self._wait_until_settled()
 
     def _wait_until_settled(self) -> None:
+        self.poll_often()
         if not self._settle.isActive():
             self._unquiet.start()
         if self._unquiet.elapsed() < PATIENCE_MS:

@@ -7,6 +7,7 @@ interpreter lock for long delays the look itself, but the window's thread is the
 Nothing wakes up while the window rests.
 """
 
+import linecache
 import logging
 import sys
 import threading
@@ -141,8 +142,8 @@ class Watchdog(QObject):
         self._over.wait(self._limit_s)
 
     def _warn(self, unsaid: int) -> None:
-        frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage] - documented, and there is no other way
-        frame = frames.get(self._watched)
+        # The other frames, among which is this one, are not kept: in a circle, they would hold all that is in them.
+        frame = sys._current_frames().get(self._watched)  # pyright: ignore[reportPrivateUsage] - documented, no other way
         if frame is not None:
             _log.warning(
                 "the window stands still for more than %.0f ms in %s%s\n%s",
@@ -151,6 +152,7 @@ class Watchdog(QObject):
                 f" ({unsaid} more since the last warning)" if unsaid else "",
                 "".join(traceback.format_stack(frame)),
             )
+            linecache.clearcache()  # or all of the source files in the stack would stay in memory
 
 
 def _culprit(frame: FrameType) -> str:

@@ -17,6 +17,13 @@ class SessionPort(Protocol):
         ...
 
 
+class _ClosedPort:
+    """Where the ops go that come after the end of a session: nowhere, as in the mailbox of one that has ended."""
+
+    def submit(self, op: Op) -> None:
+        pass
+
+
 class SessionBridge(QObject):
     """One session as the window knows it. Panels draw `transcript`; only events change it.
 
@@ -63,8 +70,9 @@ class SessionBridge(QObject):
         self._port.submit(op)
 
     def clear(self) -> None:
-        """Let go of the transcript. For a session that was closed and is not shown."""
+        """Let go of the transcript and of the session, which was closed and is not shown. Ops then go nowhere."""
         self.transcript = Transcript(session=self.transcript.session)
+        self._port = _ClosedPort()
 
     def replace(self, transcript: Transcript, port: SessionPort) -> None:
         """Show more of the same session: until now only its end was known."""

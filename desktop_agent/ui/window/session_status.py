@@ -71,7 +71,7 @@ class SessionStatus:
         self._panels.review.refresh()
         touched = {record.change.path for record in self._shown.transcript.changed.active()}
         self._panels.files.set_touched(touched)
-        self._panels.transcript.row_layout.files.add(touched)
+        self._panels.transcript.row_layout.files.set_changed(touched)
 
 
 def _is_busy(transcript: Transcript) -> bool:

@@ -1,5 +1,7 @@
 """Sessions that the user has left are closed when nothing goes on in them, and are as they were when shown again."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.sessions import left_sessions
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.lock import is_locked
 from tests.app.conftest import Go
 from tests.core.importing.conftest import SAMPLES
@@ -98,3 +101,22 @@ def test_the_user_is_where_they_were_in_one_that_was_closed(
     answer = "\n\n".join(f"Paragraph {number}." for number in range(120))
     with serve(reply(text(answer))) as server:
         go([str(project), "--base-url", server.url], journey)
+
+
+def test_nothing_of_one_that_was_closed_stays_in_memory(
+    go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+
+    async def journey(user: Driver) -> None:
+        user.window.main_window.actions_.import_session.trigger()
+        dialog = await user.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
+        dialog.reject()
+        left = await shown_id(user)
+        (session,) = (weakref.ref(held) for held in gc.get_objects() if isinstance(held, Session) and held.id == left)
+        user.window.panels.sessions.new_requested.emit()
+        await user.until_true(lambda: not is_open(isolated_home, left), "it is closed")
+        await user.until_true(lambda: session() is None, "it is gone")
+
+    go(["--demo"], journey)

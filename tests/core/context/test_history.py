@@ -15,6 +15,7 @@ from desktop_agent.core.protocol.model import (
     AssistantMessage,
     ChangeSelection,
     FileOutcome,
+    JsonObject,
     Message,
     ModelRef,
     OpaqueBlock,
@@ -194,3 +195,18 @@ def _journals(draw: st.DrawFn) -> list[ev.Event]:
 @given(_journals())
 def test_any_journal_makes_a_valid_conversation(events: list[ev.Event]) -> None:
     check_valid(fold(*events))
+
+
+def test_of_what_only_the_window_shows_nothing_is_kept() -> None:
+    history = History()
+    history.fold.apply(said(call("a"), call("b")))
+    long: JsonObject = {"path": "a.py", "matches": [{"line": 1, "text": "x"}] * 100}
+    searched: JsonObject = {"found_tools": ["grep"], "more": "x"}
+    for identifier, metadata in (("a", long), ("b", searched)):
+        result = ToolResult(content="found", metadata=metadata)
+        event = ev.ToolCallFinished(turn=1, call_id=identifier, state="completed", result=result, duration_s=0)
+        history.fold.apply(event)
+        assert event.result.metadata == metadata
+    kept = history.fold.results
+    assert [kept["a"].metadata, kept["b"].metadata] == [{}, {"found_tools": ["grep"]}]
+    assert [kept[identifier].content for identifier in "ab"] == ["found", "found"]

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.runtime.eventloop import run
-from desktop_agent.ui.runtime.garbage import WindowThreadCollector
+from desktop_agent.ui.runtime.garbage import WindowThreadCollector, collect_all
 
 
 class Node:
@@ -158,3 +158,19 @@ def test_automatic_collection_is_as_before_afterwards(qapp: QApplication) -> Non
     gc.disable()
     run(qapp, main)
     assert not gc.isenabled()
+
+
+def test_all_that_is_not_frozen_can_be_collected_at_once() -> None:
+    gc.freeze()
+    old, young = grow_old(), weakref.ref(Node())
+    assert None not in (old(), young())
+    collect_all()
+    assert (old(), young()) == (None, None)
+
+
+def test_a_collection_of_all_goes_over_nothing_that_came_in_great_numbers() -> None:
+    loaded = [Node() for _ in range(40_000)]
+    gc.collect(1)
+    kept = gc.get_freeze_count()
+    collect_all()
+    assert gc.get_freeze_count() >= kept + len(loaded)

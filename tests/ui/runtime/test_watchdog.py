@@ -1,9 +1,11 @@
 """The watchdog names what blocks the window. The window is blocked until it has done so: no time is guessed."""
 
 import gc
+import linecache
 import logging
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -211,3 +213,23 @@ def test_stopping_leaves_no_thread_and_starting_again_works(watchdog: Watchdog) 
 def running_watchdogs() -> int:
     """How many there are. A thread that something else left behind may end at any time, and is not counted."""
     return sum(thread.name == "watchdog" for thread in threading.enumerate())
+
+
+def test_a_warning_keeps_nothing_of_what_the_threads_were_doing(watchdog: Watchdog, clock: Clock, heard: Heard) -> None:
+    watchdog.start()
+
+    class Held:
+        pass
+
+    def work() -> weakref.ref[Held]:
+        held = Held()
+        clock.stand_still()
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert work()() is None
+    finally:
+        gc.enable()
+    assert len(heard.warnings) == 1
+    assert not linecache.cache

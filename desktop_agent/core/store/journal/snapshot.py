@@ -106,7 +106,8 @@ def _line(fields: JsonObject) -> bytes:
 
 def _object(line: bytes) -> JsonObject:
     try:
-        fields: object = from_json(line)
+        # Its cache would keep 16,384 strings for ever, and with them the arenas they stand in.
+        fields: object = from_json(line, cache_strings=False)
     except ValueError:
         try:
             fields = json.loads(line)

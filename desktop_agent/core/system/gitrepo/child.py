@@ -66,6 +66,18 @@ class NoStatus(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class _Look(Struct, frozen=True, kw_only=True):
+    """What a repository is like just before git is asked about it."""
+
+    why_not: NoStatus | None = None
+    """Why git must not be asked at all."""
+    stranger: Path | None = None
+    """What of it belongs to another user."""
+    common: Path = Path()
+    settings: bytes | None = None
+    """As `LISTING` prints them; None where they are not written plainly."""
+
+
 class PinnedGit:
     """Git, bound to one repository: it looks for no other, and runs no program but itself."""
 
@@ -92,14 +104,16 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
 
     It is not asked about a repository that took the place of the one that was found, or that another user owns.
     """
-    if not await asyncio.to_thread(is_still_there, repository):
-        yield NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git"))
+    look = await asyncio.to_thread(_look_at, repository)
+    if look.why_not is not None:
+        yield look.why_not
         return
-    if refusal := await _refusal(repository):
-        yield NoStatus(reason="failed", detail=refusal)
+    if look.stranger is not None and not await _is_trusted(repository):
+        yield NoStatus(reason="failed", detail=_STRANGER.format(look.stranger, repository.root))
         return
-    common = await asyncio.to_thread(common_folder, repository.git_dir)
-    listed = await _settings_in(repository, common / "config")
+    listed = look.settings
+    if listed is None:  # git is started only for what is not written plainly
+        listed = await _ask_about_settings(repository, *LISTING, str(look.common / "config"))
     if isinstance(listed, NoStatus):
         yield listed
         return
@@ -107,7 +121,9 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
     in_thread = asyncio.get_running_loop().run_in_executor  # not in tasks, which the end of the application cancels
     try:
         try:
-            await unhurried(in_thread(None, make_stand_in, folder, common, listed))  # cancelled, it would still write
+            await unhurried(
+                in_thread(None, make_stand_in, folder, look.common, listed)
+            )  # cancelled, it would still write
         except OSError as error:
             yield NoStatus(reason="failed", detail=error.strerror or str(error))
         else:
@@ -122,25 +138,25 @@ async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> 
         return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
 
 
-async def _refusal(repository: Repository) -> str:
-    """Return why git must not read what is another user's; empty when it is ours, or the user trusts it."""
+def _look_at(repository: Repository) -> _Look:
+    """Look at all that is asked before git is. Blocks."""
+    if not is_still_there(repository):
+        return _Look(why_not=NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git")))
     try:
-        stranger = await asyncio.to_thread(stranger_of, repository)
+        stranger = stranger_of(repository)
     except OSError as error:
-        return error.strerror or str(error)
-    if stranger is None:
-        return ""
+        return _Look(why_not=NoStatus(reason="failed", detail=error.strerror or str(error)))
+    common = common_folder(repository.git_dir)
+    return _Look(stranger=stranger, common=common, settings=read_plain_settings(common / "config"))
+
+
+async def _is_trusted(repository: Repository) -> bool:
+    """Whether the user told git to read this repository although it belongs to somebody else."""
     trusted = await _ask_about_settings(repository, "config", "--null", "--get-all", "safe.directory")
     places: list[str] = []
     for place in [] if isinstance(trusted, NoStatus) else os.fsdecode(trusted).split("\0")[:-1]:
         places = [*places, place] if place else []  # an empty one takes back those before it, as git has it
-    return "" if {"*", str(repository.root)}.intersection(places) else _STRANGER.format(stranger, repository.root)
-
-
-async def _settings_in(repository: Repository, config: Path) -> bytes | NoStatus:
-    """Return the settings of a file as `LISTING` prints them; git is started only for what is not written plainly."""
-    listed = await asyncio.to_thread(read_plain_settings, config)
-    return listed if listed is not None else await _ask_about_settings(repository, *LISTING, str(config))
+    return bool({"*", str(repository.root)}.intersection(places))
 
 
 async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes | NoStatus:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from desktop_agent.core.context.loaded_tools import FOUND_KEY, SEARCH_TOOLS
+from desktop_agent.core.context.history_fold import FOUND_KEY
+from desktop_agent.core.context.loaded_tools import SEARCH_TOOLS
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.servers.ranking import ToolIndex, index_of
 from desktop_agent.core.tools.spec import AnyServerTool, ReadTool, ToolArguments, ToolContext

@@ -120,6 +120,12 @@ class Column:
             del self._boxes[index]
             self.revision += 1
 
+    def release_all(self) -> None:
+        """Forget the layout, and with it every painted picture. Heights stay as they are."""
+        self._boxes.clear()
+        self._retired.clear()
+        self.revision += 1
+
     def anchor(self, y: int) -> tuple[int, int]:
         """Return the block at `y`, and how far below its top `y` is: stable while heights above change."""
         index = max(0, self._heights.at(y))

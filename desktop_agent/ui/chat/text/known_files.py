@@ -10,10 +10,10 @@ class KnownFiles:
         self._root = ""
         self._paths: frozenset[str] = frozenset()
         self._names: Mapping[str, str] = {}
-        self._new: set[str] = set()
+        self._changed: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self._paths or self._new)
+        return bool(self._paths or self._changed)
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
         """Know these files below `root`, and by which names alone (`names_alone`) some are meant.
@@ -22,12 +22,12 @@ class KnownFiles:
         """
         is_other = (self._root, self._paths) != (f"{root}/", paths)
         self._root, self._paths, self._names = f"{root}/", paths, names
-        self._new.clear()
+        self._changed = frozenset()
         return is_other
 
-    def add(self, paths: Iterable[str]) -> None:
-        """Know these files as well, which were changed since the others were listed."""
-        self._new.update(paths)
+    def set_changed(self, paths: Iterable[str]) -> None:
+        """Know these files as well, which the conversation changed: some of them since the others were listed."""
+        self._changed = frozenset(paths)
 
     def find(self, written: str) -> str:
         """Return the file that is meant by a path or name, relative to the folder; empty when there is none."""
@@ -36,7 +36,7 @@ class KnownFiles:
             if not path.startswith(self._root):
                 return ""
             path = path.removeprefix(self._root)
-        if path in self._paths or path in self._new:
+        if path in self._paths or path in self._changed:
             return path
         return self._names.get(path, "") if "." in path else ""
 

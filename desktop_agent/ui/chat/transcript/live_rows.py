@@ -60,4 +60,5 @@ def _discard(row: EntryRow) -> None:
     widget, row.widget = row.widget, None
     if widget is not None:
         widget.hide()
+        widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
         widget.deleteLater()

@@ -329,3 +329,12 @@ def test_a_paragraph_stands_on_the_side_where_its_script_begins(styles: TextStyl
     assert column.rects(1, len("مرحبا code hello"), 200)[0].left() < arabic[0].right() - 60, "the dot ends the line"
     assert item[0].right() == pytest.approx(400 - 22, abs=1), "its marker stands on the right"
     assert code[0].left() == pytest.approx(12, abs=1), "code is always read from the left"
+
+
+def test_a_column_that_was_released_is_drawn_as_before(styles: TextStyles) -> None:
+    column = column_of(TEXT, styles)
+    before, height = picture(column), column.height
+    column.release_all()
+    assert (column.laid_out, column.height) == (0, height)
+    column.lay_out(0, height)
+    assert picture(column) == before

@@ -17,7 +17,7 @@ PATHS = frozenset(
 def known() -> KnownFiles:
     files = KnownFiles()
     files.set_files("/home/ada/shop", PATHS, names_alone(PATHS))
-    files.add(["src/new.py"])
+    files.set_changed(["src/new.py"])
     return files
 
 
@@ -61,3 +61,8 @@ def test_what_is_a_file_leads_there(known: KnownFiles, said: str, links: list[tu
 def test_without_known_files_nothing_is_a_link() -> None:
     rich = rich_text("`src/pages.py`", {})
     assert with_file_links(rich, KnownFiles()) is rich
+
+
+def test_only_the_changes_of_the_conversation_that_is_shown_are_known(known: KnownFiles) -> None:
+    known.set_changed(["src/other.py"])
+    assert [known.find(path) for path in ("src/new.py", "src/other.py")] == ["", "src/other.py"]
