@@ -24,6 +24,8 @@ class SessionStatus:
         self._actions = actions
         self._on_rules_changed = on_rules_changed
         self._rules: tuple[Rule, ...] | None = None
+        self._last: dict[str, object] = {}
+        """What was shown last, by part."""
 
     def refresh(self) -> None:
         """Show title, modes, jobs and queue, and enable the actions that fit."""
@@ -49,22 +51,33 @@ class SessionStatus:
         self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
         self._actions.undo_file.setEnabled(is_resting)
 
+    def _is_news(self, part: str, *values: object) -> bool:
+        """Whether a part shows something else by now. Most of what happens in a turn changes one of them, or none."""
+        is_news = self._last.get(part) != values
+        self._last[part] = values
+        return is_news
+
     def _show_jobs(self, jobs: Sequence[Job]) -> None:
+        if not self._is_news("jobs", *jobs):
+            return
         self._panels.jobs.show_jobs(jobs)
         self._panels.top_bar.set_jobs(running=sum(job.state == "running" for job in jobs), total=len(jobs))
 
     def _show_in_composer(self, transcript: Transcript) -> None:
         composer = self._panels.composer
-        composer.set_working(is_working=_is_busy(transcript))
+        if self._is_news("working", is_busy := _is_busy(transcript)):
+            composer.set_working(is_working=is_busy)
         composer.waiting.set_steerable(is_steerable=transcript.turns.is_running)
         queued = transcript.turns.queued
         composer.set_queued(
             [(prompt.prompt_id, prompt.text) for prompt in queued],
             steering={prompt.prompt_id for prompt in queued if prompt.is_steering},
         )
-        composer.set_context(transcript.context.use)
+        if self._is_news("context", use := transcript.context.use):
+            composer.set_context(use)
         turns = transcript.turns
-        composer.set_cost(turns.usage, turns.turn_usage, turns.cache_miss)
+        if self._is_news("cost", *(costs := (turns.usage, turns.turn_usage, turns.cache_miss))):
+            composer.set_cost(*costs)
 
     def refresh_changes(self) -> None:
         """Show what changed, in the review and in the file tree."""
