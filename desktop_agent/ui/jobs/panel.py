@@ -16,6 +16,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 TICK_MS = 1_000
 _MAX_ROWS = 4
+_MAX_WIDTH = 896
+"""The composer is no wider, with the room at its sides."""
 
 
 class JobsPanel(QWidget):
@@ -146,8 +148,10 @@ class JobsPanel(QWidget):
         self._scroll.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
         margins = (Space.XL, Space.S, Space.L, Space.S)  # at the right in line with the composer, for all of the list
-        inside = vbox(head, self._empty, self._scroll, margins=margins, spacing=Space.XS)
-        vbox(hairline(), inside, on=self)
+        inside = QWidget()
+        inside.setMaximumWidth(_MAX_WIDTH)
+        vbox(head, self._empty, self._scroll, on=inside, margins=margins, spacing=Space.XS)
+        vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
 
 
 def _in_order(jobs: Sequence[Job]) -> list[Job]:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Job
+from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.jobs.row import JobRow
 from desktop_agent.ui.theme import Theme
@@ -175,3 +176,20 @@ def test_it_is_used_and_left_by_keyboard(qtbot: QtBot, panel: JobsPanel) -> None
     closed = QSignalSpy(panel.closed)
     QTest.keyClick(button(panel.rows[0], "jobStopButton"), Qt.Key.Key_Escape)
     assert closed.count() == 1
+
+
+@pytest.mark.parametrize("width", [500, 639, 1024, 1600])
+def test_it_is_in_line_with_the_message_field(panel: JobsPanel, theme: Theme, qtbot: QtBot, width: int) -> None:
+    composer = Composer(theme)
+    qtbot.addWidget(composer)
+    for part in (panel, composer):
+        part.resize(width, part.height())
+        part.show()
+    panel.show_jobs([job("a")])
+    QApplication.processEvents()
+    row, send = panel.rows[0], composer.findChildren(QPushButton, "sendButton")[0]
+    stop = button(row, "jobStopButton")
+    stop_right = stop.mapTo(panel, stop.rect().topRight()).x()
+    field_right = send.mapTo(composer, send.rect().topRight()).x() + 12
+    assert abs(stop_right - field_right) <= 1
+    assert abs(row.mapTo(panel, row.rect().topLeft()).x() - (width - 1 - field_right)) <= 1
