@@ -18,6 +18,9 @@ from tests.e2e.driver import Driver
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 _LOOKS_AT_REST = 4
 
+Place = Callable[[], QPoint]
+"""Where in a widget, as it is laid out by then."""
+
 
 class Keyboard:
     """Presses keys and types. `actions` counts: a chord is one, and so is a text that is typed in one go."""
@@ -74,13 +77,13 @@ class Mouse(Keyboard):
         )
 
     async def click_in(
-        self, widget: QWidget, at: QPoint | None = None, *, is_menu: bool = False, is_double: bool = False
+        self, widget: QWidget, at: Place | QPoint | None = None, *, is_menu: bool = False, is_double: bool = False
     ) -> None:
         """Click in a widget, at its middle or at a point of it; for its menu with the right button."""
-        point = at or widget.rect().center()
+        point = at if callable(at) else lambda: at or widget.rect().center()
         await self._see_resting(widget, point)
         window, button = _handle(widget.window()), _RIGHT if is_menu else _LEFT
-        place = widget.mapTo(widget.window(), point)
+        place = widget.mapTo(widget.window(), point())
         if is_double:
             await _outside_of_tasks(lambda: QTest.mouseDClick(window, button, pos=place))
         else:
@@ -96,10 +99,12 @@ class Mouse(Keyboard):
             found = (model.index(number, 0) for number in range(model.rowCount()))
             return next((index for index in found if str(index.data()).startswith(words)), None)
 
+        def middle() -> QPoint:
+            found = row()  # anew with each look: rows may still come before it
+            return rows.visualRect(found).center() if found is not None else QPoint(-1, -1)
+
         await self.user.until_true(lambda: row() is not None, f"{words!r} is listed")
-        index = row()
-        assert index is not None
-        await self.click_in(rows.viewport(), rows.visualRect(index).center(), is_menu=is_menu)
+        await self.click_in(rows.viewport(), middle, is_menu=is_menu)
 
     async def choose(self, words: str) -> None:
         """Click the line of the open menu that begins with these words."""
@@ -112,8 +117,8 @@ class Mouse(Keyboard):
         """Take hold of the left end of something and let go of it over something else."""
         window = what.window()
         for each in (what, onto):
-            await self._see_resting(each, QPoint(4, each.height() // 2))
-        start, end = (each.mapTo(window, QPoint(4, each.height() // 2)) for each in (what, onto))
+            await self._see_resting(each, partial(_left_end, each))
+        start, end = (each.mapTo(window, _left_end(each)) for each in (what, onto))
         end.setY(end.y() - onto.height() // 3)
         steps = [start + (end - start) * part / 4 for part in range(1, 5)]
         handle = _handle(window)
@@ -123,16 +128,20 @@ class Mouse(Keyboard):
         await _outside_of_tasks(lambda: QTest.mouseRelease(handle, _LEFT, pos=end))
         self.actions += 1
 
-    async def _see_resting(self, widget: QWidget, point: QPoint) -> None:
+    async def _see_resting(self, widget: QWidget, point: Place) -> None:
         """Wait until a point of a widget is in sight and stays where it is: a hand is slower than a layout."""
         places: list[QPoint] = []
 
         def rests() -> bool:
-            where = widget.mapToGlobal(point)
+            where = widget.mapToGlobal(point())
             places[:] = [*places, where][-_LOOKS_AT_REST:] if _is_open_to_view(widget, where) else []
             return places == [where] * _LOOKS_AT_REST
 
         await self.user.until_true(rests, f"{widget} is in sight and rests")
+
+
+def _left_end(widget: QWidget) -> QPoint:
+    return QPoint(4, widget.height() // 2)
 
 
 def button_that_says(user: Driver, words: str) -> QWidget | None:

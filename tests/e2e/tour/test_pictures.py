@@ -19,6 +19,8 @@ INSTEAD = Path(__file__).parents[3] / ".pictures"
 ANIMATIONS = {"undo"}
 MOST_BYTES = 6_500_000
 FEWEST_STATES = 40
+UNSTEADY = {"jobs"}
+"""States with a figure that the machine decides: how much memory a command takes."""
 
 
 def test_every_state_has_its_pictures_and_there_are_no_others() -> None:
@@ -43,7 +45,7 @@ def test_the_window_looks_like_its_pictures(scene: str, tmp_path: Path) -> None:
 
 
 def _pictures(scene: str) -> list[str]:
-    return [f"{state}-{theme}.png" for state in SCENES[scene].states for theme in THEMES]
+    return [f"{state}-{theme}.png" for state in SCENES[scene].states if state not in UNSTEADY for theme in THEMES]
 
 
 def _differences(name: str, album: Path) -> list[str]:
