@@ -6,7 +6,7 @@ above it become exact; and the view follows the end only while it is at the end.
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
@@ -18,6 +18,7 @@ from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.runtime.once_a_turn import OnceATurn
 from desktop_agent.ui.theme import Space, Theme
 
 _MARGIN = 160
@@ -37,7 +38,6 @@ class RowLayout(QObject):
     """
 
     laid_out = Signal()
-    _resized = Signal()
 
     def __init__(self, area: QAbstractScrollArea, theme: Theme, make: Callable[[EntryRow], EntryWidget]) -> None:
         super().__init__(area)
@@ -56,8 +56,8 @@ class RowLayout(QObject):
         self._colours = CodeColours(self.widgets.in_sight, self)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
-        self._is_resized = False
-        self._resized.connect(self._on_resized, Qt.ConnectionType.QueuedConnection)
+        self.following_size = OnceATurn(self.lay_out, self)
+        """To be asked when the area has another size: a window that becomes narrow gives it three in one go."""
         self.widgets.resized.connect(self._on_row_resized)
         theme.changed.connect(self.restyle)
 
@@ -103,19 +103,6 @@ class RowLayout(QObject):
             self.lay_out_gently()  # nothing of what was in view is
         else:
             self._lay_out_anew()
-
-    def follow_size(self) -> None:
-        """Follow the size of the area, in this turn of the loop and before it paints.
-
-        A window that becomes narrow or wide gives the area three sizes in one go, of which the last one counts.
-        """
-        if not self._is_resized:
-            self._is_resized = True
-            self._resized.emit()
-
-    def _on_resized(self) -> None:
-        if self._is_resized:
-            self.lay_out()
 
     # -- changes --
 
@@ -179,7 +166,6 @@ class RowLayout(QObject):
     def _lay_out(self, time: Slice) -> bool:
         """Lay out until the time is over. Whether all was laid out."""
         viewport = self._area.viewport()
-        self._is_resized = False
         if not self._area.isVisible() or viewport.width() < 1:
             return True
         self.widgets.fit(self._area.width())

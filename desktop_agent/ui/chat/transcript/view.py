@@ -262,7 +262,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.row_layout.follow_size()
+        self.row_layout.following_size.ask()
         self._place_empty()
 
     def showEvent(self, event: QShowEvent) -> None:
