@@ -55,7 +55,6 @@ class CommandPalette(QFrame):
         self._presses = PressBeside(self, button)
         self._presses.pressed.connect(self.close_palette)
         self._field.installEventFilter(self)
-        over.installEventFilter(self)
         self._hint = make_label(self._hint_words(), role="secondary")
         self._hint.setContentsMargins(Space.S, 0, Space.S, 0)
         margins = (Space.S, Space.S, Space.S, Space.S)
@@ -75,6 +74,7 @@ class CommandPalette(QFrame):
         if self.isHidden():
             self._before = cast("QWidget | None", self._over.window().focusWidget())
             self._presses.start()
+            self._over.installEventFilter(self)
         self._base = base
         self._shown = None
         self._field.blockSignals(True)
@@ -93,6 +93,7 @@ class CommandPalette(QFrame):
         if self.isHidden():
             return
         self._presses.stop()
+        self._over.removeEventFilter(self)
         self._is_choosing = False
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible() and self._field.hasFocus():
@@ -209,7 +210,7 @@ class CommandPalette(QFrame):
         if kind == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
             if self._take_key(event):
                 return True
-        elif kind == QEvent.Type.Resize and watched is self._over and self.isVisible():
+        elif kind == QEvent.Type.Resize and watched is self._over:
             self._place()
         return super().eventFilter(watched, event)
 
