@@ -31,7 +31,8 @@ class SessionStatus:
         """Show title, modes, jobs and queue, and enable the actions that fit."""
         transcript = self._shown.transcript
         is_demo = transcript.session.model is not None and transcript.session.model.provider == "demo"
-        self._panels.top_bar.set_title(transcript.session.title, is_demo=is_demo)
+        if self._is_news("title", title := transcript.session.title, is_demo):
+            self._panels.top_bar.set_title(title, is_demo=is_demo)
         session = transcript.session
         self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
         self._show_jobs(transcript.session.jobs)
