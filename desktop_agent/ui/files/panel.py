@@ -120,8 +120,6 @@ class FileTree(QWidget):
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
-        self._pages.addWidget(self._rows)
-        self._pages.addWidget(self._message)
 
         self._note = make_label(role="secondary", wraps=True, is_plain=True)
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
@@ -129,6 +127,9 @@ class FileTree(QWidget):
 
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(top, self._filter, (self._pages, 1), self._note, self.done, on=self, margins=margins, spacing=Space.S)
+        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
+        self._pages.addWidget(self._rows)
+        self._pages.addWidget(self._message)
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)

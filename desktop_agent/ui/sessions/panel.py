@@ -118,8 +118,6 @@ class SessionList(QWidget):
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
         empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
-        self._pages.addWidget(self._list)
-        self._pages.addWidget(empty)
 
         self._archive = make_button(
             object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
@@ -134,6 +132,9 @@ class SessionList(QWidget):
             margins=(Space.S, Space.M, Space.S, 0),
             spacing=Space.XS,
         )
+        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
+        self._pages.addWidget(self._list)
+        self._pages.addWidget(empty)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

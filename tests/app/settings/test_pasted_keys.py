@@ -64,6 +64,7 @@ def test_a_key_pasted_into_another_field_of_the_settings_goes_to_its_own(go: Go,
     async def journey(user: Driver) -> None:
         await user.see(QDialog, "onboardingDialog")
         await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
         await user.press(Qt.Key.Key_Comma, CTRL)
         other = await user.see(QLineEdit, name)
         other.window().activateWindow()

@@ -56,8 +56,8 @@ class FilePage(QWidget):
         vbox(STRETCH, self._message, STRETCH, on=note, margins=(Space.XXL, Space.XXL, Space.XXL, Space.XXL))
         self._note = note
         self._pages = QStackedLayout()
-        self._pages.addWidget(note)
         vbox(self.bar, (self._pages, 1), on=self)
+        self._pages.addWidget(note)
 
     @property
     def file(self) -> Path:

@@ -247,7 +247,6 @@ class ClashDialog(QDialog):
 
     def _lay_out(self) -> None:
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._stack.addWidget(self._blank)
         QShortcut(QKeySequence(_WRITE_KEYS), self).activated.connect(self._on_write)
         margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
         head = vbox(self._title, self._summary, margins=margins, spacing=Space.XS)
@@ -258,6 +257,7 @@ class ClashDialog(QDialog):
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         hbox((self._state, 1), self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
+        self._stack.addWidget(self._blank)
 
     def _lay_out_side(self) -> None:
         self._list.setAccessibleName(self.tr("Files left alone"))

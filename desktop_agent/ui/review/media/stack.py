@@ -43,8 +43,8 @@ class MediaStack(QWidget):
         ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
         vbox(ways, hairline(), on=self._bar)
         self._pages = QStackedLayout()
-        self._pages.addWidget(text_view)
         vbox(self._bar, (self._pages, 1), on=self)
+        self._pages.addWidget(text_view)
         self._group.buttonClicked.connect(self._on_clicked)
         self._bar.hide()
 

@@ -128,8 +128,6 @@ class SearchPanel(QFrame):
         self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
-        self._pages.addWidget(self._list)
-        self._pages.addWidget(self._hint)
 
         self._count = make_label(role="secondary")
         self._reading = make_label(self.tr("Reading what is new…"), role="secondary")
@@ -137,6 +135,9 @@ class SearchPanel(QFrame):
         foot = hbox((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
         margins = (Space.M, Space.M, Space.M, Space.S)
         vbox(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
+        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
+        self._pages.addWidget(self._list)
+        self._pages.addWidget(self._hint)
 
     # --- words ----------------------------------------------------------------------------------------------------
 

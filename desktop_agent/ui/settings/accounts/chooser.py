@@ -50,9 +50,11 @@ class AccountChooser(QWidget):
         self.form = AccountForm()
         """Asks for a new account."""
         self.form.hide()
-        self._ask_to_remove(is_asking=False)
         row = hbox((self._box, 1), self._add, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
         vbox(row, self._purpose, on=self, spacing=Space.S)
+        self._ask_to_remove(
+            is_asking=False
+        )  # by now the buttons are in here: before, each would be a window of its own
         self._box.currentIndexChanged.connect(self._on_chosen)
         self.form.added.connect(self._on_added)
         self.form.cancelled.connect(self._on_cancelled)

@@ -43,7 +43,6 @@ class ServersPage(Page):
             )
         )
         self._empty.setObjectName("serversEmpty")
-        self._empty.setHidden(bool(self._view.servers))
         self._problems = note("", "warning")
         self._problems.hide()
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
@@ -52,6 +51,7 @@ class ServersPage(Page):
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)
         self.column.addWidget(self._empty)
+        self._empty.setHidden(bool(self._view.servers))
         self.column.addWidget(self._problems)
         yield
         self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
