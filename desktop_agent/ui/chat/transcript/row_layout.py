@@ -18,7 +18,6 @@ from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.chat.transcript.rows import EntryRows
-from desktop_agent.ui.runtime.once_a_turn import OnceATurn
 from desktop_agent.ui.theme import Space, Theme
 
 _MARGIN = 160
@@ -56,8 +55,6 @@ class RowLayout(QObject):
         self._colours = CodeColours(self.widgets.in_sight, self)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
-        self.following_size = OnceATurn(self.lay_out, self)
-        """To be asked when the area has another size: a window that becomes narrow gives it three in one go."""
         self.widgets.resized.connect(self._on_row_resized)
         theme.changed.connect(self.restyle)
 

@@ -262,7 +262,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.row_layout.following_size.ask()
+        self.row_layout.lay_out()
         self._place_empty()
 
     def showEvent(self, event: QShowEvent) -> None:

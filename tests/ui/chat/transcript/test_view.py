@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
@@ -38,20 +38,6 @@ def drawn(stage: Stage) -> list[tuple[type[Entry] | str, str, int]]:
         )
         for row in sorted(stage.view.row_layout.widgets.live, key=lambda row: row.index)
     ]
-
-
-class Painted(QObject):
-    """Notes whenever a widget is painted."""
-
-    def __init__(self, widget: QWidget, note: Callable[[], None]) -> None:
-        super().__init__(widget)
-        self._note = note
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        if event.type() == QEvent.Type.Paint:
-            self._note()
-        return super().eventFilter(watched, event)
 
 
 class TestFollowingTheTranscript:
@@ -238,17 +224,6 @@ class TestStayingInPlace:
         QApplication.processEvents()
         assert stage.widget(row).width() <= 430
         assert stage.top_text()[:2] == (row, block)
-
-    def test_some_sizes_in_one_go_are_laid_out_once_and_before_anything_is_painted(self, stage: Stage) -> None:
-        stage.show(answer(long_text(20)))
-        happened: list[str] = []
-        stage.view.row_layout.laid_out.connect(lambda: happened.append("laid out"))
-        Painted(stage.view.viewport(), lambda: happened.append("painted"))
-        for width in (430, 500, 460):
-            stage.window.resize(width, 600)
-        QApplication.processEvents()
-        assert happened[:2] == ["laid out", "painted"]
-        assert happened.count("laid out") == 1
 
     def test_unfolding_at_the_end_moves_nothing_above(self, stage: Stage) -> None:
         stage.show(answer(long_text(20)), thought("why " * 600))
