@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
@@ -20,7 +20,7 @@ from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.files.watch import FolderWatch
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 
 class FileTree(QWidget):
@@ -119,7 +119,7 @@ class FileTree(QWidget):
         self._message = make_label(role="secondary", wraps=True, is_plain=True)
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._pages = QStackedLayout()
+        self._pages = stack(self._rows, self._message, on=self)
 
         self._note = make_label(role="secondary", wraps=True, is_plain=True)
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
@@ -127,9 +127,6 @@ class FileTree(QWidget):
 
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(top, self._filter, (self._pages, 1), self._note, self.done, on=self, margins=margins, spacing=Space.S)
-        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
-        self._pages.addWidget(self._rows)
-        self._pages.addWidget(self._message)
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtWidgets import QMenu, QStackedLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.arrange_button import ArrangeButton
@@ -19,7 +19,7 @@ from desktop_agent.ui.sessions.selection_bar import SelectionBar
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 
 def _now() -> datetime:
@@ -117,7 +117,7 @@ class SessionList(QWidget):
         empty = self._empty = make_label(role="secondary", wraps=True)
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
         empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._pages = QStackedLayout()
+        self._pages = stack(self._list, empty, on=self)
 
         self._archive = make_button(
             object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
@@ -132,9 +132,6 @@ class SessionList(QWidget):
             margins=(Space.S, Space.M, Space.S, 0),
             spacing=Space.XS,
         )
-        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
-        self._pages.addWidget(self._list)
-        self._pages.addWidget(empty)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QStackedLayout, QVBoxLayout, QWidget
 
 Margins = tuple[int, int, int, int]
 """Left, top, right and bottom, in device-independent pixels."""
@@ -33,6 +33,15 @@ def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
     """Return a layout of these parts from top to bottom, which is that of the widget `on`."""
     layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
     _fill(layout, parts, margins, spacing)
+    return layout
+
+
+def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
+    """Return a layout that shows one of these pages at a time, to be a part of the layout of the widget `on`."""
+    layout = QStackedLayout()
+    for page in pages:
+        page.setParent(on)  # the layout shows its first page at once: without a parent, as a window of its own
+        layout.addWidget(page)
     return layout
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.viewer.content import FileContent
@@ -14,7 +14,7 @@ from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, stack, vbox
 
 
 class FilePage(QWidget):
@@ -55,9 +55,8 @@ class FilePage(QWidget):
         note = QWidget()
         vbox(STRETCH, self._message, STRETCH, on=note, margins=(Space.XXL, Space.XXL, Space.XXL, Space.XXL))
         self._note = note
-        self._pages = QStackedLayout()
+        self._pages = stack(note, on=self)
         vbox(self.bar, (self._pages, 1), on=self)
-        self._pages.addWidget(note)
 
     @property
     def file(self) -> Path:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QListWidget, QListWidgetItem, QPushButton, QStackedLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QListWidget, QListWidgetItem, QPushButton, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -17,7 +17,7 @@ from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import hairline, hbox, stack, vbox
 from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.wording.place_keys import native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -67,8 +67,8 @@ class ClashDialog(QDialog):
         self._summary = make_label(role="secondary", object_name="undoConflictSummary", wraps=True, is_plain=True)
         self._list = QListWidget()
         self._side = QWidget()
-        self._stack = QStackedLayout()
         self._blank = make_label(role="secondary")
+        self._stack = stack(self._blank, on=self)
         self._state = Note(object_name="undoConflictState")
         self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
         self._take = self._button("", "useWantedButton", self._on_take)
@@ -257,7 +257,6 @@ class ClashDialog(QDialog):
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         hbox((self._state, 1), self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
-        self._stack.addWidget(self._blank)
 
     def _lay_out_side(self) -> None:
         self._list.setAccessibleName(self.tr("Files left alone"))

@@ -1,7 +1,7 @@
 """The text of a change and, where there is more to it than text, the picture or notebook that it is."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QStackedLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.protocol.model import FileDiff
@@ -9,7 +9,7 @@ from desktop_agent.ui.review.media.kinds import MediaKind
 from desktop_agent.ui.review.media.view import MediaView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
 
 
 class MediaStack(QWidget):
@@ -42,9 +42,8 @@ class MediaStack(QWidget):
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
         vbox(ways, hairline(), on=self._bar)
-        self._pages = QStackedLayout()
+        self._pages = stack(text_view, on=self)
         vbox(self._bar, (self._pages, 1), on=self)
-        self._pages.addWidget(text_view)
         self._group.buttonClicked.connect(self._on_clicked)
         self._bar.hide()
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QStackedLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.sessions.search.filters import SearchFilters
@@ -13,7 +13,7 @@ from desktop_agent.ui.sessions.search.found_list import FoundList
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 
 _PAUSE_MS = 120
@@ -127,7 +127,7 @@ class SearchPanel(QFrame):
         self._hint = make_label(role="secondary", wraps=True)
         self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._pages = QStackedLayout()
+        self._pages = stack(self._list, self._hint, on=self)
 
         self._count = make_label(role="secondary")
         self._reading = make_label(self.tr("Reading what is new…"), role="secondary")
@@ -135,9 +135,6 @@ class SearchPanel(QFrame):
         foot = hbox((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
         margins = (Space.M, Space.M, Space.M, Space.S)
         vbox(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
-        # Only now, in a layout that has a widget: before, the first page would be shown as a window.
-        self._pages.addWidget(self._list)
-        self._pages.addWidget(self._hint)
 
     # --- words ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Symbols are told from one line of any language, and what ripgrep looks for finds each of these lines."""
+"""One line of code says what it defines, in every language; the patterns given to ripgrep find each such line."""
 
 import os
 import subprocess
