@@ -13,7 +13,7 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_file_tree import Heartbeat
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import Standstill, idle_beside
 
 FILES = 100_000
 WORDS = ("@t", "@turn", "@sesrun", "@core/se/run", "@zzzz")
@@ -153,6 +153,26 @@ def yardstick_ms(lower: list[str]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
+def typed_once(typing: Typing, app: QApplication) -> Typing:
+    """Return it when all has been typed and answered."""
+
+    async def measure() -> int:
+        await typing.run()
+        return 0
+
+    run(app, measure)
+    return typing
+
+
+def print_keys(typing: Sequence[Typing], floor: Standstill) -> float:
+    """Print what the keys took of the window's thread, and return the longest in milliseconds."""
+    keys = [key for one in typing for key in one.keys_ms]
+    print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
+    worst = max(one.worst_ms for one in typing)
+    print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
+    return max(keys)
+
+
 def test_typing_a_mention_among_very_many_files(
     is_nightly: bool, qapp: QApplication, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,28 +193,16 @@ def test_typing_a_mention_among_very_many_files(
         ranked[word] = statistics.median(took)
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
-    typing: list[Typing] = []
     with idle_beside() as floor:
-        for _ in range(repeats):
-            one = Typing(qapp, files)
-
-            async def measure(one: Typing = one) -> int:
-                await one.run()
-                return 0
-
-            run(qapp, measure)
-            typing.append(one)
+        typing = [typed_once(Typing(qapp, files), qapp) for _ in range(repeats)]
     with capsys.disabled():
-        keys = [key for one in typing for key in one.keys_ms]
         print(f"\n{FILES:,} files; {repeats} times; yardstick {yardstick:.1f} ms; prepared in {built:.0f} ms")
-        print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
-        worst = max(one.worst_ms for one in typing)
-        print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
+        worst_key_ms = print_keys(typing, floor)
         for word in WORDS:
             answer = statistics.median(one.answers_ms[word] for one in typing)
             ratio = ranked[word] / yardstick
             print(f"{word:14} ranked in {ranked[word]:4.0f} ms, {ratio:4.1f} × yardstick; shown after {answer:4.0f} ms")
-    assert max(keys) < FRAME_MS
+    assert worst_key_ms < FRAME_MS
 
 
 def ripgrep_ms(folder: Path, word: str) -> float:
@@ -223,20 +231,10 @@ def test_symbols_come_in_while_a_mention_is_typed_among_very_many_files(
         for _ in range(repeats):
             for word in SYMBOL_WORDS:
                 yardsticks[word].append(ripgrep_ms(tmp_path, word[1:]))
-            one = Typing(qapp, files, SYMBOL_WORDS, tmp_path)
-
-            async def measure(one: Typing = one) -> int:
-                await one.run()
-                return 0
-
-            run(qapp, measure)
-            typing.append(one)
+            typing.append(typed_once(Typing(qapp, files, SYMBOL_WORDS, tmp_path), qapp))
     with capsys.disabled():
-        keys = [key for one in typing for key in one.keys_ms]
         print(f"\nsymbols of {FILES:,} files; {repeats} times")
-        print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
-        worst = max(one.worst_ms for one in typing)
-        print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
+        worst_key_ms = print_keys(typing, floor)
         for word in SYMBOL_WORDS:
             yardstick = statistics.median(yardsticks[word])
             all_shown = statistics.median(one.answers_ms[word] for one in typing)
@@ -244,4 +242,4 @@ def test_symbols_come_in_while_a_mention_is_typed_among_very_many_files(
             first_shown = f"{statistics.median(first):5.0f} ms" if first else "none"
             ratio = all_shown / yardstick
             print(f"{word:14} ripgrep {yardstick:5.0f} ms; first {first_shown}; all {all_shown:5.0f} ms, {ratio:.2f} ×")
-    assert max(keys) < FRAME_MS
+    assert worst_key_ms < FRAME_MS

@@ -1,12 +1,13 @@
-"""The theme as the application installs it, and a stage to show things on."""
+"""The theme as the application installs it, a stage to show things on, and what its cards load."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
+from tests.ui.chat.cards.loads import Loads
 from tests.ui.chat.stage import Stage
 
 
@@ -21,6 +22,13 @@ def theme(qapp: QApplication) -> Theme:
 @pytest.fixture
 def stage(theme: Theme, qtbot: QtBot) -> Stage:
     return Stage(theme, qtbot)
+
+
+@pytest.fixture
+def loads() -> Generator[Loads]:
+    loads = Loads()
+    yield loads
+    loads.finish()  # nothing is left unawaited
 
 
 @pytest.fixture

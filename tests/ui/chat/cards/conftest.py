@@ -1,20 +1,11 @@
 """A stage whose cards can load what they show."""
 
-from collections.abc import Generator
-
 import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.cards.loads import Loads
 from tests.ui.chat.stage import Stage
-
-
-@pytest.fixture
-def loads() -> Generator[Loads]:
-    loads = Loads()
-    yield loads
-    loads.finish()  # nothing is left unawaited
 
 
 @pytest.fixture

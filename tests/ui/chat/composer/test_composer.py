@@ -12,6 +12,7 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from tests.ui.chat.stage import click, record, type_text
@@ -400,8 +401,8 @@ def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     assert len(sent) == 1
 
 
-@pytest.mark.parametrize("width", [572, 660])
-def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width: int) -> None:
+def add_pickers(desk: Desk) -> tuple[PickerButton, ...]:
+    """Put the pickers of model, approvals and sandbox below the field, as they are while a turn runs."""
     pickers = ModePickers(desk.composer)
     controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
     for control in controls:
@@ -409,8 +410,14 @@ def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width:
     pickers.show_mode(ModelRef(provider="anthropic", model="claude-sonnet-5-5"), "on_write", "restricted")
     desk.composer.set_context(USE)
     desk.composer.set_working(is_working=True)
+    return controls
+
+
+@pytest.mark.parametrize("width", [572, 660])
+def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width: int) -> None:
+    controls = add_pickers(desk)
     desk.window.resize(1100, 500)
-    desk.qtbot.waitUntil(lambda: pickers.model_button.text() == "claude-sonnet-5-5 ▾")
+    desk.qtbot.waitUntil(lambda: controls[0].text() == "claude-sonnet-5-5 ▾")
     desk.window.resize(width, 500)  # beside the review on screens of 1366 and 1440
     desk.qtbot.waitUntil(lambda: len({control.y() for control in controls}) == 1)
     assert abs(desk.child("stopButton").geometry().center().y() - controls[0].geometry().center().y()) <= 1
@@ -445,13 +452,7 @@ def test_the_row_is_one_row_at_every_width_with_everything_in_it(
 
 def test_the_row_comes_to_rest_at_every_width(desk: Desk) -> None:
     """Two ways to measure a text were a pixel apart: at some widths the pickers changed their words without end."""
-    pickers = ModePickers(desk.composer)
-    controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
-    for control in controls:
-        desk.composer.add_control(control)
-    pickers.show_mode(ModelRef(provider="anthropic", model="claude-sonnet-5-5"), "on_write", "restricted")
-    desk.composer.set_context(USE)
-    desk.composer.set_working(is_working=True)
+    controls = add_pickers(desk)
     for width in range(560, 720):
         desk.window.resize(width, 500)
         QApplication.processEvents()

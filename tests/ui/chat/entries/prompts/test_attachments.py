@@ -3,8 +3,6 @@
 Pictures are seen small, once they are read.
 """
 
-from collections.abc import Generator
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
@@ -89,13 +87,6 @@ def test_a_prompt_without_any_is_as_before(stage: Stage) -> None:
     stage.show(ev.PromptSubmitted(prompt_id="p", text="Look", turn=1, at=NOW))
 
     assert chips(stage) == []
-
-
-@pytest.fixture
-def loads() -> Generator[Loads]:
-    loads = Loads()
-    yield loads
-    loads.finish()  # nothing is left unawaited
 
 
 @pytest.fixture
