@@ -149,6 +149,22 @@ def test_what_comes_in_great_numbers_is_passed_over_for_good(collector: WindowTh
     assert gc.get_freeze_count() >= kept + len(loaded)
 
 
+def test_what_came_in_great_numbers_over_some_time_is_passed_over_for_good_too(
+    collector: WindowThreadCollector, thread: Thread
+) -> None:
+    loaded: list[Node] = []
+    kept = gc.get_freeze_count()
+    while gc.get_count()[1] < gc.get_threshold()[1]:
+        loaded += [Node() for _ in range(5_000)]
+        thread.passes(0.25, share=0.9)
+        collector.collect_due()
+    keep = allocate_much()
+    thread.passes(0.25, share=0.1)
+    collector.collect_due()
+    assert gc.get_freeze_count() >= kept + len(loaded)
+    del keep
+
+
 def test_automatic_collection_is_as_before_afterwards(qapp: QApplication) -> None:
     async def main() -> int:
         return int(gc.isenabled())
