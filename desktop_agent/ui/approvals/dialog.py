@@ -1,5 +1,7 @@
 """The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QPushButton, QScrollArea, QWidget
@@ -8,6 +10,7 @@ from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied
 from desktop_agent.ui.approvals.answer_bar import AnswerBar
 from desktop_agent.ui.approvals.change_preview import ChangePreview
+from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.dialog_height import DialogHeight
 from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.rule_maths import RuleContext
@@ -20,7 +23,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, vbox
 
 
 class ApprovalDialog(QDialog):
-    """Asks about one call. Show it with `open()`; closing it decides nothing, and it never answers by itself.
+    """Asks about one call. Show it with `open()` once it is made; closing it decides nothing, and it never answers by
+    itself.
 
     Signals:
         decided: the user answered; carries the call's id and a `Decision`. Emitted at most once.
@@ -29,6 +33,14 @@ class ApprovalDialog(QDialog):
 
     decided = Signal(str, object)
     edited = Signal(str, str)
+
+    _head: QuestionHead
+    _command: CommandEdit | None
+    _preview: ChangePreview | None
+    _scope: ScopeChoice
+    _message: QLineEdit
+    _answers: AnswerBar
+    _height: DialogHeight
 
     def __init__(
         self,
@@ -49,19 +61,33 @@ class ApprovalDialog(QDialog):
         self._request = request
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
+        self._pieces = self._make(theme, diff_source, spawn, rules)
+
+    def made_in_pieces(self) -> Iterator[None]:
+        """Make what is in it, in steps that each take a part of a frame. To be gone through before it is shown."""
+        return self._pieces
+
+    def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
-        scroll, self._body = _scrolled_body(self)
-        self._head = QuestionHead(theme, request, rules.maths, self._body)
-        self._command = self._head.command
-        has_changes = bool(shown_changes(request))
-        self._preview = ChangePreview(theme, request, diff_source, spawn, self._body) if has_changes else None
-        self._scope = ScopeChoice(theme, request, rules, self._body)
-        self._message = QLineEdit()
+        scroll, body = _scrolled_body(self)
         self._answers = AnswerBar(theme, self)
-        self._height = DialogHeight(self, self._body, self._answers)
-        self._lay_out(scroll)
+        self._height = DialogHeight(self, body, self._answers)
+        vbox((scroll, 1), hairline(), self._answers, on=self)
+        self._head = QuestionHead(theme, self._request, rules.maths, body)
+        self._command = self._head.command
+        yield
+        has_changes = bool(shown_changes(self._request))
+        self._preview = ChangePreview(theme, self._request, diff_source, spawn, body) if has_changes else None
+        if has_changes:
+            yield
+        self._scope = ScopeChoice(theme, self._request, rules, body)
+        self._message = self._make_message(body)
+        self._lay_out(body)
         self._connect()
         self._update_answers()
+        yield
+        self.ensurePolished()
+        yield
         self.resize(self._height.fitting_size())
         harmless = self._preview.view if self._preview else self._head.heading
         harmless.setFocus()
@@ -180,15 +206,18 @@ class ApprovalDialog(QDialog):
 
     # -- how it is built --
 
-    def _lay_out(self, scroll: QScrollArea) -> None:
-        self._message.setObjectName("denyMessageEdit")
-        self._message.setAccessibleName(self.tr("Message to the agent if you deny"))
-        self._message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
+    def _make_message(self, body: QWidget) -> QLineEdit:
+        message = QLineEdit(body)
+        message.setObjectName("denyMessageEdit")
+        message.setAccessibleName(self.tr("Message to the agent if you deny"))
+        message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
+        return message
+
+    def _lay_out(self, body: QWidget) -> None:
         margins = (Space.XL, Space.M, Space.XL, Space.L)
         fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
         below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
-        vbox(self._head, *below, on=self._body)
-        vbox((scroll, 1), hairline(), self._answers, on=self)
+        vbox(self._head, *below, on=body)
 
     def _connect(self) -> None:
         self._answers.allow.clicked.connect(self.allow)

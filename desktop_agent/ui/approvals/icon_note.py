@@ -70,7 +70,8 @@ class IconNote(QFrame):
         colours, name, words = self._theme.colours, self.objectName(), ""
         match self._ground:
             case "none":
-                self.setStyleSheet("")
+                if self.styleSheet():  # an empty sheet in place of an empty one costs a style of its own
+                    self.setStyleSheet("")
                 return
             case "warning":
                 fill, line = colours.warning_bg, colours.warning_border

@@ -16,11 +16,12 @@ class GradualWork(QObject):
     A child of the widget it works for, so it ends with it. No timer runs when nothing is left.
     """
 
-    def __init__(self, parent: QObject, slice_s: float = _SLICE_S) -> None:
+    def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
+        """`pause_ms` is left to everything else between two slices; a timer of the same turn counts as that, too."""
         super().__init__(parent)
         self._slice_s = slice_s
         self._steps: Iterator[object] = iter(())
-        self._timer = QTimer(self, interval=0)
+        self._timer = QTimer(self, interval=pause_ms)
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:

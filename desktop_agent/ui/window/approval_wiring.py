@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import repeat
+from typing import Final
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
@@ -14,8 +16,14 @@ from desktop_agent.ui.approvals.past_calls import past_calls
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.throttle import FRAME_MS
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.shown_session import ShownSession
+
+_PAUSE_MS: Final = 4
+"""Between two pieces of a dialog. With no pause, what else is due would be done in the same turns of the loop."""
+_ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
+"""So many pauses, and the card of the question has been drawn: row updates are a throttle's interval apart at most."""
 
 
 class ApprovalWiring(QObject):
@@ -48,7 +56,7 @@ class ApprovalWiring(QObject):
         self._dialog = None
         self._call_id = ""
         """What the dialog asks about, or will once it is made."""
-        self._opening = GradualWork(self, slice_s=0)
+        self._opening = GradualWork(self, slice_s=0, pause_ms=_PAUSE_MS)
 
     def close(self) -> None:
         """Close the dialog; its question goes on waiting."""
@@ -83,19 +91,23 @@ class ApprovalWiring(QObject):
         self._opening.begin(self._open(request))
 
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
-        """Make the dialog and show it, each in a turn of its own: together with what else a question changes in the
-        window, they would take longer than a frame."""
-        yield
+        """Make the dialog and show it, after its card and in pieces: together they would take several frames."""
+        yield from repeat(None, _ROW_FIRST)
         from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 
         dialog = ApprovalDialog(
             self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
         )
+        try:
+            yield from dialog.made_in_pieces()
+            yield
+        except GeneratorExit:  # the question was answered elsewhere, or left
+            dialog.deleteLater()
+            raise
         self._dialog = dialog
         dialog.decided.connect(self.answer)
         dialog.edited.connect(self.judge)
         dialog.finished.connect(self._forget)
-        yield
         dialog.open()
 
     def answer(self, call_id: str, decision: Decision) -> None:

@@ -29,7 +29,7 @@ from desktop_agent.ui.approvals.icon_note import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
-from tests.ui.approvals.stage import JUDGED, context, judge_edits
+from tests.ui.approvals.stage import JUDGED, context, judge_edits, make
 from tests.ui.review.stage import Session, Source, Tasks, message_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
@@ -59,7 +59,9 @@ def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
     opened: list[ApprovalDialog] = []
 
     def ask(request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog:
-        dialog = ApprovalDialog(theme, request, source, tasks.spawn, rules=context(), arming_delay_ms=arming_delay_ms)
+        dialog = make(
+            ApprovalDialog(theme, request, source, tasks.spawn, rules=context(), arming_delay_ms=arming_delay_ms)
+        )
         qtbot.addWidget(dialog)
         judge_edits(dialog, request)
         opened.append(dialog)
@@ -165,7 +167,7 @@ def test_in_a_small_window_it_is_no_higher_than_that_and_nothing_is_out_of_reach
     qtbot.addWidget(window)
     window.resize(1024, 500)
     request = replace(COMMAND, risks=("Deletes",) * 12, details=("A=1",) * 8)
-    dialog = ApprovalDialog(theme, request, source, tasks.spawn, window, rules=context(), arming_delay_ms=0)
+    dialog = make(ApprovalDialog(theme, request, source, tasks.spawn, window, rules=context(), arming_delay_ms=0))
     dialog.show()
     assert dialog.height() <= window.height()
     scroll = child(dialog, QScrollArea, "")
@@ -480,7 +482,7 @@ def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
     qtbot: QtBot, theme: Theme, edit_request: ApprovalRequest, source: Source, tasks: Tasks
 ) -> None:
     source.is_held = True
-    dialog = ApprovalDialog(theme, edit_request, source, tasks.spawn, rules=context())
+    dialog = make(ApprovalDialog(theme, edit_request, source, tasks.spawn, rules=context()))
     with qtbot.waitSignal(dialog.destroyed):
         dialog.deleteLater()
     tasks.let_go()

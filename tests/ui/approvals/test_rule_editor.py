@@ -15,7 +15,7 @@ from desktop_agent.ui.approvals.icon_note import IconNote
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.theme import Theme
-from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, push
+from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, make, push
 from tests.ui.review.stage import Session, Source, Tasks
 
 PAST = PastCalls(
@@ -32,7 +32,7 @@ class Ask(Protocol):
 @pytest.fixture
 def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
     def ask(request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog:
-        dialog = ApprovalDialog(theme, request, source, tasks.spawn, rules=context(past), arming_delay_ms=0)
+        dialog = make(ApprovalDialog(theme, request, source, tasks.spawn, rules=context(past), arming_delay_ms=0))
         qtbot.addWidget(dialog)
         judge_edits(dialog, request)
         dialog.show()

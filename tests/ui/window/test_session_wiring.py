@@ -1,6 +1,6 @@
 """The session that is shown meets the panels: what happens is drawn, what the user does is asked of the session."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels
@@ -44,6 +45,8 @@ from desktop_agent.ui.window.session_wiring import SessionWiring
 from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
 from tests.ui.review.stage import Session, Source, Tasks
+
+Dialogs = Callable[[], list[ApprovalDialog]]
 
 
 class Shown:
@@ -110,13 +113,20 @@ def shown(window: Window) -> Shown:
     return shown
 
 
-def dialogs() -> list[ApprovalDialog]:
-    """The dialogs in sight, once those that are being made are: it takes two turns of the loop."""
-    for _ in range(3):
-        QApplication.processEvents()
-    return [
-        widget for widget in QApplication.topLevelWidgets() if isinstance(widget, ApprovalDialog) and widget.isVisible()
-    ]
+@pytest.fixture
+def dialogs(qtbot: QtBot) -> Dialogs:
+    """The dialogs in sight, once none is being made any more."""
+
+    def dialogs() -> list[ApprovalDialog]:
+        works = [work for top in QApplication.topLevelWidgets() for work in top.findChildren(GradualWork)]
+        qtbot.waitUntil(lambda: all(work.is_done for work in works))
+        return [
+            dialog
+            for dialog in QApplication.topLevelWidgets()
+            if isinstance(dialog, ApprovalDialog) and dialog.isVisible()
+        ]
+
+    return dialogs
 
 
 def focused() -> QWidget:
@@ -238,7 +248,9 @@ def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, show
     assert not window.main_window.top_bar.demo_label.isVisible()
 
 
-def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: Window, shown: Shown) -> None:
+def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(
+    window: Window, shown: Shown, dialogs: Dialogs
+) -> None:
     shown.start()
     shown.ask()
     assert len(dialogs()) == 1
@@ -246,7 +258,9 @@ def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: W
     assert dialogs() == []
 
 
-def test_a_question_that_is_answered_while_its_dialog_is_made_gets_none(window: Window, shown: Shown) -> None:
+def test_a_question_that_is_answered_while_its_dialog_is_made_gets_none(
+    window: Window, shown: Shown, dialogs: Dialogs
+) -> None:
     shown.start()
     shown.ask()
     shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=Denied()))
@@ -256,7 +270,9 @@ def test_a_question_that_is_answered_while_its_dialog_is_made_gets_none(window: 
     dialogs()[0].close()
 
 
-def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window, shown: Shown) -> None:
+def test_a_question_does_not_take_the_keys_of_somebody_who_writes(
+    window: Window, shown: Shown, dialogs: Dialogs
+) -> None:
     shown.start()
     window.panels.composer.setFocus()
     QTest.keyClicks(focused(), "wait, also")
@@ -267,7 +283,9 @@ def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window
     dialogs()[0].close()
 
 
-def test_another_session_takes_the_place_and_the_first_is_heard_no_more(window: Window, shown: Shown) -> None:
+def test_another_session_takes_the_place_and_the_first_is_heard_no_more(
+    window: Window, shown: Shown, dialogs: Dialogs
+) -> None:
     shown.start("First")
     shown.ask()
     other = Shown()
@@ -293,7 +311,9 @@ def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, s
     assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
 
 
-def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: Window, shown: Shown) -> None:
+def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(
+    window: Window, shown: Shown, dialogs: Dialogs
+) -> None:
     read = Shown(read_only="It is open in another window.")
     actions = window.panels.window.actions_
     window.panels.composer.set_text("a draft")
@@ -421,7 +441,7 @@ def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Windo
     assert told.at(told.count() - 1) == [()]
 
 
-def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown) -> None:
+def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown, dialogs: Dialogs) -> None:
     window.panels.wiring.opens_questions = False
     shown.start()
     shown.ask()
@@ -431,7 +451,7 @@ def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, sh
     dialogs()[0].close()
 
 
-def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme) -> None:
+def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme, dialogs: Dialogs) -> None:
     """The session's own past is what the rule is tried on."""
     frame = MainWindow(theme, QSettings())
     qtbot.addWidget(frame, before_close_func=MainWindow.let_close)
@@ -466,8 +486,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
         begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
         ev.ApprovalRequested(turn=1, request=push()),
     )
-    qtbot.waitUntil(lambda: bool(frame.findChildren(ApprovalDialog)))
-    (dialog,) = frame.findChildren(ApprovalDialog)
+    (dialog,) = dialogs()
     scopes = dialog.findChild(QComboBox, "approvalScopePicker")
     assert scopes is not None
     scopes.setCurrentIndex(2)
