@@ -1,7 +1,7 @@
 """The text of a change and, where there is more to it than text, the picture or notebook that it is."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QWidget
+from PySide6.QtWidgets import QButtonGroup, QStackedLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.protocol.model import FileDiff
@@ -9,7 +9,7 @@ from desktop_agent.ui.review.media.kinds import MediaKind
 from desktop_agent.ui.review.media.view import MediaView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
 class MediaStack(QWidget):
@@ -23,10 +23,11 @@ class MediaStack(QWidget):
 
     switched = Signal()
 
-    def __init__(self, theme: Theme, text_view: QWidget) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        """Hold nothing until `hold` is called; the text view that is given then had better be its child already."""
+        super().__init__(parent)
         self._theme = theme
-        self._text_view = text_view
+        self._text_view: QWidget | None = None
         self._media: MediaView | None = None
         self.kind: MediaKind | None = None
         """What the change can be shown as, beside its text."""
@@ -42,10 +43,17 @@ class MediaStack(QWidget):
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
         vbox(ways, hairline(), on=self._bar)
-        self._pages = stack(text_view, on=self)
+        self._pages = QStackedLayout()
         vbox(self._bar, (self._pages, 1), on=self)
         self._group.buttonClicked.connect(self._on_clicked)
         self._bar.hide()
+
+    def hold(self, text_view: QWidget) -> None:
+        """Show this view for text."""
+        self._text_view = text_view
+        if text_view.parentWidget() is not self:  # Qt would polish all that is in it again
+            text_view.setParent(self)
+        self._pages.addWidget(text_view)
 
     @property
     def is_text_shown(self) -> bool:
@@ -88,7 +96,10 @@ class MediaStack(QWidget):
             self._as_text.setText(self.tr("Text"))
         self._as_text.setChecked(is_text)
         self._as_media.setChecked(not is_text)
-        self._pages.setCurrentWidget(self._text_view if is_text else self.media)
+        if is_text and self._text_view is not None:
+            self._pages.setCurrentWidget(self._text_view)
+        elif not is_text:
+            self._pages.setCurrentWidget(self.media)
         if is_text != was_text:
             self.switched.emit()
 

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPixmap, QRegion
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.ui.keys.part_keys import PartKeys
@@ -33,18 +33,19 @@ class HunkActions(QWidget):
         self.row = -1
         self._is_kept = False
         self._shown: object = None
-        self._comment = make_button(object_name="commentHunkButton", clicked=self._on_clicked, is_compact=True)
-        self._undo = make_button(
-            object_name="undoHunkButton", clicked=self._on_clicked, variant="destructive", is_compact=True
-        )
-        self._redo = make_button(object_name="redoHunkButton", clicked=self._on_clicked, is_compact=True)
-        self._keep = make_button(
-            object_name="keepHunkButton", clicked=self._on_clicked, variant="good", is_compact=True
-        )
+        self._comment = self._make_button("commentHunkButton")
+        self._undo = self._make_button("undoHunkButton", "destructive")
+        self._redo = self._make_button("redoHunkButton")
+        self._keep = self._make_button("keepHunkButton", "good")
         hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFixedHeight(_HEIGHT)
         self.hide()
+
+    def _make_button(self, object_name: str, variant: str = "") -> QPushButton:
+        return make_button(
+            object_name=object_name, clicked=self._on_clicked, variant=variant, is_compact=True, parent=self
+        )
 
     def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
         """Offer what fits the state of the hunk that stands at `place`."""

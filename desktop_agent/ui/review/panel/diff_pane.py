@@ -48,14 +48,15 @@ class DiffPane(QWidget):
 
     def made_in_pieces(self) -> Iterator[None]:
         """Make the diff, unless it is there, in steps that each take a part of a frame."""
-        if self._review is None:
-            self._review = DiffReview(self._theme, self)
-            self._connect(self._review)
-            yield
         if self._stack is None:
-            self._stack = MediaStack(self._theme, self._review.view)
+            self._stack = MediaStack(self._theme, self)
             self._stack.switched.connect(self._on_switched)
             self._column.addWidget(self._stack, 1)
+            yield
+        if self._review is None:
+            self._review = DiffReview(self._theme, self._stack)
+            self._stack.hold(self._review.view)
+            self._connect(self._review)
             yield
 
     def _connect(self, review: DiffReview) -> None:

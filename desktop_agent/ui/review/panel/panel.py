@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.panel.parts import ReviewParts
 
 
+_PAUSE_MS = 4
+"""Between two pieces: with none, what else is due would be done in the same turns of the loop."""
+
+
 class ReviewPanel(QWidget):
     """Shows the changes of a transcript, and asks its session for what the user decides. It changes nothing itself.
 
@@ -189,9 +193,9 @@ class ReviewPanel(QWidget):
     # -- made before it is needed --
 
     def _make_next_piece(self) -> None:
-        """One of the pieces for each turn of the loop; those that are left when the content is needed are made then."""
+        """One of the pieces now, the next after a pause; what is left when the content is needed is made then."""
         if self._content is None and next(self._pieces, self) is not self:
-            QTimer.singleShot(0, self, self._make_next_piece)
+            QTimer.singleShot(_PAUSE_MS, self, self._make_next_piece)
         elif self._is_waiting:
             self._is_waiting = False
             if self._session is not None:

@@ -30,7 +30,8 @@ def text(qtbot: QtBot, theme: Theme) -> DiffView:
 
 @pytest.fixture
 def stack(qtbot: QtBot, theme: Theme, text: DiffView) -> MediaStack:
-    stack = MediaStack(theme, text)
+    stack = MediaStack(theme)
+    stack.hold(text)
     qtbot.addWidget(stack)
     stack.resize(900, 600)
     stack.show()
