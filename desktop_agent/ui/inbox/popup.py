@@ -16,6 +16,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
+from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 
 _WIDTH = 460
 _MARGIN = 8
@@ -24,7 +25,7 @@ _MOST_ROWS = 50
 """Rows are widgets: a hundred sessions that ask would take longer than a frame."""
 
 
-class InboxPopup(QFrame):
+class InboxPopup(RaisedFrame):
     """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it.
 
     Signals:
@@ -36,9 +37,8 @@ class InboxPopup(QFrame):
     all_seen = Signal()
 
     def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
-        super().__init__(over)
+        super().__init__(theme, over)
         self.setObjectName("inboxPopup")
-        self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Inbox"))
         self._theme = theme
         self._over = over

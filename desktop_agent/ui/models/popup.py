@@ -5,7 +5,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.ui.models.choices import Choices, Row
 from desktop_agent.ui.models.effort_choice import EffortChoice
@@ -18,6 +18,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
+from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 
 _WIDTH = 600
 _MOST_ROWS = 14
@@ -27,7 +28,7 @@ _MARGIN = 8
 _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
-class ModelPopup(QFrame):
+class ModelPopup(RaisedFrame):
     """Lies over `over`, above the button that opens it. Asks for a model; the session decides.
 
     Signals:
@@ -47,9 +48,8 @@ class ModelPopup(QFrame):
     def __init__(
         self, theme: Theme, icons: Icons, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]
     ) -> None:
-        super().__init__(over)
+        super().__init__(theme, over)
         self.setObjectName("modelPopup")
-        self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Choose a model"))
         self._over = over
         self._anchor = anchor

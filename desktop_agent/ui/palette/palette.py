@@ -5,7 +5,7 @@ from typing import cast
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import QLineEdit, QListView, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.ui.palette.drawing import PaletteDelegate
@@ -15,6 +15,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
+from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 from desktop_agent.ui.widgets.rows import set_up_list
 
 _WIDTH = 640
@@ -24,7 +25,7 @@ _PAGE = 10
 _MARGIN = 24
 
 
-class CommandPalette(QFrame):
+class CommandPalette(RaisedFrame):
     """Lies over `over` while it is open. It asks what fits, and says what was chosen; the application carries it out.
 
     Signals:
@@ -37,12 +38,12 @@ class CommandPalette(QFrame):
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         """`button` opens it, and closes it when it is open."""
-        super().__init__(over)
+        super().__init__(theme, over)
         self.setObjectName("commandPalette")
-        self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Command palette"))
         self._over = over
         self._base: Scope = "all"
+        self._is_open = False
         self._shown: PaletteQuery | None = None
         """What the rows answer."""
         self._is_choosing = False
@@ -71,7 +72,8 @@ class CommandPalette(QFrame):
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_palette()
             return
-        if self.isHidden():
+        if not self._is_open:
+            self._is_open = True
             self._before = cast("QWidget | None", self._over.window().focusWidget())
             self._presses.start()
             self._over.installEventFilter(self)
@@ -82,16 +84,17 @@ class CommandPalette(QFrame):
         self._field.blockSignals(False)
         self._field.setPlaceholderText(self._placeholder(base))
         self._rows.show(())
+        self._on_text()  # before it is shown: what is only listed is there at once, and the palette as high as that
         self._place()
         self.show()
         self.raise_()
         self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select what is in it
-        self._on_text()
 
     def close_palette(self) -> None:
         """Go back to what lies below, and to the widget that had the keyboard."""
-        if self.isHidden():
+        if not self._is_open:
             return
+        self._is_open = False
         self._presses.stop()
         self._over.removeEventFilter(self)
         self._is_choosing = False
@@ -102,7 +105,7 @@ class CommandPalette(QFrame):
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
         """Show what fits, unless something else is asked for by now. A row chosen in the same answer stays chosen."""
-        if self.isHidden() or query != self.query:
+        if not self._is_open or query != self.query:
             return
         before = self._list.currentIndex().row()
         entry = self._rows.row_at(before).entry if query == self._shown and before >= 0 else None

@@ -24,7 +24,6 @@ QLabel[role="tag"] {
 QFrame[role="banner"] { background: $warning_bg; border: none; border-bottom: 1px solid $warning_border; }
 QFrame[role="bar"] { background: $bg; border: none; border-bottom: 1px solid $border; }
 QFrame[role="drawer"] { background: $bg; border: 1px solid $border_strong; }
-QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px; }
 QLabel[role="code"] { background: $sunken; border-radius: ${control}px; padding: 6px 8px; }
 QWidget[role="surface"] { background: $surface; }
 QLabel[role="strong"], QLabel#qt_msgbox_label { font-weight: 600; }

@@ -1,7 +1,7 @@
 """The palette in a window, by keyboard and by mouse."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -81,6 +81,29 @@ def test_it_opens_with_the_keyboard_in_the_field_and_the_first_row_marked(desk: 
     assert desk.current == "New session, Ctrl+N"
     assert desk.field.accessibleDescription() == desk.current, "what a reader of the screen hears"
     assert desk.palette.geometry().top() > 0
+
+
+class Appearance(QObject):
+    """Notes what the palette is like when it appears."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.palette)
+        self._desk = desk
+        self.rows = 0
+        self.height = 0
+        desk.palette.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.Show:
+            self.rows, self.height = self._desk.rows.model().rowCount(), self._desk.palette.height()
+        return False
+
+
+def test_it_appears_with_its_rows_and_as_high_as_they_are(desk: Desk) -> None:
+    appearance = Appearance(desk)
+    desk.palette.open_palette("all")
+    assert appearance.rows == len(ACTIONS)
+    assert appearance.height == desk.palette.height()
 
 
 def test_typing_and_enter_choose_and_the_keyboard_is_back_by_then(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.sessions.search.filters import SearchFilters
@@ -15,6 +15,7 @@ from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
+from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -27,7 +28,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-class SearchPanel(QFrame):
+class SearchPanel(RaisedFrame):
     """Asks for searches and shows what they find. It lies over `over` while it is open.
 
     Signals:
@@ -39,9 +40,8 @@ class SearchPanel(QFrame):
     hit_chosen = Signal(object)
 
     def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
-        super().__init__(over)
+        super().__init__(theme, over)
         self.setObjectName("searchPanel")
-        self.setProperty("role", "palette")
         self.setAccessibleName(self.tr("Search all sessions"))
         self._over = over
         self._presses = PressBeside(self)
