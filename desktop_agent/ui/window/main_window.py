@@ -3,13 +3,14 @@
 from msgspec import Struct
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.screen_room import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bar import TopBar
-from desktop_agent.ui.window.edge_panel import EdgePanel
+from desktop_agent.ui.window.edges.edge_panel import EdgePanel
+from desktop_agent.ui.window.edges.settled_column import SettledColumn
 from desktop_agent.ui.window.keys_first import KeysFirst
 from desktop_agent.ui.window.window_memory import WindowMemory
 
@@ -59,7 +60,9 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
         self.setMenuWidget(self.top_bar)
-        self._conversation = self._build_conversation()
+        self._conversation = QWidget(self)
+        self._conversation.setProperty("role", "surface")
+        self._column = SettledColumn(self._conversation)
         self.setCentralWidget(self._conversation)
         self._jobs = QWidget(self)
         self._jobs.hide()
@@ -74,11 +77,9 @@ class MainWindow(QMainWindow):
 
     def set_panels(self, panels: Panels) -> None:
         """Put the panels into the frame."""
-        layout = self._conversation.layout()
-        assert isinstance(layout, QVBoxLayout)
-        layout.addWidget(panels.transcript, 1)
-        layout.addWidget(panels.jobs)
-        layout.addWidget(panels.composer)
+        self._column.addWidget(panels.transcript, 1)
+        self._column.addWidget(panels.jobs)
+        self._column.addWidget(panels.composer)
         self._jobs = panels.jobs
         self._composer = panels.composer
         self.side.set_panel(self._build_side(panels))
@@ -103,14 +104,6 @@ class MainWindow(QMainWindow):
         self.memory.remember_layout(self.saveGeometry(), None if self._is_narrow else self.saveState(_LAYOUT_VERSION))
 
     # -- building --
-
-    def _build_conversation(self) -> QWidget:
-        area = QWidget(self)
-        area.setProperty("role", "surface")
-        layout = QVBoxLayout(area)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        return area
 
     def _build_side(self, panels: Panels) -> QSplitter:
         side = QSplitter(Qt.Orientation.Vertical)
@@ -169,6 +162,7 @@ class MainWindow(QMainWindow):
         is_narrow = event.size().width() < NARROW_BELOW
         if is_narrow != self._is_narrow:
             self._set_narrow(is_narrow)
+        self._column.settle(self.size())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._may_close:

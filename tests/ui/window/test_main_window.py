@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QSettings, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSettings, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -69,6 +70,38 @@ def test_in_a_narrow_window_the_conversation_has_all_the_room(window: MainWindow
     assert panels.transcript.width() == NARROW.width()
     assert window.top_bar.side_button.isVisible()
     assert window.top_bar.review_button.isVisible()
+
+
+class WidthsSeen(QObject):
+    """Every width that a widget had."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.widths: list[int] = []
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if isinstance(event, QResizeEvent):
+            self.widths.append(event.size().width())
+        return super().eventFilter(watched, event)
+
+
+def test_the_conversation_is_laid_out_once_for_a_new_size_however_many_panels_come_or_go(
+    qtbot: QtBot, window: MainWindow, panels: Panels
+) -> None:
+    wide = panels.transcript.width()
+    seen = WidthsSeen(panels.transcript)
+    for size in (NARROW, WIDE):
+        window.resize(size)
+        qtbot.waitUntil(lambda size=size: window.windowHandle().size() == size)
+    assert seen.widths == [NARROW.width(), wide]
+
+
+def test_the_conversation_takes_the_room_of_a_panel_that_goes(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
+    window.resize(1300, 800)
+    before = panels.transcript.width()
+    press(window, Qt.Key.Key_B, CTRL)
+    qtbot.waitUntil(lambda: panels.transcript.width() > before)
 
 
 @pytest.mark.parametrize(("width", "is_narrow"), [(NARROW_BELOW, False), (NARROW_BELOW - 1, True)])

@@ -1,0 +1,1 @@
+"""What stands at the edges of the window, and how the conversation between them takes its room."""
