@@ -1,7 +1,7 @@
 """The command palette in the application: what it finds, beside the window's thread, and what its choices do."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +63,14 @@ class PaletteOpening(QObject):
         actions.connect(actions.go_to_file, self._open_files)
         actions.connect(actions.shortcuts, self._open_keys)
         sessions.files.listed.connect(self._on_files_listed)
+
+    def make_ahead(self) -> Iterator[None]:
+        """Make what opening it for the first time would wait for, a little in each step."""
+        palette = self._palette or self._build()
+        yield
+        self._sources_now()  # the names of keys are kept
+        yield
+        yield from palette.made_ready()
 
     def _open_all(self) -> None:
         self._open("all")

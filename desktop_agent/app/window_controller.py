@@ -4,6 +4,8 @@ It runs as one coroutine on the window's loop. Everything that can fail outside 
 session open elsewhere) ends in the banner, never in a crash.
 """
 
+from collections.abc import Iterator
+
 from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.code_applying import CodeApplying
 from desktop_agent.app.composing.content_previews import ContentPreviews
@@ -74,7 +76,9 @@ class WindowController:
         self._files = files = FileViewing(panels, navigator, self._sessions.files, saving, theme, spawner.spawn)
         CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
         self._news = News(panels, try_)
-        PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file)
+        self._palette = PaletteOpening(
+            panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file
+        )
         navigator.workspace_changed.connect(self._settings.show_workspace)
         ShownFolder(panels, bench, navigator, try_)
         self._connect()
@@ -90,6 +94,10 @@ class WindowController:
         self._settings.report_problems()
         self._news.tell()
         self._try(refresh_old_list(self._bench))
+
+    def make_ahead(self) -> Iterator[None]:
+        """Make what the user is likely to open soon, a little in each step."""
+        yield from self._palette.make_ahead()
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
 
 from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
+from desktop_agent.ui.palette.palette import CommandPalette
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -22,6 +23,17 @@ async def rows_for(user: Driver, text: str, first: str) -> list[str]:
     await user.until_true(lambda: rows.currentIndex().data() == first, f"{first!r} is found")
     model = rows.model()
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+def test_it_is_made_before_it_is_opened_first(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        window = user.window.main_window
+        await user.until_true(lambda: window.findChild(CommandPalette) is not None, "the palette is made")
+        palette = window.findChild(CommandPalette)
+        await user.press(Qt.Key.Key_K, CTRL)
+        assert await user.see(CommandPalette, "commandPalette") is palette
+
+    go([str(project), "--provider", "demo"], journey)
 
 
 def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: Path) -> None:

@@ -1,7 +1,7 @@
 """Imports what the user will need next, while the window has nothing else to do."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -36,8 +36,10 @@ def modules_used_soon() -> Iterator[str]:
         yield from (f"desktop_agent.ui.{folder}.{module}" for module in modules.split())
 
 
-async def preload(bench: "Workbench") -> None:
+async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) -> None:
     """Import what the first answer, the first question, the choice of a model and the settings will need.
+
+    `make_ahead` makes widgets of what was imported, a little in each step.
 
     Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
     makes a class of a widget while this one lays widgets out.
@@ -47,6 +49,8 @@ async def preload(bench: "Workbench") -> None:
         await idle()
         import_module(module)
     await asyncio.to_thread(_warm_up)
+    for _ in make_ahead():
+        await idle()
 
 
 def _load_core(bench: "Workbench") -> None:

@@ -135,7 +135,7 @@ class Window(QObject):
             self.ready.emit()
             self.panels.review.prepare()
             self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
-            self._spawner.spawn(preload(bench))
+            self._spawner.spawn(preload(bench, self._controller.make_ahead))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:

@@ -20,6 +20,10 @@ class PaletteRows(QAbstractListModel):
         self._rows = rows
         self.endResetModel()
 
+    def are(self, rows: tuple[PaletteRow, ...]) -> bool:
+        """Whether these are shown already."""
+        return rows == self._rows
+
     def row_at(self, row: int) -> PaletteRow:
         """Return what is in this row."""
         return self._rows[row]

@@ -1,5 +1,6 @@
 """The palette itself: a field and the list of what fits, over the window. Imported when it is opened first."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import cast
 
@@ -56,11 +57,18 @@ class CommandPalette(RaisedFrame):
         self._presses = PressBeside(self, button)
         self._presses.pressed.connect(self.close_palette)
         self._field.installEventFilter(self)
-        self._hint = make_label(self._hint_words(), role="secondary")
+        self._hint = make_label(self._hint_words(), role="secondary", parent=self)
         self._hint.setContentsMargins(Space.S, 0, Space.S, 0)
         margins = (Space.S, Space.S, Space.S, Space.S)
         vbox(self._field, (self._list, 1), hairline(), self._hint, on=self, margins=margins, spacing=Space.S)
         self.hide()
+
+    def made_ready(self) -> Iterator[None]:
+        """Do the most of what opening it for the first time takes, a little in each step."""
+        for widget in (self, *self.findChildren(QWidget)):
+            widget.ensurePolished()
+            yield
+        self._place()
 
     @property
     def query(self) -> PaletteQuery:
@@ -105,7 +113,7 @@ class CommandPalette(RaisedFrame):
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
         """Show what fits, unless something else is asked for by now. A row chosen in the same answer stays chosen."""
-        if not self._is_open or query != self.query:
+        if not self._is_open or query != self.query or (query == self._shown and self._rows.are(rows)):
             return
         before = self._list.currentIndex().row()
         entry = self._rows.row_at(before).entry if query == self._shown and before >= 0 else None
@@ -123,14 +131,14 @@ class CommandPalette(RaisedFrame):
     # --- building ---------------------------------------------------------------------------------------------------
 
     def _build_field(self) -> QLineEdit:
-        field = QLineEdit()
+        field = QLineEdit(self)
         field.setObjectName("paletteField")
         field.setAccessibleName(self.tr("Command palette"))
         field.textChanged.connect(self._on_text)
         return field
 
     def _build_list(self, theme: Theme) -> QListView:
-        view = QListView()
+        view = QListView(self)
         view.setObjectName("paletteList")
         view.setAccessibleName(self.tr("What fits"))
         view.setModel(self._rows)

@@ -106,6 +106,24 @@ def test_it_appears_with_its_rows_and_as_high_as_they_are(desk: Desk) -> None:
     assert appearance.height == desk.palette.height()
 
 
+def test_the_same_answer_again_lists_nothing_anew(desk: Desk) -> None:
+    desk.palette.open_palette("all")
+    resets = QSignalSpy(desk.rows.model().modelReset)
+    desk.answer(desk.palette.query)
+    assert resets.count() == 0
+    desk.sources = PaletteSources(actions=ACTIONS[:2])
+    desk.answer(desk.palette.query)
+    assert resets.count() == 1
+
+
+def test_one_that_is_made_ready_is_not_to_be_seen_and_opens_as_any(desk: Desk) -> None:
+    for _ in desk.palette.made_ready():
+        assert desk.palette.isHidden()
+    desk.palette.open_palette("all")
+    assert desk.window.focusWidget() is desk.field
+    assert desk.current == "New session, Ctrl+N"
+
+
 def test_typing_and_enter_choose_and_the_keyboard_is_back_by_then(desk: Desk) -> None:
     had_keyboard: list[bool] = []
     desk.palette.chosen.connect(lambda: had_keyboard.append(desk.message.hasFocus()))
