@@ -42,6 +42,8 @@ class Column:
         self._heights = Heights()
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
+        self._of_other_width: dict[int, Box] = {}
+        """What was laid out before the width changed, and is not needed yet at the new one."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
@@ -72,6 +74,7 @@ class Column:
         marked_before = {index: text.marks_of(index) for index in boxes if index >= first}
         text.blocks[first:] = blocks[first:]
         text.references, text.marks = references, marks
+        self._of_other_width = {index: box for index, box in self._of_other_width.items() if index < first}
         for index, before in marked_before.items():
             is_kept = index < len(blocks) and text.marks_of(index) == before
             if not is_kept or not self._typesetter.is_current(index, boxes[index]):
@@ -89,6 +92,7 @@ class Column:
         if width != self._typesetter.width:
             self._typesetter.width = width
             self.revision += 1
+            self._of_other_width |= self._boxes
             self._boxes.clear()
             self._retired.clear()
             self._heights.replace(0, map(self._typesetter.estimate, range(len(self.text.blocks))))
@@ -113,17 +117,19 @@ class Column:
 
     def release(self, top: int, bottom: int) -> None:
         """Forget the layout of what lies outside these edges."""
-        if len(self._boxes) <= _FEW or not self.text.blocks:
+        if len(self._boxes) + len(self._of_other_width) <= _FEW or not self.text.blocks:
             return
         first, last = self._heights.at(top), self._heights.at(bottom)
-        for index in [index for index in self._boxes if not first <= index <= last]:
-            del self._boxes[index]
-            self.revision += 1
+        for boxes in (self._boxes, self._of_other_width):
+            for index in [index for index in boxes if not first <= index <= last]:
+                del boxes[index]
+                self.revision += 1
 
     def release_all(self) -> None:
         """Forget the layout, and with it every painted picture. Heights stay as they are."""
         self._boxes.clear()
         self._retired.clear()
+        self._of_other_width.clear()
         self.revision += 1
 
     def anchor(self, y: int) -> tuple[int, int]:
@@ -138,7 +144,12 @@ class Column:
     def _box(self, index: int) -> Box:
         box = self._boxes.get(index)
         if box is None:
-            box = self._boxes[index] = self._typesetter.box(index, self._retired.get(index))
+            before = self._of_other_width.pop(index, None)
+            if before is not None:
+                box = self._typesetter.box_of_other_width(index, before)
+            else:
+                box = self._typesetter.box(index, self._retired.get(index))
+            self._boxes[index] = box
             self._heights.set(index, box.height)
             self.revision += 1
         return box

@@ -66,10 +66,19 @@ class TextPassage:
         if formats:
             self._layout.setFormats(formats)
         self._line_tops: list[int] = []
-        room = 0 if self.is_right_to_left else min(room_before, PILL_PADDING)
+        self._line_height = line_height
+        self._room = 0 if self.is_right_to_left else min(room_before, PILL_PADDING)
         begins_with_code = bool(rich.spans) and rich.spans[0].start == 0 and bool(rich.spans[0].style & CODE)
-        self.height = self._set_lines(width, line_height, indent=PILL_PADDING - room if begins_with_code else 0)
-        self._pills = self._find_pills(room)
+        self._indent = PILL_PADDING - self._room if begins_with_code else 0
+        self._stands_anywhere = not wraps and option.alignment() == Qt.AlignmentFlag.AlignLeft
+        self.height = self._set_lines(width)
+        self._pills = self._find_pills()
+
+    def wrap(self, width: float) -> None:
+        """Be so wide from now on. Costs less than a new passage, of code nothing."""
+        if not self._stands_anywhere:
+            self.height = self._set_lines(width)
+            self._pills = self._find_pills()
 
     @property
     def line_count(self) -> int:
@@ -81,9 +90,10 @@ class TextPassage:
         """How wide the longest line is."""
         return self._layout.maximumWidth()
 
-    def _set_lines(self, width: float, line_height: int, *, indent: float) -> int:
+    def _set_lines(self, width: float) -> int:
         """Break the text into lines, the first of them indented; return their height."""
-        layout = self._layout
+        layout, line_height, indent = self._layout, self._line_height, self._indent
+        self._line_tops = []
         layout.beginLayout()
         top = 0
         while (line := layout.createLine()).isValid():
@@ -97,10 +107,10 @@ class TextPassage:
         layout.endLayout()
         return top
 
-    def _find_pills(self, room_before: float) -> list[QRectF]:
+    def _find_pills(self) -> list[QRectF]:
         """Return the grounds of inline code. The room behind it is in its last letter already."""
         return [
-            rect.adjusted(-min(PILL_PADDING, rect.x() or room_before), -0.5, 0, 0.5)
+            rect.adjusted(-min(PILL_PADDING, rect.x() or self._room), -0.5, 0, 0.5)
             for span in self._spans
             if span.style & CODE
             for rect in self.rects(span.start, span.start + span.length)

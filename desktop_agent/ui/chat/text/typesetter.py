@@ -37,9 +37,20 @@ class Typesetter:
 
     def box(self, index: int, retired: Box | None = None) -> Box:
         """Lay a block out. `retired` is how it was a moment ago: what did not change in a table is kept."""
+        return self._box_around(index, self._passage(index, retired))
+
+    def box_of_other_width(self, index: int, box: Box) -> Box:
+        """Lay a block out that did not change, but stood in `box` at another width, of which nothing is kept."""
+        passage = box.passage
+        if isinstance(passage, TextPassage):
+            passage.wrap(self._text_width(box.block))
+            return self._box_around(index, passage)
+        return self.box(index, box)
+
+    def _box_around(self, index: int, passage: Passage | None) -> Box:
         return Box(
             self._text.blocks[index],
-            self._passage(index, retired),
+            passage,
             self._styles,
             width=self.width,
             gap=self._gap(index),

@@ -54,11 +54,11 @@ def styles(theme: Theme) -> TextStyles:
     return TextStyles(theme)
 
 
-def column_of(text: str, styles: TextStyles, width: int = 400) -> Column:
+def column_of(text: str, styles: TextStyles, width: int = 400, *, is_framed: bool = True) -> Column:
     stream = MarkdownStream()
     stream.feed(text)
     stream.close()
-    column = Column(styles)
+    column = Column(styles, is_framed=is_framed)
     column.set_width(width)
     column.set_blocks(stream.blocks, stream.references, 0)
     column.lay_out(0, 1_000_000)
@@ -98,6 +98,36 @@ def test_any_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, text: 
     streamed, whole = streamed_column(text, styles, size), column_of(text, styles)
     assert streamed.height == whole.height
     assert picture(streamed) == picture(whole)
+
+
+@pytest.mark.parametrize(
+    "text", [TEXT, "שלום `code` וגם עוד הרבה מילים שצריכות כמה שורות כדי לעמוד\n\n```\nשלום x\n```"]
+)
+@pytest.mark.parametrize("is_framed", [True, False])
+def test_a_column_of_another_width_is_drawn_as_if_it_had_it_at_first(
+    styles: TextStyles, text: str, is_framed: bool
+) -> None:
+    columns = [column_of(text, styles, width, is_framed=is_framed) for width in (400, 240, 640)]
+    moved = columns[0]
+    for column in columns[1:]:
+        width = 240 if column is columns[1] else 640
+        moved.set_width(width)
+        moved.lay_out(0, 1_000_000)
+        assert moved.height == column.height
+        assert picture(moved, width) == picture(column, width)
+
+
+def test_what_changes_after_the_width_is_laid_out_as_it_is_then(styles: TextStyles) -> None:
+    column = column_of("One paragraph.\n\nAnd another.", styles)
+    column.set_width(240)
+    stream = MarkdownStream()
+    stream.feed("One paragraph.\n\nAnd another, with more in it.")
+    stream.close()
+    column.set_blocks(stream.blocks, stream.references, 1)
+    column.lay_out(0, 1_000_000)
+    assert picture(column, 240) == picture(
+        column_of("One paragraph.\n\nAnd another, with more in it.", styles, 240), 240
+    )
 
 
 def test_what_did_not_change_is_not_laid_out_again(styles: TextStyles, monkeypatch: pytest.MonkeyPatch) -> None:
