@@ -111,7 +111,9 @@ def test_the_panels_go_at_one_width(window: MainWindow, panels: Panels, width: i
 
 
 @pytest.mark.parametrize("side", ["side", "review"])
-def test_a_panel_opens_over_the_conversation_and_goes_back(window: MainWindow, panels: Panels, side: str) -> None:
+def test_a_panel_opens_over_the_conversation_and_goes_back(
+    qtbot: QtBot, window: MainWindow, panels: Panels, side: str
+) -> None:
     window.resize(NARROW)
     panel, drawer, button = {
         "side": (panels.sessions, window.side.drawer, window.top_bar.side_button),
@@ -124,7 +126,7 @@ def test_a_panel_opens_over_the_conversation_and_goes_back(window: MainWindow, p
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert not panel.isVisible()
     window.resize(WIDE)
-    assert panel.isVisible()
+    qtbot.waitUntil(panel.isVisible)
     assert not drawer.isAncestorOf(panel)
 
 
@@ -171,6 +173,29 @@ def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainW
     window.resize(WIDE)
     assert not window.side.drawer.isVisible()
     assert window.side.dock.isAncestorOf(panels.sessions)
+
+
+@pytest.mark.parametrize("name", ["sessions", "review"])
+def test_a_panel_that_comes_back_has_its_room_at_once_and_is_there_in_the_next_turn(
+    qtbot: QtBot, window: MainWindow, panels: Panels, name: str
+) -> None:
+    panel: QWidget = getattr(panels, name)
+    before, place = panel.size(), panels.transcript.geometry()
+    window.resize(NARROW)
+    window.resize(WIDE)
+    assert panels.transcript.geometry() == place
+    qtbot.waitUntil(panel.isVisible)
+    assert panel.size() == before
+    assert panels.transcript.geometry() == place
+
+
+def test_a_panel_in_sight_in_a_drawer_is_in_sight_when_the_window_is_wide_again(
+    window: MainWindow, panels: Panels
+) -> None:
+    window.resize(NARROW)
+    window.side.show()
+    window.resize(WIDE)
+    assert not panels.sessions.isHidden()
 
 
 @pytest.mark.parametrize(
@@ -268,13 +293,13 @@ def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(
 
 
 def test_a_panel_hidden_by_choice_stays_hidden_when_the_window_was_narrow_for_a_while(
-    window: MainWindow, panels: Panels
+    qtbot: QtBot, window: MainWindow, panels: Panels
 ) -> None:
     press(window, Qt.Key.Key_B, CTRL)
     window.resize(NARROW)
     window.resize(WIDE)
+    qtbot.waitUntil(panels.review.isVisible)
     assert not panels.sessions.isVisible()
-    assert panels.review.isVisible()
 
 
 def test_a_narrow_window_does_not_forget_how_the_wide_one_was(

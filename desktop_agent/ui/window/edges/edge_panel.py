@@ -1,8 +1,9 @@
 """A panel at an edge of the window: in a dock beside the conversation, in a narrow window in a drawer over it."""
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.window.edges.drawer import Drawer, Side
 
 _AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetArea.RightDockWidgetArea}
@@ -27,17 +28,23 @@ class EdgePanel(QObject):
         self._was_open = False
         self.dock = QDockWidget(title, window)
         self.dock.setObjectName(name)
-        self.dock.setWidget(self._panel)
+        self._place = QWidget(self.dock)
+        """Keeps the room of the panel in the dock, also while the panel is elsewhere or not shown yet."""
+        self._layout = vbox(self._panel, on=self._place)
+        self.dock.setWidget(self._place)
         # The panels have headings of their own; a second title above each would only be noise.
         self.dock.setTitleBarWidget(QWidget(self.dock))
         window.addDockWidget(_AREAS[side], self.dock)
         self.drawer = Drawer(over, side, drawer_width)
         self.drawer.closed.connect(self._take_back)
+        self._filling = QTimer(self, interval=0, singleShot=True)
+        self._filling.timeout.connect(self._fill)
 
     def set_panel(self, panel: QWidget) -> None:
         """Put the panel into its place."""
+        self._panel.deleteLater()
         self._panel = panel
-        self.dock.setWidget(panel)
+        self._take_back()
 
     def show(self) -> None:
         """Bring the panel into sight."""
@@ -45,6 +52,7 @@ class EdgePanel(QObject):
             self.drawer_opening.emit()
             self.drawer.open_with(self._panel)
         else:
+            self._panel.show()
             self.dock.show()
             self.dock.raise_()
 
@@ -62,11 +70,25 @@ class EdgePanel(QObject):
         if is_narrow and not self._is_narrow:
             self._was_open = not self.dock.isHidden()
         elif self._is_narrow and not is_narrow and self._was_open:
-            self.dock.show()
+            self._show_beside()
         self._is_narrow = is_narrow
         self.drawer.close_drawer()
         if is_narrow:
             self.dock.hide()
 
+    def _show_beside(self) -> None:
+        """Take the place beside the conversation, which is filled in the next turn of the loop.
+
+        The whole window is laid out and painted in this one, with the panels it would be too much. What was in sight in
+        the drawer stays in sight.
+        """
+        if self.dock.window().isVisible() and not self.drawer.isVisible():
+            self._panel.hide()
+            self._filling.start()
+        self.dock.show()
+
+    def _fill(self) -> None:
+        self._panel.show()
+
     def _take_back(self) -> None:
-        self.dock.setWidget(self._panel)
+        self._layout.addWidget(self._panel)
