@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from desktop_agent.composition.change_parts import ChangeParts
 from desktop_agent.composition.session_plan import SessionPlan

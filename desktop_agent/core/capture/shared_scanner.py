@@ -3,10 +3,11 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Final
+
+from msgspec.structs import replace
 
 from desktop_agent.core.capture.capture import CaptureStoppedError
 from desktop_agent.core.capture.scan import FolderPart, Known, Scan, learn, scan_folder

@@ -1,13 +1,11 @@
 """The sections about calls: what may happen without a question, what is captured, copied and read of it."""
 
-from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.declaring import Section, section, setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionSettings:
+class ExecutionSettings(Section, frozen=True, kw_only=True):
     """`[execution]`: what may happen without a question."""
 
     approval: Literal["always", "on_write", "on_request", "never"] = setting(
@@ -107,8 +105,7 @@ IGNORED_FOLDERS = (
 """Folders that tools make anew by themselves, and version control's own files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureSettings:
+class CaptureSettings(Section, frozen=True, kw_only=True):
     """`[capture]`: what is watched for changes while a command runs, and so can be undone."""
 
     ignored_folders: tuple[str, ...] = setting(
@@ -145,8 +142,7 @@ class CaptureSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolLimits:
+class ToolLimits(Section, frozen=True, kw_only=True):
     """`[tools.limits]`: how much of a tool's result the model reads."""
 
     max_tool_tokens: int = setting(
@@ -174,8 +170,7 @@ class ToolLimits:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafetyCopySettings:
+class SafetyCopySettings(Section, frozen=True, kw_only=True):
     """`[safety_copy]`: how much is copied before a command that destroys; what is more is named and not copied."""
 
     max_files: int = setting(
@@ -194,8 +189,7 @@ class SafetyCopySettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsSettings:
+class ToolsSettings(Section, frozen=True, kw_only=True):
     """`[tools]`: what holds for all tools."""
 
     limits: ToolLimits = section(ToolLimits, "Tool results", "How much of a tool's result the model reads.")

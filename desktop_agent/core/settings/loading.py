@@ -9,12 +9,14 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
+from msgspec import Struct, field
+
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.settings.declaring import Section
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 from desktop_agent.core.settings.safety import hides_safety, meant_by, safety_keys, touches_safety
 from desktop_agent.core.settings.sections import Settings
@@ -40,8 +42,7 @@ _MOST_PROBLEMS = 1_000
 """Beyond this a file is no settings file, and naming each mistake would take seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileProblem:
+class FileProblem(Struct, frozen=True):
     """One thing in a file of the user's that was not used, and why."""
 
     path: Path
@@ -62,8 +63,7 @@ class FileProblem:
         return not self.key
 
 
-@dataclass(frozen=True, slots=True)
-class SettingSource:
+class SettingSource(Struct, frozen=True):
     """Where a value comes from that is not the default."""
 
     kind: Literal["file", "environment", "project"]
@@ -75,8 +75,7 @@ class SettingSource:
         return f"{self.place}:{self.line}" if self.line else self.place
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSettings:
+class LoadedSettings(Struct, frozen=True):
     """The settings in force, what was wrong with the file, and where each value comes from."""
 
     settings: Settings
@@ -92,8 +91,7 @@ class LoadedSettings:
         return tuple(problem for problem in self.problems if problem.is_fault)
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(Struct, frozen=True):
     """What stands in a settings file: the text, and what it says, or why that cannot be said."""
 
     path: Path
@@ -191,7 +189,7 @@ class _Gathering:
         self.problems: list[FileProblem] = []
         self.tables: list[FoundTable] = []
 
-    def gather(self, name: str, section: object, found: object) -> None:
+    def gather(self, name: str, section: Section, found: object) -> None:
         """Take what stands in the section `name`; the file itself has none."""
         if not isinstance(found, dict):
             self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
@@ -205,7 +203,7 @@ class _Gathering:
                 self._take_tables(full, value)
             elif key not in section_keys(section):
                 self._refuse_unknown(full, section_keys(section), value)
-            elif is_dataclass(current := getattr(section, key)):
+            elif isinstance(current := getattr(section, key), Section):
                 self.gather(full, current, value)
             else:
                 self._take(full, value, current)

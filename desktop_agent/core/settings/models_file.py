@@ -21,10 +21,10 @@ A table that cannot be used is named, and the others count: no safety depends on
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.hidden_text import HIDING

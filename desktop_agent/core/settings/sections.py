@@ -3,7 +3,6 @@
 Those about calls are in `command_sections`.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core.models.vendors import PROVIDER_LABELS, VENDORS
@@ -13,15 +12,14 @@ from desktop_agent.core.settings.command_sections import (
     SafetyCopySettings,
     ToolsSettings,
 )
-from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.declaring import Section, section, setting
 from desktop_agent.core.settings.keyboard.section import KeySettings
 from desktop_agent.core.settings.window_section import UiSettings
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
+class ModelSettings(Section, frozen=True, kw_only=True):
     """`[model]`: who answers."""
 
     provider: str = setting(
@@ -108,8 +106,7 @@ class ModelSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingSettings:
+class SpendingSettings(Section, frozen=True, kw_only=True):
     """`[spending]`: how much may be spent before the user is asked."""
 
     session_usd: float | None = setting(
@@ -130,8 +127,7 @@ class SpendingSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionSettings:
+class CompactionSettings(Section, frozen=True, kw_only=True):
     """`[compaction]`: when a long conversation is summarised, so that it still fits the model."""
 
     auto: bool = setting(
@@ -164,8 +160,7 @@ class CompactionSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpSettings:
+class McpSettings(Section, frozen=True, kw_only=True):
     """`[mcp]`: servers of tools. Each is a table `[[mcp.definitions]]`."""
 
     enable: bool = setting(
@@ -187,8 +182,7 @@ class McpSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerSettings:
+class RunnerSettings(Section, frozen=True, kw_only=True):
     """`[runner]`: defaults of `desktop-agent run`. What its command line says goes before."""
 
     max_turns: int = setting(
@@ -239,8 +233,7 @@ class RunnerSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetrySettings:
+class TelemetrySettings(Section, frozen=True, kw_only=True):
     """`[telemetry]`: what of a session's course goes to a receiver that the user names. By default nothing."""
 
     otlp_address: str = setting(
@@ -271,8 +264,7 @@ class TelemetrySettings:
         return bool(self.otlp_address or self.file)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Section, frozen=True, kw_only=True):
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
     model: ModelSettings = section(ModelSettings, "Model", "Who answers, and how much.")

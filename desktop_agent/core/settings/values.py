@@ -5,22 +5,25 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Literal, TypeVar, cast, get_args, get_origin
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.web_address import why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
-from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
+from desktop_agent.core.settings.declaring import About, AboutSection, Kind, Section, about_in
 from desktop_agent.core.settings.keyboard.written_keys import written_keys
 from desktop_agent.core.settings.sections import Settings
 
+S = TypeVar("S", bound=Section)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+
+class Setting(Struct, frozen=True, kw_only=True):
     """One setting as it is declared."""
 
     key: str
@@ -128,8 +131,8 @@ def declared_section(name: str) -> AboutSection:
     section: object = Settings()
     about: About | AboutSection | None = None
     for part in name.split("."):
-        declared = next(item for item in _fields(section) if item.name == part)
-        about, section = about_in(declared.metadata), getattr(section, part)
+        assert isinstance(section, Section)
+        about, section = about_in(section, part), getattr(section, part)
     assert isinstance(about, AboutSection)
     return about
 
@@ -168,7 +171,7 @@ def require_setting(key: str) -> Setting:
 
 def replaced(settings: Settings, key: str, value: object) -> Settings:
     """Return `settings` with `key` set to a value that was checked before."""
-    return cast("Settings", _replaced(settings, key.split("."), value))
+    return _replaced(settings, key.split("."), value)
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
@@ -206,18 +209,18 @@ def shown_value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def section_keys(section: object) -> tuple[str, ...]:
+def section_keys(section: Section) -> tuple[str, ...]:
     """Return the names that a section knows."""
-    return tuple(item.name for item in _fields(section))
+    return section.__struct_fields__
 
 
-def _declared(section: object, prefix: str) -> Iterator[Setting]:
-    for item in _fields(section):
+def _declared(section: Section, prefix: str) -> Iterator[Setting]:
+    for item in fields(section):
         default = getattr(section, item.name)
-        if is_dataclass(default):
+        if isinstance(default, Section):
             yield from _declared(default, f"{prefix}{item.name}.")
             continue
-        about = about_in(item.metadata)
+        about = about_in(section, item.name)
         assert isinstance(about, About)
         hint: object = item.type
         is_optional = isinstance(hint, UnionType)
@@ -238,14 +241,10 @@ def _declared(section: object, prefix: str) -> Iterator[Setting]:
 _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
 
 
-def _replaced(section: object, keys: list[str], value: object) -> object:
+def _replaced(section: S, keys: list[str], value: object) -> S:
     first, *rest = keys
     inner = _replaced(getattr(section, first), rest, value) if rest else value
-    return replace(cast("Any", section), **{first: inner})
-
-
-def _fields(section: object) -> tuple[Field[Any], ...]:
-    return fields(cast("Any", section))
+    return replace(section, **{first: inner})
 
 
 def _number_in(text: str) -> object:

@@ -1,13 +1,11 @@
 """The section about the window."""
 
-from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core.settings.declaring import setting
+from desktop_agent.core.settings.declaring import Section, setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UiSettings:
+class UiSettings(Section, frozen=True, kw_only=True):
     """`[ui]`: how the window looks, and how it tells that something waits."""
 
     language: Literal["system", "en", "de", "zh-cn"] = setting(

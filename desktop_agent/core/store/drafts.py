@@ -7,13 +7,12 @@ import errno
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import cast
 
-from filelock import FileLock, Timeout
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -74,7 +73,8 @@ class Drafts:
     def __init__(self, folder: Path) -> None:
         """Touches no disk."""
         self._folder = folder
-        self._claims: dict[DraftKey, FileLock] = {}
+        self._claims: dict[DraftKey, Callable[[], object]] = {}
+        """What gives up each claim."""
 
     def claim(self, key: DraftKey) -> DraftKey:
         """Return the key under which this window keeps the draft of a conversation, until `release`.
@@ -92,8 +92,8 @@ class Drafts:
 
     def release(self) -> None:
         """Let other windows have what was claimed."""
-        for lock in self._claims.values():
-            lock.release()
+        for give_up in self._claims.values():
+            give_up()
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
@@ -119,6 +119,8 @@ class Drafts:
 
     def _take(self, slot: DraftKey) -> bool:
         """Claim a draft; False when another window has it. Where there can be no locks, there is one window."""
+        from filelock import FileLock, Timeout  # 9 ms, for which the draft of a session does not wait
+
         try:
             make_private_folder(self._folder)
             lock = FileLock(self._folder / f"{slot}.lock", thread_local=False, mode=PRIVATE_FILE)
@@ -127,7 +129,7 @@ class Drafts:
             return False
         except OSError:
             return True
-        self._claims[slot] = lock
+        self._claims[slot] = lock.release
         return True
 
     def _gather(self, key: DraftKey) -> None:
@@ -143,8 +145,8 @@ class Drafts:
                     self.save(key, replace(own, text=text, edits={**left.edits, **own.edits}))
                     self.save(slot, SavedDraft())
             finally:
-                if lock := self._claims.pop(slot, None):
-                    lock.release()
+                if give_up := self._claims.pop(slot, None):
+                    give_up()
 
     def _path(self, key: DraftKey) -> Path:
         return self._folder / f"{key}.json"

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
 from desktop_agent.core.protocol import events as ev
@@ -26,8 +28,7 @@ CHANGE_EVENTS: Final = frozenset(
 """What `ChangeState.apply` folds in; it does nothing with other events."""
 
 
-@dataclass(slots=True)
-class ChangeState:
+class ChangeState(Struct):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])

@@ -1,7 +1,9 @@
 """What the model sees besides the conversation, and what it sees no more."""
 
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ContextUse, GuidanceFile, Pin
@@ -21,8 +23,7 @@ CONTEXT_EVENTS: Final = frozenset(
 """What `ContextState.apply` folds in; it does nothing with other events."""
 
 
-@dataclass(slots=True)
-class ContextState:
+class ContextState(Struct):
     """The fold of the context window. Only `apply` changes it."""
 
     context_tokens: int = 0

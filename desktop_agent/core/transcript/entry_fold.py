@@ -1,10 +1,9 @@
 """What events do to the entries: the new ones, and those that something happens to."""
 
 from copy import copy
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -63,8 +62,7 @@ ENTRY_EVENTS: Final = frozenset(
 """What `EntryFold.apply` folds in; it does nothing with other events."""
 
 
-@dataclass(slots=True)
-class EntryFold:
+class EntryFold(Struct):
     """The fold of the entries. Its patches say which of them changed."""
 
     paged: PagedEntries = field(default_factory=PagedEntries)
@@ -79,7 +77,7 @@ class EntryFold:
         return EntryFold(
             self.paged.copy([_copied(entry) for entry in self.paged.entries]),
             list(self._open),
-            replace(self._retries),
+            structs.replace(self._retries),
             set(self._unfinished),
         )
 

@@ -1,8 +1,10 @@
 """The transcript: one event in, and patches that say what it changed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.protocol import events as ev
@@ -39,8 +41,7 @@ _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUn
 """What may put another summary in force."""
 
 
-@dataclass(slots=True)
-class Transcript:
+class Transcript(Struct):
     """One session as a user sees it: what is known of it, in four folds, and its entries.
 
     Only `apply`, and loading its pages, changes it. The four stay small however long the conversation gets.

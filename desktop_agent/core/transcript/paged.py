@@ -5,9 +5,7 @@ is one `PageEntry`. What happens to an entry on a page later (`late`) is kept he
 it is loaded.
 """
 
-from dataclasses import dataclass, field, replace
-
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -41,8 +39,7 @@ class _Loaded(Struct, frozen=True):
     compactions: dict[str, int]
 
 
-@dataclass(slots=True)
-class PagedEntries:
+class PagedEntries(Struct):
     """The entries, and where each call and summary is among them."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
@@ -164,7 +161,7 @@ class PagedEntries:
 
     def copy(self, entries: list[Entry]) -> "PagedEntries":
         """Return the same for another fold, with its own `entries`."""
-        return replace(
+        return structs.replace(
             self,
             entries=entries,
             pages=list(self.pages),

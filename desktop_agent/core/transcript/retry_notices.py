@@ -1,7 +1,8 @@
 """Notices of tries that failed: of those that follow each other only the last is shown, with the wait that is on."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript.entries import Entry, NoticeEntry
@@ -18,8 +19,7 @@ ANEW: Final = frozenset((RETRYING, FALLBACK))
 """The notice codes after which the message comes again from its beginning."""
 
 
-@dataclass(slots=True)
-class RetryNotices:
+class RetryNotices(Struct):
     """Which of the live entries is the notice of the wait before the next try."""
 
     waiting: int | None = None

@@ -1,8 +1,9 @@
 """What a session is: who it is, where it works, with which model and rights. It stays small however long it gets."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -26,8 +27,7 @@ _SESSION_EVENTS: Final = frozenset(
 """What says more of a session than that it goes on."""
 
 
-@dataclass(slots=True)
-class SessionInfo:
+class SessionInfo(Struct):
     """The fold of what concerns the session as a whole. Only `apply` changes it."""
 
     session_id: SessionId = ""

@@ -1,10 +1,9 @@
 """How far the turns are: what the user asked, what runs or waits, what it cost."""
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -39,8 +38,7 @@ TURN_EVENTS: Final = frozenset(
 """What `TurnState.apply` folds in; it does nothing with other events."""
 
 
-@dataclass(slots=True)
-class TurnState:
+class TurnState(Struct):
     """The fold of the turns. Only `apply` and `cut_prompt` change it."""
 
     todos: tuple[TodoItem, ...] = ()
@@ -90,7 +88,7 @@ class TurnState:
 
     def copy(self) -> "TurnState":
         """Return the same for another fold."""
-        return replace(
+        return structs.replace(
             self,
             queued=list(self.queued),
             prompts=dict(self.prompts),

@@ -1,7 +1,6 @@
 """Rows and columns of widgets, each written as what is in it."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QStackedLayout, QVBoxLayout, QWidget
 
@@ -9,8 +8,7 @@ Margins = tuple[int, int, int, int]
 """Left, top, right and bottom, in device-independent pixels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Empty room that takes this share of what the others leave; with 0, what no other part wants."""
 
     share: int = 0

@@ -1,11 +1,11 @@
 """A settings file is used as far as it can be, and whatever cannot be used is named."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.settings import LoadedSettings, Settings, load_settings, with_setting

@@ -5,7 +5,7 @@ holds the interpreter lock for a moment only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Final, Generic, TypeVar, cast, get_type_hints
@@ -55,10 +55,10 @@ _GROWING: Final = {"changes", "kept", "prompts", "undos", "steps", "uncaptured",
 _FOLDS: Final = {"session": SessionInfo, "turns": TurnState, "changed": ChangeState, "context": ContextState}
 """What a transcript has besides its entries. No two have a field of the same name."""
 _SMALL: Final = [
-    (fold, field.name, kind)
+    (fold, name, kind)
     for fold, kind in _FOLDS.items()
-    for field in fields(kind)
-    if field.name not in _LIVE | _GROWING
+    for name in kind.__struct_fields__
+    if name not in _LIVE | _GROWING
 ]
 
 

@@ -1,8 +1,6 @@
 """The sections about keys of single parts of the window, which come before those that work everywhere."""
 
-from dataclasses import dataclass
-
-from desktop_agent.core.settings.declaring import setting
+from desktop_agent.core.settings.declaring import Section, setting
 from desktop_agent.core.settings.keyboard.written_keys import ANY
 
 
@@ -21,8 +19,7 @@ _WRITING = ("Enter", "Shift+Enter", "Up", "Down")
 _SCREEN = ("Shift+Ins", "Shift+PgUp", "Shift+PgDown")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposerKeys:
+class ComposerKeys(Section, frozen=True, kw_only=True):
     """`[keys.composer]`: the keys of the field in which messages are written."""
 
     send: tuple[str, ...] = _keys("Send", "Enter", plain=_WRITING)
@@ -32,8 +29,7 @@ class ComposerKeys:
     newer: tuple[str, ...] = _keys("Go on to what was sent later", "Down", plain=_WRITING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffKeys:
+class DiffKeys(Section, frozen=True, kw_only=True):
     """`[keys.diff]`: the keys of a diff. Nothing is written there, so letters will do."""
 
     next_change: tuple[str, ...] = _keys("Next change", "N", "F7", plain=ANY)
@@ -48,8 +44,7 @@ class DiffKeys:
     copy: tuple[str, ...] = _keys("Copy the selected lines", "Ctrl+C", "Ctrl+Ins", plain=ANY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewerKeys:
+class ViewerKeys(Section, frozen=True, kw_only=True):
     """`[keys.viewer]`: the keys of the window that shows files."""
 
     save: tuple[str, ...] = _keys("Save the file", "Ctrl+S")
@@ -61,8 +56,7 @@ class ViewerKeys:
     previous_tab: tuple[str, ...] = _keys("Previous tab", "Ctrl+Shift+Tab")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationKeys:
+class ConversationKeys(Section, frozen=True, kw_only=True):
     """`[keys.conversation]`: the keys of the conversation, where it is read."""
 
     select_all: tuple[str, ...] = _keys("Select all", "Ctrl+A", plain=ANY)
@@ -71,8 +65,7 @@ class ConversationKeys:
     go_to_end: tuple[str, ...] = _keys("Go to its end", "End", plain=ANY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalKeys:
+class TerminalKeys(Section, frozen=True, kw_only=True):
     """`[keys.terminal]`: the keys that the terminal keeps for itself; all others go to its program."""
 
     copy: tuple[str, ...] = _keys("Copy what is selected", "Ctrl+Shift+C", "Ctrl+Ins", plain=_SCREEN)

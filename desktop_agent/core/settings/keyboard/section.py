@@ -1,8 +1,6 @@
 """The section about keys: each action of the window with the keys that it has unless the user says otherwise."""
 
-from dataclasses import dataclass
-
-from desktop_agent.core.settings.declaring import section, setting
+from desktop_agent.core.settings.declaring import Section, section, setting
 from desktop_agent.core.settings.keyboard.part_sections import (
     ComposerKeys,
     ConversationKeys,
@@ -21,8 +19,7 @@ def _keys(action: str, *keys: str) -> tuple[str, ...]:
 _IN_A_PART = "The keys of this part of the window, where they come before those that work everywhere."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeySettings:
+class KeySettings(Section, frozen=True, kw_only=True):
     """`[keys]`: the keys of each action of the window. An empty list leaves it without."""
 
     new_session: tuple[str, ...] = _keys("New session", "Ctrl+N")

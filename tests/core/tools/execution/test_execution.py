@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.policy.offers import EDITS
