@@ -109,7 +109,7 @@ def test_a_thousand_tools_keep_the_window_for_less_than_a_frame(
 def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
     """Go through the page once; return the turns of each step."""
     desk = Desk(app, qtbot)
-    page, turns = desk.dialog.servers, Turns(app)
+    page, turns = desk.dialog, Turns(app)
     views = [server(number) for number in range(SERVERS)]
     page.show_servers(ServersView(servers=tuple(views)))
     turns.of(lambda: None)
@@ -131,7 +131,7 @@ def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
     found["a server lists other tools"] = turns.of(
         lambda: page.show_servers(ServersView(servers=tuple(views))), lambda: are_all_there(cards(desk)[7])
     )
-    scroll = page.verticalScrollBar()
+    scroll = desk.dialog.page.verticalScrollBar()
     found["scrolled to the end"] = [
         t for _ in range(60) for t in turns.of(lambda: scroll.setValue(scroll.value() + 300))
     ]

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.app.background_tasks import Try
@@ -24,6 +24,7 @@ from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.ui.runtime.next_turn import open_next_turn
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Theme
@@ -130,12 +131,12 @@ class Setup(QObject):
             dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
             dialog.finished.connect(self._forget_settings)
             self._dialog, self.keys.editor, self._sign_ins.panel = dialog, dialog.key, dialog.sign_in
-            self.servers.begin(dialog.servers.show_servers, dialog.foot.show_note)
+            self.servers.begin(dialog.show_servers, dialog.foot.show_note)
         self._show_settings()
-        dialog.rules.show_rules(self._rules)
+        dialog.show_rules(self._rules)
         self.keys.show_status(dialog.key.account)
         self._accounts.refresh()
-        QTimer.singleShot(0, dialog, dialog.open)  # to make it takes most of a frame, and to open it the rest
+        open_next_turn(dialog)
         return dialog
 
     def show_project(self, project: WorkspaceSettings) -> None:
@@ -148,7 +149,7 @@ class Setup(QObject):
         """Show these rules as those in force, now or when the settings are opened."""
         self._rules = rules
         if self._dialog is not None:
-            self._dialog.rules.show_rules(rules)
+            self._dialog.show_rules(rules)
 
     def _forget_settings(self) -> None:
         if self._dialog is not None:

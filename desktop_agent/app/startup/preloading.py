@@ -18,13 +18,14 @@ _USED_SOON: Final = (
     ("inbox", "items row popup"),
     ("models", "choices effort_choice list_model list_view popup"),
     ("palette", "entries finding drawing palette place_entries"),
+    ("runtime", "next_turn laid_out_ahead"),
     ("settings", "switch texts_control state parts controls actions setting_row generated_page"),
     ("connecting", "account_fields key_field browser_wait"),
     ("settings.accounts", "form chooser key_editor server_note sign_in_panel"),
     ("settings", "model_page"),
     ("settings.servers", "address_fields sandbox_fields add_form call_list log_view tool_list card page"),
     ("settings.keyboard", "key_field key_table key_list recorder page"),
-    ("settings", "approvals_page foot navigation project_page rules_page dialog"),
+    ("settings", "approvals_page foot navigation project_page rules_page pages dialog"),
     ("review.media", "stack kinds"),
 )
 """Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""

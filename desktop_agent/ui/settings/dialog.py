@@ -8,25 +8,20 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
-    QStackedWidget,
     QWidget,
 )
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
-from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
-from desktop_agent.ui.settings.keyboard.page import KeysPage
-from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
+from desktop_agent.ui.settings.pages import Pages
 from desktop_agent.ui.settings.parts import Page, note
-from desktop_agent.ui.settings.project_page import ProjectPage
-from desktop_agent.ui.settings.rules_page import RulesPage
-from desktop_agent.ui.settings.sections import Section, section_title
-from desktop_agent.ui.settings.servers.page import ServersPage
+from desktop_agent.ui.settings.sections import SECTIONS, Section, section_title
+from desktop_agent.ui.settings.servers.view import ServersView
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
@@ -54,36 +49,15 @@ class SettingsDialog(QDialog):
         self.setModal(True)
         self.settings_actions = actions
         """What its pages do beyond the dialog."""
-        self._model = ModelPage(theme, actions)
+        self._pages = Pages(theme, now, actions, self)
+        self._model = self._pages.model
         self.key = self._model.key
         """The field for the key."""
         self.sign_in = self._model.sign_in
         """What the chosen provider offers instead of a key."""
-        self.rules = RulesPage(theme, now, actions.revoke_rule)
-        """Shows the rules in force."""
-        self.servers = ServersPage(theme, actions)
-        """Shows the MCP servers."""
-        self._project = ProjectPage(actions)
-        self._pages: dict[Section, Page] = {
-            "model": self._model,
-            "spending": GeneratedPage(section_title("spending"), ["spending"], theme, actions),
-            "appearance": GeneratedPage(section_title("appearance"), ["ui"], theme, actions),
-            "keyboard": KeysPage(actions),
-            "approvals": ApprovalsPage(theme, actions),
-            "rules": self.rules,
-            "conversations": GeneratedPage(section_title("conversations"), ["compaction"], theme, actions),
-            "tools": GeneratedPage(section_title("tools"), ["tools.limits"], theme, actions),
-            "mcp": self.servers,
-            "changes": GeneratedPage(section_title("changes"), ["capture", "safety_copy"], theme, actions),
-            "command line": GeneratedPage(section_title("command line"), ["runner"], theme, actions),
-            "telemetry": GeneratedPage(section_title("telemetry"), ["telemetry"], theme, actions),
-            "project": self._project,
-        }
-        self._found = SearchPage(theme, actions)
         self._search = self._build_search()
-        self._sections = Navigation(theme, (page.title for page in self._pages.values()))
+        self._sections = Navigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
-        self._stack = QStackedWidget(self)
         self._problems = note("", "warning")
         self.foot = Foot(actions, self.accept)
         """Says what came of the last change."""
@@ -94,16 +68,13 @@ class SettingsDialog(QDialog):
     @property
     def page(self) -> Page:
         """The page that is shown."""
-        return (
-            list(self._pages.values())[self._sections.currentRow()] if not self._search.text().strip() else self._found
-        )
+        return self._pages.page
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def show_view(self, view: SettingsView) -> None:
         """Show what is in force. Emits nothing."""
-        for page in (*self._pages.values(), self._found):
-            page.show_view(view)
+        self._pages.show_view(view)
         self._problems.setText("\n".join(view.other_problems))
         self._problems.setVisible(bool(view.other_problems))
 
@@ -141,7 +112,15 @@ class SettingsDialog(QDialog):
         """Show what the project's file comes to; without one there is no such section."""
         self._sections.item(self._row_of("project")).setHidden(proposal is None)
         if proposal is not None:
-            self._project.show_proposal(proposal, answer)
+            self._pages.show_proposal(proposal, answer)
+
+    def show_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Show these rules as those in force."""
+        self._pages.show_rules(rules)
+
+    def show_servers(self, servers: ServersView) -> None:
+        """Show the MCP servers as they are."""
+        self._pages.show_servers(servers)
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -154,14 +133,12 @@ class SettingsDialog(QDialog):
         return search
 
     def _lay_out(self) -> None:
-        for page in (*self._pages.values(), self._found):
-            self._stack.addWidget(page)
         navigation = QWidget(self)
         navigation.setAutoFillBackground(True)
         navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
-        upper = hbox(navigation, hairline(is_vertical=True), (self._stack, 1))
+        upper = hbox(navigation, hairline(is_vertical=True), (self._pages, 1))
         self._problems.setObjectName("settingsProblems")
         self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
         self._problems.hide()
@@ -178,16 +155,14 @@ class SettingsDialog(QDialog):
     # --- moving about ---------------------------------------------------------------------------------------------
 
     def _row_of(self, section: Section) -> int:
-        return list(self._pages).index(section)
+        return list(SECTIONS).index(section)
 
     def _on_section(self, row: int) -> None:
         self._search.clear()
-        page = list(self._pages.values())[row]
-        self._stack.setCurrentWidget(page)
+        self._pages.turn_to(list(SECTIONS)[row])
 
     def _on_search(self, text: str) -> None:
         if text.strip():
-            self._found.search(text)
-            self._stack.setCurrentWidget(self._found)
+            self._pages.search(text)
         else:
-            self._stack.setCurrentIndex(self._sections.currentRow())
+            self._pages.turn_to(list(SECTIONS)[self._sections.currentRow()])

@@ -171,7 +171,7 @@ class ModelPage(Page):
             asked.addWidget(widget)
             yield
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
-        self._demo.setHidden(self._asked.isVisibleTo(self))
+        self._demo.setVisible(self._asked.isHidden())
         self.column.addWidget(self._demo)
         self.column.addWidget(hairline())
         self.column.addLayout(self._rows)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QWidget
 
 from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.laid_out_ahead import measured, placed, polished
+from desktop_agent.ui.runtime.next_turn import in_next_turn
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
@@ -20,7 +22,8 @@ _NAME_WIDTH = 92
 class Page(QScrollArea):
     """One section: a title, and below it whatever is added. It scrolls where the dialog is small.
 
-    It is built when it is first shown, some of it in each turn of the loop.
+    It is built when it is first shown, some of it in each turn of the loop, and to be seen when that is done: what is
+    added to a page in sight is laid out and painted anew with each part.
     """
 
     def __init__(self, title: str) -> None:
@@ -40,6 +43,8 @@ class Page(QScrollArea):
         # The dialog's own ground shows through: pages have none.
         self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
+        self._content = content
+        content.hide()
 
     def build(self) -> None:
         """Begin to build the page, if that has not been done yet."""
@@ -62,7 +67,7 @@ class Page(QScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        QTimer.singleShot(0, self, self.build)  # the dialog is shown first
+        in_next_turn(self, self.build)  # the dialog is shown first
 
     def _steps(self) -> Iterator[None]:
         self.column.insertWidget(0, make_label(self.title, role="title"))
@@ -70,8 +75,22 @@ class Page(QScrollArea):
         yield from self._build()
         self._is_built = True
         self._on_built()
+        yield from self._made_ready()
+        self._content.show()
+        self.setUpdatesEnabled(True)
         for do in self._when_built:
             do()
+
+    def _made_ready(self) -> Iterator[None]:
+        """Do what showing all of it at once would take too long for."""
+        yield from polished(self._content)
+        width = self.viewport().width()
+        yield from measured(self.column, (width, width - self.verticalScrollBar().sizeHint().width()))
+        self.setUpdatesEnabled(False)  # until there is something beside the scroll bar
+        self.event(QEvent(QEvent.Type.LayoutRequest))  # the area gives the content its size
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)  # and room to its scroll bar
+        yield
+        yield from placed(self._content)
 
     def _build(self) -> Iterator[None]:
         """Add what is on the page, a little in each step."""

@@ -15,6 +15,7 @@ from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings import load_settings
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.servers.card import ServerCard
+from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.switch import Switch
 from tests.app.conftest import Go
 from tests.app.signing import BrowserOfTheDesktop
@@ -93,7 +94,9 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(go: 
 
     async def journey(user: Driver) -> None:
         dialog = await open_page(user)
-        dialog.servers.import_file(str(file))
+        page = dialog.findChild(ServersPage)
+        assert page is not None
+        page.import_file(str(file))
         await user.see(ServerCard, "serverCard")
         await user.until_true(lambda: any(text.startswith("Imported: mine.") for text in texts(dialog)), "it is said")
         assert any("Left out: old: servers of the old SSE" in text for text in texts(dialog))

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QPushButton
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.model import Rule
@@ -21,8 +21,10 @@ from desktop_agent.core.settings import (
     with_setting,
 )
 from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.ui.settings.parts import Page
 from desktop_agent.ui.settings.sections import Section
 from desktop_agent.ui.settings.setting_row import SettingRow
+from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from tests.ui.settings.desk import NOW, Desk
 
@@ -67,6 +69,32 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
     }
     keys = {key for key in declared_settings() if key.startswith("keys.")}  # rows of a list: see test_keys_page
     assert on_rows | by_hand | keys == set(declared_settings())
+
+
+def test_a_page_is_made_when_it_is_turned_to_and_shows_what_came_before(desk: Desk) -> None:
+    assert len(desk.dialog.findChildren(Page)) == 1
+    desk.show(with_setting(Settings(), "compaction.auto", value=False))
+    rule = Rule(id="r-1", effect="allow", kind="edit", pattern="src/**", scope="always", created_at=NOW)
+    desk.dialog.show_rules((rule,))
+    desk.turn_to("conversations")
+    assert not desk.setting("compaction.auto").control.findChildren(Switch)[0].isChecked()
+    desk.turn_to("rules")
+    assert desk.button("revokeRuleButton").isVisible()
+    desk.turn_to("conversations")
+    assert len(desk.dialog.findChildren(Page)) == 3
+
+
+def test_a_page_is_seen_when_all_of_it_is_there(desk: Desk) -> None:
+    desk.dialog.show_section("appearance")
+    page = desk.dialog.page
+    seen: list[bool] = []
+    while not page.is_built:
+        seen.append(any(label.isVisible() for label in page.findChildren(QLabel)))
+        QApplication.processEvents()
+    desk.settle()
+    assert not any(seen)
+    assert desk.setting("ui.theme").isVisible()
+    assert page.updatesEnabled()
 
 
 def test_a_changed_setting_names_its_default_and_is_reset(desk: Desk) -> None:
@@ -197,7 +225,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
     desk.turn_to("rules")
-    desk.dialog.rules.show_rules([rule])
+    desk.dialog.show_rules((rule,))
     desk.click("revokeRuleButton")
     assert desk.revoked == ["r-1"]
 

@@ -17,6 +17,7 @@ from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.servers.tool_list import ToolRow
 from desktop_agent.ui.settings.servers.view import ServersView, ServerView, SignInProgress, ToolView
 from tests.ui.settings.desk import Desk
@@ -38,8 +39,14 @@ class Page(Struct):
     asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 
     def show(self, *servers: ServerView, problems: tuple[str, ...] = ()) -> None:
-        self.desk.dialog.servers.show_servers(ServersView(servers=servers, problems=problems))
+        self.desk.dialog.show_servers(ServersView(servers=servers, problems=problems))
         self.desk.settle()
+
+    @property
+    def servers(self) -> ServersPage:
+        found = self.desk.dialog.page
+        assert isinstance(found, ServersPage)
+        return found
 
     def unfold(self, button: str) -> None:
         self.desk.click(button)
@@ -218,7 +225,7 @@ def test_a_typed_command_line_is_split_as_a_shell_does() -> None:
 
 def test_a_file_of_another_tool_is_asked_for_and_handed_on(page: Page) -> None:
     page.show()
-    page.desk.dialog.servers.import_file("/home/me/.mcp.json")
+    page.servers.import_file("/home/me/.mcp.json")
     assert page.asked == [("import", Path("/home/me/.mcp.json"))]
 
 
@@ -326,7 +333,7 @@ def test_a_server_that_wants_a_sign_in_offers_it_and_shows_how_far_it_is(page: P
     assert "Preparing the sign-in…" in page.desk.visible_texts()
     assert not page.desk.button("serverSignInButton").isVisible()
     page.show(wanting(sign_in=SignInProgress(address="https://login.example/?state=x", is_open=False)))
-    address = page.desk.dialog.servers.findChild(QLineEdit, "signInAddressEdit")
+    address = page.servers.findChild(QLineEdit, "signInAddressEdit")
     assert isinstance(address, QLineEdit)
     assert address.text() == "https://login.example/?state=x"
     page.desk.click("cancelServerSignInButton")
