@@ -98,6 +98,7 @@ class WindowController:
     def make_ahead(self) -> Iterator[None]:
         """Make what the user is likely to open soon, a little in each step."""
         yield from self._palette.make_ahead()
+        yield from self._setup.making.make_ahead()
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

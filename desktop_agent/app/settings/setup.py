@@ -12,10 +12,10 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.connecting.local_servers import LocalServers
 from desktop_agent.app.connecting.sign_in_actions import SignInActions
 from desktop_agent.app.settings.account_actions import AccountActions
+from desktop_agent.app.settings.dialog_making import DialogMaking
 from desktop_agent.app.settings.key_actions import KeyActions
 from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.local_server import LocalServer
@@ -54,8 +54,6 @@ class Setup(QObject):
         try_: Try,
     ) -> None:
         super().__init__(window)
-        self._window = window
-        self._theme = theme
         live = bench.live
         self._path = live.path or bench.paths.settings_file()
         self._live = live
@@ -92,6 +90,9 @@ class Setup(QObject):
             check_key=self.keys.check,
         )
 
+        self.making = DialogMaking(window, theme, self._actions)
+        """Makes its dialog."""
+
     def open_settings(self) -> None:
         """Show the settings as they are in force."""
         self._open()
@@ -126,9 +127,7 @@ class Setup(QObject):
     def _open(self) -> "SettingsDialog":
         dialog = self._dialog
         if dialog is None:
-            from desktop_agent.ui.settings.dialog import SettingsDialog
-
-            dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
+            dialog = self.making.take()
             dialog.finished.connect(self._forget_settings)
             self._dialog, self.keys.editor, self._sign_ins.panel = dialog, dialog.key, dialog.sign_in
             self.servers.begin(dialog.show_servers, dialog.foot.show_note)

@@ -41,7 +41,10 @@ class SettingsDialog(QDialog):
         now: Callable[[], datetime],
         actions: SettingsActions,
         parent: QWidget | None = None,
+        *,
+        pages: Pages | None = None,
     ) -> None:
+        """`pages` are made before, if there was time for that."""
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
@@ -49,7 +52,7 @@ class SettingsDialog(QDialog):
         self.setModal(True)
         self.settings_actions = actions
         """What its pages do beyond the dialog."""
-        self._pages = Pages(theme, now, actions, self)
+        self._pages = pages or Pages(theme, now, actions, self)
         self._model = self._pages.model
         self.key = self._model.key
         """The field for the key."""
@@ -63,12 +66,16 @@ class SettingsDialog(QDialog):
         """Says what came of the last change."""
         self._lay_out()
         self._connect()
-        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+        self.fit_screen()
 
     @property
     def page(self) -> Page:
         """The page that is shown."""
         return self._pages.page
+
+    def fit_screen(self) -> None:
+        """Be as large as usual, or as the screen lets it be that its window is on now."""
+        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
 
     # --- what the window asks -------------------------------------------------------------------------------------
 

@@ -37,7 +37,9 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
 class Pages(QStackedWidget):
     """Shows one page at a time. A page that is made later is shown what came before."""
 
-    def __init__(self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget) -> None:
+    def __init__(
+        self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._now = now
