@@ -10,6 +10,7 @@ from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor, vendor_of
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts.chooser import AccountChooser
+from desktop_agent.ui.settings.accounts.form import AccountForm
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
 from desktop_agent.ui.settings.accounts.server_note import ServerNote
 from desktop_agent.ui.settings.accounts.sign_in_panel import SignInPanel
@@ -199,7 +200,9 @@ class ModelPage(Page):
         """Build what is asked about the chosen provider: account, model, address."""
         which = form()
         self._which.setLayout(which)
-        self._chooser = AccountChooser(self._actions)
+        form_of_account = AccountForm()
+        yield
+        self._chooser = AccountChooser(self._actions, form_of_account)
         yield
         self._server = ServerNote(self._actions)
         account = QWidget(self._which)

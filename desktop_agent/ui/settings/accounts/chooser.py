@@ -23,7 +23,8 @@ class AccountChooser(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, actions: SettingsActions) -> None:
+    def __init__(self, actions: SettingsActions, form: AccountForm) -> None:
+        """`form` asks for a new account; who places it may do that elsewhere."""
         super().__init__()
         self._actions = actions
         self._provider = ""
@@ -47,9 +48,8 @@ class AccountChooser(QWidget):
         self._keep = make_button(self.tr("Keep it"), object_name="keepAccountButton", clicked=self._on_keep)
         self._purpose = note("")
         self._purpose.setObjectName("accountPurpose")
-        self.form = AccountForm()
-        """Asks for a new account."""
-        self.form.hide()
+        self.form = form
+        form.hide()
         row = hbox((self._box, 1), self._add, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
         vbox(row, self._purpose, on=self, spacing=Space.S)
         self._ask_to_remove(
