@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 from desktop_agent.ui.theme import Radius, Theme
 
 _EDGE: Final = 1
+_INSIDE: Final = 4
+"""So far in, nothing of the edge is left, in the corners neither."""
 
 
 class RaisedFrame(QFrame):
@@ -33,11 +35,12 @@ class RaisedFrame(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self._frame_theme, QPainter(self)
         painter.fillRect(event.rect(), theme.colour("surface"))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.colour("border_strong"), _EDGE))
-        half = _EDGE / 2
-        radius = Radius.DIALOG - half
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), radius, radius)
+        if not self.rect().adjusted(_INSIDE, _INSIDE, -_INSIDE, -_INSIDE).contains(event.rect()):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.colour("border_strong"), _EDGE))
+            half = _EDGE / 2
+            radius = Radius.DIALOG - half
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), radius, radius)
         painter.end()
 
 
