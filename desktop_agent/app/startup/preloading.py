@@ -18,6 +18,7 @@ _USED_SOON: Final = (
     ("inbox", "items row popup"),
     ("models", "choices effort_choice list_model list_view popup"),
     ("palette", "entries finding drawing palette place_entries"),
+    ("context", "context_words bar long_text pin_list section_list inspector"),
     ("runtime", "next_turn laid_out_ahead"),
     ("settings", "switch texts_control state parts controls actions setting_row generated_page"),
     ("connecting", "account_fields key_field browser_wait"),

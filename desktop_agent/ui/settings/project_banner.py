@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import Signal
 
-from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 
@@ -32,6 +31,7 @@ class ProjectBanner(BannerFrame):
     def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
         # Not for the first sight.
+        from desktop_agent.core.mcp.reading import read_definitions
         from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 
         found = read_definitions(proposal.tables)

@@ -1,13 +1,17 @@
 """Connects the inspector of what the model sees with the session that is shown."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.ops import Compact, InspectContext, UndoCompaction
-from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.shown_session import ShownSession
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.context.inspector import ContextInspector
 
 
 class ContextWiring(QObject):
@@ -45,6 +49,8 @@ class ContextWiring(QObject):
         if self._shown.bridge is None:
             return
         if self._inspector is None:
+            from desktop_agent.ui.context.inspector import ContextInspector  # not for the first sight
+
             self._inspector = ContextInspector(self._theme, self._window)
             self._inspector.op_requested.connect(self._shown.submit)
             self._inspector.finished.connect(self._forget)
