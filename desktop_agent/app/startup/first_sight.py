@@ -3,7 +3,6 @@
 Reading them takes a few milliseconds, and importing what opens a session a quarter of a second.
 """
 
-import asyncio
 from importlib import import_module
 from pathlib import Path
 
@@ -27,20 +26,20 @@ from desktop_agent.ui.chat.markdown.parse import parser
 from desktop_agent.ui.runtime.eventloop import idle
 
 
-class _Found(Struct, frozen=True):
+class FirstSight(Struct, frozen=True):
+    """All sessions, and the end of the one to go on with if it can be read and written to."""
+
     summaries: list[SessionSummary]
     session_id: SessionId | None = None
     end: Transcript | None = None
 
 
-async def show_first_sight(panels: WindowPanels, paths: AppPaths, arguments: WindowArguments) -> OpeningPort | None:
-    """Show what is there to be read, and return the session that can be written to already.
+async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OpeningPort | None:
+    """Show what was read, and return the session that can be written to already.
 
     Whatever cannot be read, or is open elsewhere, is left to the controller, which says so.
     """
-    try:
-        found = await asyncio.to_thread(_read, paths, arguments)
-    except AgentError:
+    if found is None:
         return None
     panels.sessions.set_sessions(
         one for one in found.summaries if one.is_listed or one.is_archived or one.id == found.session_id
@@ -58,17 +57,25 @@ async def show_first_sight(panels: WindowPanels, paths: AppPaths, arguments: Win
     return port
 
 
-def _read(paths: AppPaths, arguments: WindowArguments) -> _Found:
+def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
+    """Read it, in a thread; None when that cannot be done."""
+    try:
+        return _read(paths, arguments)
+    except AgentError:
+        return None
+
+
+def _read(paths: AppPaths, arguments: WindowArguments) -> FirstSight:
     blobs = Blobs(paths.blobs)
     catalog = Catalog(paths.sessions, blobs, paths.cache)
     summaries = catalog.summaries()
     session_id = first_session(catalog, arguments)
     if session_id is None:
-        return _Found(summaries)
+        return FirstSight(summaries)
     journal = catalog.journal_path(session_id)
     end = None if is_locked(journal.parent) else read_last_page(journal, blobs, yield_gil=Yielder())
     # What reads markdown and what shows entries: to import them is not for the window's thread.
     parser()
     import_module("desktop_agent.ui.chat.transcript.factory")
     is_whole = end is not None and Path(end.session.workspace).is_absolute()
-    return _Found(summaries, session_id, end if is_whole else None)
+    return FirstSight(summaries, session_id, end if is_whole else None)

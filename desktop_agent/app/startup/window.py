@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from desktop_agent.app.sessions.ports import OpeningPort
+    from desktop_agent.app.startup.first_sight import FirstSight
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
@@ -112,6 +113,8 @@ class Window(QObject):
         from desktop_agent.ui.runtime.movement import Movement
 
         self.add_panels()
+        # Beside the first painting of the panels, which takes about as long.
+        reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
         early = EarlyWishes(self.panels)
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
@@ -121,9 +124,8 @@ class Window(QObject):
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
-            await asyncio.to_thread(_close_folders, self._paths)
             self.panels.review.wait_for_preparation()
-            begun = await show_first_sight(self.panels, self._paths, self._arguments)
+            begun = await show_first_sight(self.panels, await reading)
             await idle()  # an import beside it would take half of its time
             bench = await asyncio.to_thread(
                 _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
@@ -271,6 +273,14 @@ def _load_core(
         is_paced=True,
         makes_titles=True,
     )
+
+
+def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSight | None":
+    """Read what is shown first, once nobody else can read it."""
+    from desktop_agent.app.startup.first_sight import read_first_sight
+
+    _close_folders(paths)
+    return read_first_sight(paths, arguments)
 
 
 def _close_folders(paths: AppPaths) -> None:

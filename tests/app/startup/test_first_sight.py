@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.startup import first_sight
-from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.workbench import Workbench
@@ -147,8 +146,8 @@ def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
     ended: list[tuple[bool, bool]] = []
     show = first_sight.show_first_sight
 
-    async def noted(panels: WindowPanels, paths: AppPaths, arguments: WindowArguments) -> OpeningPort | None:
-        port = await show(panels, paths, arguments)
+    async def noted(panels: WindowPanels, found: first_sight.FirstSight | None) -> OpeningPort | None:
+        port = await show(panels, found)
         is_shown = any(one.isVisible() for one in panels.transcript.findChildren(EntryWidget))
         ended.append((is_shown, panels.transcript.row_layout.is_gentle))
         return port
