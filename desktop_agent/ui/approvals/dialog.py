@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QPushButton, QScrollArea, QWidget
 
@@ -61,11 +61,8 @@ class ApprovalDialog(QDialog):
         self._request = request
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
-        self._pieces = self._make(theme, diff_source, spawn, rules)
-
-    def made_in_pieces(self) -> Iterator[None]:
+        self.pieces = self._make(theme, diff_source, spawn, rules)
         """Make what is in it, in steps that each take a part of a frame. To be gone through before it is shown."""
-        return self._pieces
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
@@ -81,8 +78,11 @@ class ApprovalDialog(QDialog):
         if has_changes:
             yield
         self._scope = ScopeChoice(theme, self._request, rules, body)
-        self._message = self._make_message(body)
-        self._lay_out(body)
+        self._message = _message_edit(body)
+        margins = (Space.XL, Space.M, Space.XL, Space.L)
+        fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
+        below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
+        vbox(self._head, *below, on=body)
         self._connect()
         self._update_answers()
         yield
@@ -206,19 +206,6 @@ class ApprovalDialog(QDialog):
 
     # -- how it is built --
 
-    def _make_message(self, body: QWidget) -> QLineEdit:
-        message = QLineEdit(body)
-        message.setObjectName("denyMessageEdit")
-        message.setAccessibleName(self.tr("Message to the agent if you deny"))
-        message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
-        return message
-
-    def _lay_out(self, body: QWidget) -> None:
-        margins = (Space.XL, Space.M, Space.XL, Space.L)
-        fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
-        below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
-        vbox(self._head, *below, on=body)
-
     def _connect(self) -> None:
         self._answers.allow.clicked.connect(self.allow)
         self._answers.deny.clicked.connect(self.deny)
@@ -236,6 +223,14 @@ class ApprovalDialog(QDialog):
             self._preview.loaded.connect(self._update_answers)
         for keys, slot in (("Ctrl+Return", self.allow), ("Ctrl+Enter", self.allow), ("Ctrl+Backspace", self.deny)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+
+def _message_edit(body: QWidget) -> QLineEdit:
+    message = QLineEdit(body)
+    message.setObjectName("denyMessageEdit")
+    message.setAccessibleName(QCoreApplication.translate("ApprovalDialog", "Message to the agent if you deny"))
+    message.setPlaceholderText(QCoreApplication.translate("ApprovalDialog", "If you deny: why, or what to do instead"))
+    return message
 
 
 def _scrolled_body(dialog: QDialog) -> tuple[QScrollArea, QWidget]:

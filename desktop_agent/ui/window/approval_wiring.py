@@ -99,7 +99,7 @@ class ApprovalWiring(QObject):
             self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
         )
         try:
-            yield from dialog.made_in_pieces()
+            yield from dialog.pieces
             yield
         except GeneratorExit:  # the question was answered elsewhere, or left
             dialog.deleteLater()

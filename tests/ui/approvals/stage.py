@@ -55,7 +55,7 @@ def judge_edits(dialog: ApprovalDialog, request: ApprovalRequest) -> None:
 
 def make(dialog: ApprovalDialog) -> ApprovalDialog:
     """Take all the steps of making it."""
-    for _ in dialog.made_in_pieces():
+    for _ in dialog.pieces:
         pass
     return dialog
 
