@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
 
 
 class DialogMaking:
-    """Gives out a dialog that nobody has used."""
+    """Gives the settings dialog to who opens it: one that was made ahead, or a new one."""
 
     def __init__(self, window: MainWindow, theme: Theme, actions: SettingsActions) -> None:
         self._window = window
@@ -38,7 +38,7 @@ class DialogMaking:
                 return  # it is in use, or of another look
 
     def take(self) -> "SettingsDialog":
-        """Return one."""
+        """Return a dialog that was not shown before."""
         from desktop_agent.ui.settings.dialog import SettingsDialog
 
         made, self._made = self._made, None

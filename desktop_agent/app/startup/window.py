@@ -276,7 +276,7 @@ def _load_core(
 
 
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSight | None":
-    """Read what is shown first, once nobody else can read it."""
+    """Close the data folders to other users of the machine, then read what the window shows first."""
     from desktop_agent.app.startup.first_sight import read_first_sight
 
     _close_folders(paths)
