@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, QRect
+from PySide6.QtCore import QCoreApplication, QRect, Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.cost_label import CostLabel
@@ -32,6 +32,11 @@ class ControlRow:
             QCoreApplication.translate("Composer", "Send"), object_name="sendButton", variant="primary", parent=composer
         )
         self.send.setEnabled(False)
+        for button in (
+            self.stop,
+            self.send,
+        ):  # a click leaves the keyboard where it is: the button goes, or is disabled
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def add(self, control: QWidget) -> None:
         """Put a picker or a button behind those that are there."""
