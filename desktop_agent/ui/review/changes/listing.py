@@ -37,8 +37,9 @@ class ChangeListing(QWidget):
         files: ChangeList,
         reviewed: Reviewed,
         git: GitListing,
+        parent: QWidget | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(parent)
         self._theme = theme
         self._picker = picker
         self._button = button

@@ -1,7 +1,6 @@
 """What the review panel holds once there is something to review: the files, the diff of one of them, the decisions."""
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
@@ -27,13 +26,15 @@ _REDRAW_INTERVAL_MS = 100
 """Deciding about 1,000 files at once is 1,000 pieces of news; each would have all of them drawn anew."""
 
 
-class ReviewContent(QWidget):
+class ReviewContent(QObject):
     """Keeps what is shown of a transcript, or of what git finds different, up to date. Its parts ask for the rest."""
 
-    def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, parts: ReviewParts) -> None:
+        super().__init__(parts.page)
+        self.page = page = parts.page
+        """Where all of it is shown."""
         self._parts = parts
-        self._keys = PartKeys("diff", self)
+        self._keys = PartKeys("diff", page)
         self._shown_state: object = None
         self._disk_state: object = None
         self._reviewed, self._git, self._decisions = parts.reviewed, parts.git, parts.decisions
@@ -42,14 +43,14 @@ class ReviewContent(QWidget):
         self._pane = pane = parts.pane
         self._loader = DiffLoader(pane, parts.source, parts.spawn)
         self._saving = FileSaving(pane.editing, files, parts.reviewed, parts.decisions)
-        self._news = UndoNews(parts, self)
-        self.file = FileDecisions(parts, self._loader, self)
+        self._news = UndoNews(parts, page)
+        self.file = FileDecisions(parts, self._loader, page)
         """The decisions about the file that is shown."""
-        self.all = ListDecisions(parts, self)
+        self.all = ListDecisions(parts, page)
         """The decisions about everything that is listed."""
-        self._gap = QWidget()
+        self._gap = QWidget(page)
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
-        vbox(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=self)
+        vbox(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=page)
         self._connect()
 
     # -- what it shows --
@@ -181,24 +182,14 @@ class ReviewContent(QWidget):
         self._list.clicked.connect(self._look_at_jobs)
         self._pane.mode_chosen.connect(self._parts.outlets.choose_mode)
         for action, slot in (("next_change", self._next_change), ("previous_change", self._previous_change)):
-            shortcut = self._keys.bind(action, slot, self)
+            shortcut = self._keys.bind(action, slot, self.page)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.page.resized.connect(self._give_list_its_share)
+        self.page.shown.connect(self._look_at_jobs)
+        self.page.shown.connect(self._redraw.resume)
+        self.page.hidden.connect(self._redraw.pause)
+        self.page.returned_to.connect(self._look_again)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
+    def _give_list_its_share(self) -> None:
+        rows = int(self.page.height() * _LIST_SHARE) // Height.LIST_ROW
         self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._look_at_jobs()
-        self._redraw.resume()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._redraw.pause()
-        super().hideEvent(event)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
-            self._look_again()

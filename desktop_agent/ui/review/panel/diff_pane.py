@@ -30,8 +30,8 @@ class DiffPane(QWidget):
     mode_chosen = Signal(str)
     made = Signal(object)
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._theme = theme
         self._wanted_mode: RowMode | None = None
         self._review: DiffReview | None = None

@@ -163,7 +163,7 @@ class ReviewPanel(QWidget):
     def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
-            self._content, self._prepared = self._prepared or self._new_content(self._new_parts()), None
+            self._content, self._prepared = self._prepared or self._new_content(), None
             if self._mode is not None:
                 self._content.set_mode(self._mode)
         if self._session is not None:
@@ -172,23 +172,24 @@ class ReviewPanel(QWidget):
 
     # -- imported after the window's first sight: the import of all of it takes as long as that of the conversation --
 
-    def _new_parts(self) -> "ReviewParts":
+    @cached_property
+    def _parts(self) -> "ReviewParts":
         from desktop_agent.ui.review.panel.decisions import ReviewOutlets
-        from desktop_agent.ui.review.panel.parts import ReviewParts
+        from desktop_agent.ui.review.panel.parts import ReviewPage, ReviewParts
 
+        page = ReviewPage(self)
+        self._pages.addWidget(page)
         outlets = ReviewOutlets(
             open_file=self.file_open_requested.emit,
             show_call=self.call_requested.emit,
             choose_mode=self.diff_mode_changed.emit,
         )
-        return ReviewParts(self._theme, self._diff_source, self._git, self._spawn, outlets, self)
+        return ReviewParts(self._theme, self._diff_source, self._git, self._spawn, outlets, page)
 
-    def _new_content(self, parts: "ReviewParts") -> "ReviewContent":
+    def _new_content(self) -> "ReviewContent":
         from desktop_agent.ui.review.panel.content import ReviewContent
 
-        content = ReviewContent(parts, self)
-        self._pages.addWidget(content)
-        return content
+        return ReviewContent(self._parts)
 
     # -- made before it is needed --
 
@@ -203,18 +204,18 @@ class ReviewPanel(QWidget):
             self.refresh()
 
     def _made_in_pieces(self) -> Iterator[object]:
-        parts = self._new_parts()
+        parts = self._parts
         yield from parts.made_in_pieces()
-        content = self._prepared = self._new_content(parts)
+        content = self._prepared = self._new_content()
         yield
         yield from parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
         if self._mode is not None:
             content.set_mode(self._mode)
         yield
-        for widget in content.findChildren(QWidget):
+        for widget in content.page.findChildren(QWidget):
             widget.ensurePolished()
         yield
         if self.isVisible():  # else it would be laid out as if it was, and all of the window with it
-            content.setGeometry(self._pages.geometry())
-            content.grab()  # lays everything out, and loads glyphs
+            content.page.setGeometry(self._pages.geometry())
+            content.page.grab()  # lays everything out, and loads glyphs
         self._is_prepared = True

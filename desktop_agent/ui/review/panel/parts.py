@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changes.change_list import ChangeList
@@ -19,8 +21,40 @@ from desktop_agent.ui.review.source import BothSources, DiffSource, GitSource, S
 from desktop_agent.ui.theme import Theme
 
 
+class ReviewPage(QWidget):
+    """Holds the parts from when they are made: a widget that is moved is styled anew, with all that is in it.
+
+    Signals:
+        shown, hidden: it came into sight, or left it.
+        resized: it has another size.
+        returned_to: the user came back to its window, and sees it.
+    """
+
+    shown = Signal()
+    hidden = Signal()
+    resized = Signal()
+    returned_to = Signal()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self.hidden.emit()
+        super().hideEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
+            self.returned_to.emit()
+
+
 class ReviewParts:
-    """Makes widgets on first use. What knows and decides is there at once, and ends with `owner`."""
+    """Makes widgets on first use. What knows and decides is there at once; all ends with the page."""
 
     def __init__(
         self,
@@ -29,8 +63,9 @@ class ReviewParts:
         git: GitSource | None,
         spawn: Spawn,
         outlets: ReviewOutlets,
-        owner: QObject,
+        page: ReviewPage,
     ) -> None:
+        self.page = page
         self.theme = theme
         self.spawn = spawn
         self.outlets = outlets
@@ -38,10 +73,10 @@ class ReviewParts:
         """Where versions for the clash dialog come from."""
         self.source = BothSources(diff_source, git)
         """Where the diffs that are shown come from."""
-        self.git = GitListing(git, spawn, owner)
-        self.counts = NetCounts(self.source, spawn, owner)
+        self.git = GitListing(git, spawn, page)
+        self.counts = NetCounts(self.source, spawn, page)
         self.reviewed = Reviewed(self.git, self.counts)
-        self.decisions = ReviewDecisions(self.counts, git, spawn, owner)
+        self.decisions = ReviewDecisions(self.counts, git, spawn, page)
 
     @cached_property
     def picker(self) -> BaselinePicker:
@@ -57,17 +92,17 @@ class ReviewParts:
     def listing(self) -> ChangeListing:
         """The changed files, below what says which."""
         files = ChangeList(self.theme)
-        return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git)
+        return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git, self.page)
 
     @cached_property
     def pane(self) -> DiffPane:
         """The diff of one of them."""
-        return DiffPane(self.theme)
+        return DiffPane(self.theme, self.page)
 
     @cached_property
     def bar(self) -> UndoBar:
         """The decisions about all of them."""
-        return UndoBar(self.theme)
+        return UndoBar(self.theme, self.page)
 
     def made_in_pieces(self) -> Iterator[object]:
         """Make the widgets, in steps that each take a part of a frame."""

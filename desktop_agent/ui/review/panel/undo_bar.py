@@ -50,8 +50,8 @@ class UndoBar(QWidget):
     next_clicked = Signal()
     comments_clicked = Signal()
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._warning = make_label(role="warning", object_name="uncapturedNote", wraps=True)
         self._warning.hide()
         self._problem = make_label(role="error", object_name="reviewProblem", wraps=True, is_plain=True)
