@@ -111,6 +111,7 @@ class Window(QObject):
         from desktop_agent.app.startup.preloading import preload
         from desktop_agent.ui.runtime.eventloop import idle
         from desktop_agent.ui.runtime.movement import Movement
+        from desktop_agent.ui.runtime.paint_turns import PaintTurns
 
         self.add_panels()
         # Beside the first painting of the panels, which takes about as long.
@@ -121,6 +122,7 @@ class Window(QObject):
         self._spawner.start()
         self._watchdog.start()
         self._movement = Movement(self._app, self.main_window, self.theme)
+        self._paint_turns = PaintTurns(self._app, self._watchdog.busy_ms)
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
@@ -155,6 +157,7 @@ class Window(QObject):
         finally:
             self._watchdog.stop()
             self._movement.stop()
+            self._paint_turns.stop()
             close_log()
             self.main_window.let_close()
 

@@ -5,6 +5,7 @@ from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
+from desktop_agent.ui.runtime.next_turn import in_next_turn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.screen_room import screen_room
 from desktop_agent.ui.window.actions import Actions
@@ -162,7 +163,20 @@ class MainWindow(QMainWindow):
         is_narrow = event.size().width() < NARROW_BELOW
         if is_narrow != self._is_narrow:
             self._set_narrow(is_narrow)
+        if self.isVisible():
+            self._column.unsettle()
+            in_next_turn(self, self._settle)
+        else:
+            self._column.settle(self.size())
+
+    def _settle(self) -> None:
+        """Lay out the conversation and then each panel in a turn of its own: together they take longer than a frame."""
         self._column.settle(self.size())
+        in_next_turn(self, self._fill_edges)
+
+    def _fill_edges(self) -> None:
+        if self.side.fill() or self.review.fill():
+            in_next_turn(self, self._fill_edges)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._may_close:

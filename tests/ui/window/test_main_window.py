@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QSettings, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
@@ -63,11 +63,11 @@ def test_in_a_wide_window_all_panels_stand_side_by_side(window: MainWindow, pane
     assert not window.top_bar.review_button.isVisible()
 
 
-def test_in_a_narrow_window_the_conversation_has_all_the_room(window: MainWindow, panels: Panels) -> None:
+def test_in_a_narrow_window_the_conversation_has_all_the_room(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
     window.resize(NARROW)
     assert not panels.sessions.isVisible()
     assert not panels.review.isVisible()
-    assert panels.transcript.width() == NARROW.width()
+    qtbot.waitUntil(lambda: panels.transcript.width() == NARROW.width())
     assert window.top_bar.side_button.isVisible()
     assert window.top_bar.review_button.isVisible()
 
@@ -91,9 +91,23 @@ def test_the_conversation_is_laid_out_once_for_a_new_size_however_many_panels_co
 ) -> None:
     wide = panels.transcript.width()
     seen = WidthsSeen(panels.transcript)
-    for size in (NARROW, WIDE):
+    for size, width in ((NARROW, NARROW.width()), (WIDE, wide)):
         window.resize(size)
-        qtbot.waitUntil(lambda size=size: window.windowHandle().size() == size)
+        qtbot.waitUntil(lambda width=width: panels.transcript.width() == width)
+    qtbot.waitUntil(panels.review.isVisible)
+    assert seen.widths == [NARROW.width(), wide]
+
+
+def test_the_conversation_is_laid_out_for_the_last_of_the_sizes_that_came_in_one_turn(
+    qtbot: QtBot, window: MainWindow, panels: Panels
+) -> None:
+    wide = panels.transcript.width()
+    seen = WidthsSeen(panels.transcript)
+    for size in (NARROW, WIDE, NARROW):
+        window.resize(size)
+    qtbot.waitUntil(lambda: panels.transcript.width() == NARROW.width())
+    window.resize(WIDE)
+    qtbot.waitUntil(panels.review.isVisible)
     assert seen.widths == [NARROW.width(), wide]
 
 
@@ -312,6 +326,7 @@ def test_a_narrow_window_does_not_forget_how_the_wide_one_was(
     again.resize(WIDE)
     assert again.side.dock.isVisible()
     assert again.review.dock.isVisible()
+    qtbot.waitUntil(lambda: not any(timer.isActive() for timer in again.findChildren(QTimer)))
 
 
 @pytest.mark.parametrize("rubbish", ["", "x", 3, ["a"]])

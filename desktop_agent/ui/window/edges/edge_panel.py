@@ -1,6 +1,6 @@
 """A panel at an edge of the window: in a dock beside the conversation, in a narrow window in a drawer over it."""
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from desktop_agent.ui.widgets.layouts import vbox
@@ -37,8 +37,6 @@ class EdgePanel(QObject):
         window.addDockWidget(_AREAS[side], self.dock)
         self.drawer = Drawer(over, side, drawer_width)
         self.drawer.closed.connect(self._take_back)
-        self._filling = QTimer(self, interval=0, singleShot=True)
-        self._filling.timeout.connect(self._fill)
 
     def set_panel(self, panel: QWidget) -> None:
         """Put the panel into its place."""
@@ -77,18 +75,16 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Take the place beside the conversation, which is filled in the next turn of the loop.
-
-        The whole window is laid out and painted in this one, with the panels it would be too much. What was in sight in
-        the drawer stays in sight.
-        """
+        """Take the place beside the conversation. What was in sight in the drawer stays in sight."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
-            self._filling.start()
         self.dock.show()
 
-    def _fill(self) -> None:
+    def fill(self) -> bool:
+        """Show the panel in a place that was made for it in the wider window; whether there was one to fill."""
+        is_empty = self._panel.isHidden()
         self._panel.show()
+        return is_empty
 
     def _take_back(self) -> None:
         self._layout.addWidget(self._panel)

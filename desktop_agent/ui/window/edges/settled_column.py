@@ -19,6 +19,10 @@ class SettledColumn(QVBoxLayout):
         self._window_size = QSize()
         self._room: QRect | None = None
 
+    def unsettle(self) -> None:
+        """Wait until `settle`, whatever size the window has."""
+        self._window_size = QSize()
+
     def settle(self, window_size: QSize) -> None:
         """Take the room there is now: all panels are where they belong in a window of this size."""
         self._window_size = window_size

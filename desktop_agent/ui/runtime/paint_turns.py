@@ -1,0 +1,59 @@
+"""Gives the painting of a window a turn of the loop of its own, when what was done before it took long already."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.ui.runtime.next_turn import in_next_turn
+
+LONG_MS: Final = 4.0
+"""A quarter of a frame: with the painting of a whole window behind it, such a turn would take longer than a frame."""
+
+_MOST_TURNS: Final = 4
+"""How many more turns that take long are waited for: what is laid out in pieces is painted once, when it is whole."""
+
+
+class PaintTurns(QObject):
+    """Serves each window of an application from when it first has the keyboard.
+
+    Qt paints a window at the end of the turn in which it was laid out. Between two turns, keys and the mouse are
+    handled; if there are none, the picture comes as early as before.
+    """
+
+    def __init__(self, app: QApplication, busy_ms: Callable[[], float]) -> None:
+        """`busy_ms` says for how long the present turn has been going on."""
+        super().__init__(app)
+        self._app = app
+        self._busy_ms = busy_ms
+        self._is_painting = False
+        app.focusChanged.connect(self._on_focus)
+
+    def stop(self) -> None:
+        """Let windows be painted as Qt does."""
+        self._app.focusChanged.disconnect(self._on_focus)
+        self._busy_ms = lambda: 0.0
+        self.deleteLater()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep a window from being painted now."""
+        if event.type() != QEvent.Type.UpdateRequest or self._is_painting or self._busy_ms() < LONG_MS:
+            return False
+        in_next_turn(watched, partial(self._paint, watched, _MOST_TURNS))
+        return True
+
+    def _paint(self, window: QObject, turns_left: int) -> None:
+        if turns_left and self._busy_ms() >= LONG_MS:
+            in_next_turn(window, partial(self._paint, window, turns_left - 1))
+            return
+        self._is_painting = True
+        try:
+            QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))
+        finally:
+            self._is_painting = False
+
+    def _on_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
+        if new is not None:
+            new.window().installEventFilter(self)
