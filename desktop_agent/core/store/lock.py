@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE
 
@@ -22,6 +20,8 @@ class SessionLock:
         Raises `SessionBusyError` when another process, or another window, holds it, and `StorageError` when there can
         be no lock: the disk is full, say, or the folder may not be written to.
         """
+        from filelock import FileLock, Timeout  # slow, and who lists sessions needs none
+
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
         self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False, mode=PRIVATE_FILE)
         try:

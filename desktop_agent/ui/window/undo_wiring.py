@@ -7,7 +7,6 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.ops import RedoSteps, RewindTo, UndoChanges
 from desktop_agent.ui.chat.rewind import rewind_choices
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog
-from desktop_agent.ui.review.panel.kept_question import undo_with_care
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels
@@ -37,6 +36,8 @@ class UndoWiring(QObject):
         self._shown.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
+        from desktop_agent.ui.review.panel.kept_question import undo_with_care  # not for the window's first sight
+
         standing = self._shown.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.
         meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 _RADIUS = 4
 
@@ -20,6 +20,8 @@ class FieldMarks:
 
     def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
         """Let these parts stand out: text of this colour on a rounded ground."""
+        from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
+
         self.spans, self._ground = spans, ground
         text_format = QTextCharFormat()
         text_format.setForeground(colour)

@@ -25,8 +25,8 @@ class SearchFilters(QWidget):
 
     changed = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._workspace = ""
         self._kind = self._picker("searchKindPicker", self.tr("What"), self.tr("Everything"))
         for kind in _KINDS:

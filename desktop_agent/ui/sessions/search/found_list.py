@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListView
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SessionSummary
 from desktop_agent.ui.sessions.search.found_delegate import FoundDelegate
@@ -22,8 +22,8 @@ class FoundList(QListView):
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._found = FoundModel(now, self)
         self.setObjectName("searchResults")
         self.setAccessibleName(self.tr("Places found"))

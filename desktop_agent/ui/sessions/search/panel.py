@@ -1,19 +1,20 @@
-"""Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
+"""Search through all sessions: a field, a few filters and the places that were found, over the conversation.
+
+What is in it is made when the window knows what there is to search, or when it is opened: not for its first sight.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
-from desktop_agent.ui.sessions.search.filters import SearchFilters
-from desktop_agent.ui.sessions.search.found_list import FoundList
+from desktop_agent.ui.sessions.search.parts import SearchParts
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 
@@ -43,6 +44,7 @@ class SearchPanel(RaisedFrame):
         super().__init__(theme, over)
         self.setObjectName("searchPanel")
         self.setAccessibleName(self.tr("Search all sessions"))
+        self._theme = theme
         self._over = over
         self._presses = PressBeside(self)
         self._presses.pressed.connect(self.close_panel)
@@ -52,27 +54,27 @@ class SearchPanel(RaisedFrame):
         self._is_reading = False
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._search)
-        self._build(theme)
         self.hide()
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def set_workspace(self, workspace: str) -> None:
         """Offer to search the sessions of this folder (an absolute path) only."""
-        self._filters.set_workspace(workspace)
+        self._parts.filters.set_workspace(workspace)
 
     def set_tools(self, names: Sequence[str]) -> None:
         """Offer to search the calls of one of these tools only."""
-        self._filters.set_tools(names)
+        self._parts.filters.set_tools(names)
 
     def open_panel(self) -> None:
         """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
+        field = self._parts.field
         self._place()
         self.show()
         self.raise_()
         self._presses.start()
-        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._field.selectAll()
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        field.selectAll()
         self._search()
 
     def close_panel(self) -> None:
@@ -91,50 +93,32 @@ class SearchPanel(RaisedFrame):
         """Show what was found, unless something else is searched for by now."""
         if query is not self._query:
             return
-        self._list.show_hits(hits, sessions)
-        self._pages.setCurrentIndex(0 if hits else 1)
-        self._hint.setText(self.tr("Nothing found."))
+        self._parts.list.show_hits(hits, sessions)
+        self._parts.pages.setCurrentIndex(0 if hits else 1)
+        self._parts.hint.setText(self.tr("Nothing found."))
         count = len({hit.session_id for hit in hits})
         words = self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count))
-        self._count.setText(words if hits else "")
+        self._parts.count.setText(words if hits else "")
 
     def set_reading(self, *, is_reading: bool) -> None:
         """Say whether there is something new that is not found yet. Searches again when there no longer is."""
         was_reading, self._is_reading = self._is_reading, is_reading
-        self._reading.setVisible(is_reading)
+        self._parts.reading.setVisible(is_reading)
         if was_reading and not is_reading and self.isVisible():
             self._search()
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    def _build(self, theme: Theme) -> None:
-        self._field = QLineEdit()
-        self._field.setObjectName("searchField")
-        self._field.setAccessibleName(self.tr("Search all sessions"))
-        self._field.setPlaceholderText(self.tr("Search prompts, replies, commands, outputs and changes"))
-        self._field.textChanged.connect(self._timer.start)
-        self._field.installEventFilter(self)
-
-        self._filters = SearchFilters()
-        self._filters.changed.connect(self._search)
-        self._filters.file.textChanged.connect(self._timer.start)
-        self._filters.file.installEventFilter(self)
-
-        self._list = FoundList(theme, self._now)
-        self._list.chosen.connect(self._on_chosen)
-        self._list.installEventFilter(self)
-
-        self._hint = make_label(role="secondary", wraps=True)
-        self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
-        self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._pages = stack(self._list, self._hint, on=self)
-
-        self._count = make_label(role="secondary")
-        self._reading = make_label(self.tr("Reading what is new…"), role="secondary")
-        self._reading.hide()
-        foot = hbox((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
-        margins = (Space.M, Space.M, Space.M, Space.S)
-        vbox(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
+    @cached_property
+    def _parts(self) -> SearchParts:
+        parts = SearchParts(self._theme, self._now, self)
+        parts.field.textChanged.connect(self._timer.start)
+        parts.filters.changed.connect(self._search)
+        parts.filters.file.textChanged.connect(self._timer.start)
+        parts.list.chosen.connect(self._on_chosen)
+        for taking_keys in (parts.field, parts.filters.file, parts.list):
+            taking_keys.installEventFilter(self)
+        return parts
 
     # --- words ----------------------------------------------------------------------------------------------------
 
@@ -148,19 +132,19 @@ class SearchPanel(RaisedFrame):
 
     def _search(self) -> None:
         self._timer.stop()
-        query = self._filters.query(self._field.text(), self._now())
+        query = self._parts.filters.query(self._parts.field.text(), self._now())
         if query.text.strip() or query.file.strip():
             self._query = query
-            if self._list.is_empty:
-                self._pages.setCurrentIndex(1)
-                self._hint.setText(self.tr("Searching…"))
+            if self._parts.list.is_empty:
+                self._parts.pages.setCurrentIndex(1)
+                self._parts.hint.setText(self.tr("Searching…"))
             self.query_changed.emit(query)
             return
         self._query = None
-        self._list.show_hits((), {})
-        self._pages.setCurrentIndex(1)
-        self._count.clear()
-        self._hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
+        self._parts.list.show_hits((), {})
+        self._parts.pages.setCurrentIndex(1)
+        self._parts.count.clear()
+        self._parts.hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
 
     def _on_chosen(self, hit: SearchHit) -> None:
         self.close_panel()
@@ -175,21 +159,21 @@ class SearchPanel(RaisedFrame):
         self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            if watched in (self._field, self._filters.file, self._list) and self._take_key(event):
-                return True
-        elif event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
-            self._place()
+        if watched is self._over:
+            if event.type() == QEvent.Type.Resize and self.isVisible():
+                self._place()
+        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._take_key(event):
+            return True
         return super().eventFilter(watched, event)
 
     def _take_key(self, event: QKeyEvent) -> bool:
         match event.key():
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self._list.choose()
+                self._parts.list.choose()
             case Qt.Key.Key_Down:
-                self._list.step(1)
+                self._parts.list.step(1)
             case Qt.Key.Key_Up:
-                self._list.step(-1)
+                self._parts.list.step(-1)
             case _:
                 return False
         return True
