@@ -2,16 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
-from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.source import GitSource, shown_changes
+
+if TYPE_CHECKING:
+    from desktop_agent.core.diff.comparing import Comparer
 
 
 class BlobDiffs:
@@ -19,7 +23,12 @@ class BlobDiffs:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._comparer = Comparer()
+
+    @cached_property
+    def _comparer(self) -> "Comparer":
+        from desktop_agent.core.diff.comparing import Comparer  # not for the window's first sight
+
+        return Comparer()
 
     def git_source(self) -> GitSource:
         """Return what compares with git, by the same process."""
@@ -67,8 +76,9 @@ class BlobDiffs:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
     async def aclose(self) -> None:
-        """End the process that compares."""
-        await self._comparer.aclose()
+        """End the process that compares, if anything was compared."""
+        if "_comparer" in vars(self):
+            await self._comparer.aclose()
 
     def _judged(
         self, diff: FileDiff, changes: Sequence[FileChange], recorded: Sequence[FileChange], later: FileDiff | None

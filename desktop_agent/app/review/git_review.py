@@ -22,7 +22,9 @@ from desktop_agent.core.merge.hunk_edit import without_hunks
 from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.system.files import digest_of, read_state
-from desktop_agent.core.system.gitrepo import NoStatus, Repository, find_repository, read_git
+from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
+from desktop_agent.core.system.gitrepo.states import NoStatus
+from desktop_agent.core.system.gitrepo.status import read_git
 from desktop_agent.ui.review.changed_files import GIT_ID
 from desktop_agent.ui.review.source import GitRevert, GitState
 

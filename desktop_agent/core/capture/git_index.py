@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.capture.scan import Signature
-from desktop_agent.core.system.gitrepo import find_repository
+from desktop_agent.core.system.gitrepo.finding import find_repository
 
 _HEAD = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")

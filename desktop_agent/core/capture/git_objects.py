@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.system.gitrepo import find_repository
+from desktop_agent.core.system.gitrepo.finding import find_repository
 
 if TYPE_CHECKING:
     import pygit2

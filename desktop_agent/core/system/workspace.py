@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
-from desktop_agent.core.system.gitrepo import FileState, FileStatus
+from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
 """What a folder is marked with because of what is below it, strongest first."""

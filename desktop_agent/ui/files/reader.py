@@ -8,7 +8,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from desktop_agent.core.search.files.narrowing import NarrowingSearch
-from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
+from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
+from desktop_agent.core.system.gitrepo.states import NoStatus, RepoStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
@@ -157,15 +158,15 @@ class TreeReader(QObject):
     async def _read_repository(self, job: _Job) -> None:
         import asyncio
 
-        from desktop_agent.core.system import gitrepo
+        from desktop_agent.core.system.gitrepo.status import status_of
 
         self._repository_timer.start()
-        repository = await asyncio.to_thread(gitrepo.find_repository, job.workspace)
+        repository = await asyncio.to_thread(find_repository, job.workspace)
         if repository is None:
-            answer = gitrepo.NoStatus(reason="not_a_repository")
+            answer = NoStatus(reason="not_a_repository")
         else:
-            answer = await gitrepo.status_of(repository)
-        is_long = isinstance(answer, gitrepo.RepoStatus) and len(answer.files) > _FEW_FILES
+            answer = await status_of(repository)
+        is_long = isinstance(answer, RepoStatus) and len(answer.files) > _FEW_FILES
         work = partial(_compare, self._answer, answer)
         marks, is_news = await asyncio.to_thread(work) if is_long else work()
         self._took_ms = self._repository_timer.restart()
@@ -219,7 +220,7 @@ def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -
 async def _all_files(workspace: Path) -> Sequence[str]:
     import asyncio
 
-    from desktop_agent.core.system.gitrepo import list_files
+    from desktop_agent.core.system.gitrepo.status import list_files
     from desktop_agent.core.system.workspace import walk_files
 
     listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)

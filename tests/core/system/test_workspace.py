@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import WorkspaceError
-from desktop_agent.core.system.gitrepo import FileState, FileStatus
+from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
 from desktop_agent.core.system.workspace import (
     FolderListing,
     check_workspace,

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.system.gitrepo.config_file import read_plain_settings
 from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, is_still_there, stranger_of
 from desktop_agent.core.system.gitrepo.stand_in import LISTING, make_stand_in
+from desktop_agent.core.system.gitrepo.states import NoStatus
 from desktop_agent.core.system.processes.child import unhurried
 
 TIME_LIMIT_S: Final = 30.0
@@ -57,13 +58,6 @@ _PASSED_ON: Final = (
 """Named one by one, so that no key reaches a child process and no GIT_DIR of a calling hook misleads it."""
 _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 """Stands for no `PATH`: an empty one is the current folder."""
-
-
-class NoStatus(Struct, frozen=True, kw_only=True):
-    """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
-
-    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
-    detail: str = ""
 
 
 class _Look(Struct, frozen=True, kw_only=True):

@@ -17,8 +17,9 @@ from typing import Final
 from msgspec import Struct, field
 
 from desktop_agent.core.protocol.model import RefChange
-from desktop_agent.core.system.gitrepo.child import NoStatus, PinnedGit, pinned
+from desktop_agent.core.system.gitrepo.child import PinnedGit, pinned
 from desktop_agent.core.system.gitrepo.finding import find_repository
+from desktop_agent.core.system.gitrepo.states import NoStatus
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200

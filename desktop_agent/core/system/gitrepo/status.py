@@ -8,44 +8,19 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.system.gitrepo.child import NoStatus, run_git
+from desktop_agent.core.system.gitrepo.child import run_git
 from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
-
-FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
-"""What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
+from desktop_agent.core.system.gitrepo.states import FileState, FileStatus, NoStatus, RepoStatus
 
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
 """About 200,000 changed files: more than a user reads, less than hurts."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
-
-
-class FileStatus(Struct, frozen=True, kw_only=True):
-    """One path that git has something to say about."""
-
-    state: FileState
-    renamed_from: str = ""
-    is_folder: bool = False
-    """The state is that of everything below: a folder that is untracked or ignored as a whole."""
-
-
-class RepoStatus(Struct, frozen=True, kw_only=True):
-    """Branch and changed files at one moment. Paths are relative to the folder that was asked about, with `/`.
-
-    Names that are not UTF-8 carry surrogate escapes, like the names that `os` returns.
-    """
-
-    branch: str = ""
-    """Empty while HEAD is detached."""
-    files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
-    is_complete: bool = True
-    """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
 
 
 # --- asking -------------------------------------------------------------------------------------------------------

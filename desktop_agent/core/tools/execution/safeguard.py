@@ -23,18 +23,11 @@ from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import Author, FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.system.file_writes import write_atomically
-from desktop_agent.core.system.gitrepo import (
-    FileState,
-    KnownRefs,
-    Refs,
-    RepoStatus,
-    changed_refs,
-    common_folder,
-    find_repository,
-    keep_objects,
-    query_status,
-    restore_refs,
-)
+from desktop_agent.core.system.gitrepo.finding import common_folder, find_repository
+from desktop_agent.core.system.gitrepo.known_refs import KnownRefs
+from desktop_agent.core.system.gitrepo.refs import Refs, changed_refs, keep_objects, restore_refs
+from desktop_agent.core.system.gitrepo.states import FileState, RepoStatus
+from desktop_agent.core.system.gitrepo.status import query_status
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000

@@ -1,8 +1,8 @@
 """Pictures from untrusted bytes: known formats only, and never more pixels than a screen can use."""
 
 from msgspec import Struct
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
-from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage
 
 FORMATS = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
 """What is read, by Qt's name. Not SVG, which could refer to other files."""
@@ -28,6 +28,9 @@ class CardPicture(Struct, frozen=True):
 
 def read_picture(content: bytes, most: QSize) -> CardPicture:
     """Decode `content`, no larger than `most`. Blocks, and touches no widget: to be called in a thread."""
+    from PySide6.QtCore import QBuffer, QByteArray, QIODevice  # of no use before there is a picture
+    from PySide6.QtGui import QImageReader
+
     buffer = QBuffer()
     buffer.setData(QByteArray(content))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
