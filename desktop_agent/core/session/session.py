@@ -7,7 +7,7 @@ in its one mailbox task or in the one turn that the task started, so there is no
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import assert_never
 
 from msgspec import Struct
@@ -156,8 +156,6 @@ class Session:
                 await self._turns.send_queued(prompt_id)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
                 await self._turns.answer(call_id, decision)
-            case ops.JudgeCommand(call_id=call_id, command=command):
-                self._parts.tools.judging.want(call_id, command)
             case ops.Interrupt():
                 self._arriving.stop()
                 await self._turns.interrupt()
@@ -167,13 +165,8 @@ class Session:
                 await self._turns.send_comments(text)
             case ops.SetMode():
                 await self._set_mode(op)
-            case ops.LookAtChanges():
-                await self._parts.tools.effects.jobs.look()
-            case ops.StopJob(job_id=job_id):
-                with suppress(KeyError):  # a job of an earlier process
-                    self._parts.tools.jobs.ask_to_stop(job_id)
-            case ops.RevokeRule(rule_id=rule_id):
-                await self._parts.tools.rulebook.revoke(rule_id)
+            case ops.JudgeCommand() | ops.LookAtChanges() | ops.StopJob() | ops.RevokeRule():
+                await self._parts.tools.carry_out(op)
             case ops.RunCommand(text=text):
                 await self._run_command(text)
             case _TurnDone(goes_on=goes_on):

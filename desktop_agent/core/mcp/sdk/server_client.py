@@ -1,8 +1,7 @@
 """A server that answers, by the SDK's client: what it offers, and calls, with errors in words."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import mcp_types
@@ -35,6 +34,7 @@ from desktop_agent.core.mcp.sdk.listing import (
     templates_of,
     tools_of,
 )
+from desktop_agent.core.mcp.sdk.patience import Patience
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 from desktop_agent.core.mcp.sdk.reading import reply_of
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
@@ -111,39 +111,23 @@ class ServerClient:
         sample: SampleModel,
     ) -> CallReply:
         """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
-        now = asyncio.get_running_loop().time
-        questions = 0
-
-        def begin_wait() -> None:
-            if not limit.expired():
-                limit.reschedule(None if questions else now() + timeout_s)
+        patience = Patience(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            begin_wait()
+            patience.renew()
             on_progress(Progress(done=progress, total=total, message=message or ""))
 
-        @contextmanager
-        def waiting() -> Generator[None]:
-            nonlocal questions
-            questions += 1
-            begin_wait()
-            try:
-                yield
-            finally:
-                questions -= 1
-                begin_wait()
-
         async def asked(question: ServerQuestion) -> Decision:
-            with waiting():
+            with patience.suspended():
                 return await ask(question)
 
         async def sampled(request: SamplingRequest) -> SampledAnswer:
-            with waiting():
+            with patience.suspended():
                 return await sample(request)
 
         try:
             with in_words(self._way):
-                async with asyncio.timeout(timeout_s) as limit, self._asked.during(asked, sampled):
+                async with patience.limit, self._asked.during(asked, sampled):
                     reply = await self._called(tool, dict(arguments), progressed)
         except TimeoutError as error:
             title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."

@@ -1,6 +1,6 @@
 """What became different under commands, stored and given to the calls that did it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
@@ -62,9 +62,8 @@ class ChangeFinder(Struct):
         try:
             self.ledger.require_root()
         except WorkspaceError as error:  # every file would count as deleted, or as made by the command
-            outside = tuple(self.ledger.record_outside(transition) for transition in copied.outside)
             lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
-            return FoundChanges({}, outside, (lost,), ())
+            return FoundChanges({}, self._outside(copied), (lost,), ())
         makers: list[CallId] = []
         last: Mapping[str, FileImage | None] = self.last_images() if self.jobs else {}
         with self.ledger.recorder() as recorder:
@@ -84,18 +83,29 @@ class ChangeFinder(Struct):
             report = self.capture.collect(snapshot, record_unless_copied, may_release=may_release)
             for transition in copied.inside:
                 record(transition)
-        outside = tuple(self.ledger.record_outside(transition) for transition in copied.outside)
-        news = tuple(item for item in report.out_of_reach if item not in self._reported)
-        self._reported.update(news)
         lost = tuple(item for item in report.lost if item.path not in copied_paths)
         submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
-        changes: dict[CallId, list[FileChange]] = {}
-        for maker, change in zip(makers, recorder.changes, strict=True):
-            changes.setdefault(maker, []).append(change)
-        by_maker = {maker: tuple(theirs) for maker, theirs in changes.items()}
-        return FoundChanges(by_maker, outside, lost + news + planted, made, report.is_released)
+        unsaid = lost + self._news(report.out_of_reach) + planted
+        by_maker = _by_maker(makers, recorder.changes)
+        return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
+
+    def _outside(self, copied: SafetyReport) -> tuple[OutsideFile, ...]:
+        return tuple(self.ledger.record_outside(transition) for transition in copied.outside)
+
+    def _news(self, out_of_reach: Iterable[Uncaptured]) -> tuple[Uncaptured, ...]:
+        """Return what was not out of reach at an earlier look."""
+        news = tuple(item for item in out_of_reach if item not in self._reported)
+        self._reported.update(news)
+        return news
+
+
+def _by_maker(makers: Iterable[CallId], changes: Iterable[FileChange]) -> dict[CallId, tuple[FileChange, ...]]:
+    found: dict[CallId, list[FileChange]] = {}
+    for maker, change in zip(makers, changes, strict=True):
+        found.setdefault(maker, []).append(change)
+    return {maker: tuple(theirs) for maker, theirs in found.items()}
 
 
 def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | None]) -> bool:

@@ -1,6 +1,7 @@
 """A prompt that waits: it can be taken back, edited, moved, sent into the running turn, or sent when no turn will."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
@@ -15,6 +16,19 @@ _MOST_CHARS = 2_000
 """More than a line of it is never in sight, and Qt would measure all of it to cut it off."""
 
 
+class QueueOutlets(NamedTuple):
+    """What is asked for of a waiting prompt, by its id."""
+
+    remove: Callable[[str], None]
+    send: Callable[[str], None]
+    steer: Callable[[str], None]
+    edit: Callable[[str], None]
+    move: Callable[[str, int], None]
+    """By so many places, down or, below 0, up."""
+    drop: Callable[[str, int], None]
+    """At this height in the parent."""
+
+
 class QueueCard(QWidget):
     """One waiting prompt in one line.
 
@@ -27,33 +41,20 @@ class QueueCard(QWidget):
         text: str,
         theme: Theme,
         parent: QWidget,
+        outlets: QueueOutlets,
         *,
-        remove: Callable[[str], None],
-        send: Callable[[str], None],
-        steer: Callable[[str], None],
-        edit: Callable[[str], None],
-        move: Callable[[str, int], None],
-        drop: Callable[[str, int], None],
         is_steering: bool,
     ) -> None:
-        """What it calls gets its id; `move` also by how many places, `drop` at which height of the parent.
-
-        One that `is_steering` goes into the running turn by itself.
-        """
+        """One that `is_steering` goes into the running turn by itself."""
         super().__init__(parent)
         self.prompt_id = prompt_id
-        self._edit = edit
-        self._move = move
-        self._drop = drop
+        self._outlets = outlets
         self._grip: QPointF | None = None
         """Where the mouse took hold of it."""
         self._home = 0
         """How high it stands when it is not dragged."""
         self._is_dragged = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._take_back = remove
-        self._send_now = send
-        self._send_into_turn = steer
         self._is_steering = is_steering
         self._theme = theme
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
@@ -61,33 +62,44 @@ class QueueCard(QWidget):
         self.setAccessibleName(waits.format(text=self._text))
         self.setAccessibleDescription(self.tr("Alt and the arrow keys move it, Enter edits it, Delete removes it."))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
+        self._add_buttons()
+
+    def _add_buttons(self) -> None:
         self._editing = make_button(
             self.tr("Edit"),
             object_name="editQueuedButton",
+            accessible_name=self.tr("Edit the waiting message"),
             clicked=self._on_edit,
             variant="flat",
-            parent=self,
             is_compact=True,
+            parent=self,
         )
-        self._editing.setAccessibleName(self.tr("Edit the waiting message"))
         self._remove = make_button(
-            self.tr("Remove"), clicked=self._on_remove, variant="flat", parent=self, is_compact=True
+            self.tr("Remove"),
+            accessible_name=self.tr("Remove the waiting message"),
+            clicked=self._on_remove,
+            variant="flat",
+            is_compact=True,
+            parent=self,
         )
-        self._remove.setAccessibleName(self.tr("Remove the waiting message"))
         self._send = make_button(
-            self.tr("Send now"), object_name="sendQueuedButton", clicked=self._on_send, parent=self, is_compact=True
+            self.tr("Send now"),
+            object_name="sendQueuedButton",
+            accessible_name=self.tr("Send the waiting message now"),
+            clicked=lambda: self._outlets.send(self.prompt_id),
+            is_compact=True,
+            parent=self,
         )
-        self._send.setAccessibleName(self.tr("Send the waiting message now"))
         self._send.hide()
         self._steer = make_button(
             self.tr("Send into this turn"),
             object_name="steerQueuedButton",
-            clicked=self._on_steer,
+            accessible_name=self.tr("Send the waiting message now, into this turn"),
+            clicked=lambda: self._outlets.steer(self.prompt_id),
             variant="flat",
-            parent=self,
             is_compact=True,
+            parent=self,
         )
-        self._steer.setAccessibleName(self.tr("Send the waiting message now, into this turn"))
         self._steer.setToolTip(self.tr("It reaches the agent at its next step."))
         self._steer.hide()
 
@@ -192,12 +204,12 @@ class QueueCard(QWidget):
         if was_dragged:
             dropped_at = self.geometry().center().y()
             self.move(self.x(), self._home)
-            self._drop(self.prompt_id, dropped_at)
+            self._outlets.drop(self.prompt_id, dropped_at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match Qt.Key(event.key()), event.modifiers():
             case (Qt.Key.Key_Up | Qt.Key.Key_Down as key, Qt.KeyboardModifier.AltModifier):
-                self._move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
+                self._outlets.move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F2, _):
                 self._on_edit()
             case (Qt.Key.Key_Delete, _):
@@ -206,13 +218,7 @@ class QueueCard(QWidget):
                 super().keyPressEvent(event)
 
     def _on_edit(self) -> None:
-        self._edit(self.prompt_id)
+        self._outlets.edit(self.prompt_id)
 
     def _on_remove(self) -> None:
-        self._take_back(self.prompt_id)
-
-    def _on_steer(self) -> None:
-        self._send_into_turn(self.prompt_id)
-
-    def _on_send(self) -> None:
-        self._send_now(self.prompt_id)
+        self._outlets.remove(self.prompt_id)

@@ -7,7 +7,7 @@ from typing import cast
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.composer.queue_card import QueueCard
+from desktop_agent.ui.chat.composer.queue_card import QueueCard, QueueOutlets
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 
@@ -100,12 +100,14 @@ class WaitingPrompts(QObject):
             text,
             self._theme,
             self._composer,
-            remove=self.unqueue_requested.emit,
-            send=self.send_requested.emit,
-            steer=self.steer_requested.emit,
-            edit=self.edit_requested.emit,
-            move=self._move,
-            drop=self._drop,
+            QueueOutlets(
+                remove=self.unqueue_requested.emit,
+                send=self.send_requested.emit,
+                steer=self.steer_requested.emit,
+                edit=self.edit_requested.emit,
+                move=self._move,
+                drop=self._drop,
+            ),
             is_steering=prompt_id in self._steering,
         )
         card.set_sendable(is_sendable=self._is_sendable)
