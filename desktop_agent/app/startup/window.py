@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.app.sessions.ports import OpeningPort
     from desktop_agent.app.startup.first_sight import FirstSight
+    from desktop_agent.app.startup.services import Services
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
@@ -82,7 +83,6 @@ class Window(QObject):
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.core.store.blobs import Blobs
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
-        from desktop_agent.ui.runtime.watchdog import Watchdog
         from desktop_agent.ui.widgets.icons import Icons
 
         self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
@@ -98,7 +98,6 @@ class Window(QObject):
         apply_look(self.theme, ui)
         apply_keys(self.main_window.actions_, live.current)
         self.main_window.memory.remember_look(ui.theme, ui.interface_font_px)
-        self._watchdog = Watchdog(self)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
@@ -109,9 +108,8 @@ class Window(QObject):
         from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.app.startup.preloading import preload
+        from desktop_agent.app.startup.services import Services
         from desktop_agent.ui.runtime.eventloop import idle
-        from desktop_agent.ui.runtime.movement import Movement
-        from desktop_agent.ui.runtime.paint_turns import PaintTurns
 
         self.add_panels()
         # Beside the first painting of the panels, which takes about as long.
@@ -120,9 +118,7 @@ class Window(QObject):
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self._spawner.start()
-        self._watchdog.start()
-        self._movement = Movement(self._app, self.main_window, self.theme)
-        self._paint_turns = PaintTurns(self._app, self._watchdog.busy_ms)
+        services = Services(self._app, self.main_window, self.theme, log)
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
@@ -143,10 +139,10 @@ class Window(QObject):
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
-            await self._end(log.close)
+            await self._end(services)
         return 0
 
-    async def _end(self, close_log: "Callable[[], None]") -> None:
+    async def _end(self, services: "Services") -> None:
         """End everything that was started; what nothing waits for also when this is cancelled."""
         try:
             self.main_window.save_layout()
@@ -155,10 +151,7 @@ class Window(QObject):
             await self._diffs.aclose()
             await self._spawner.aclose()
         finally:
-            self._watchdog.stop()
-            self._movement.stop()
-            self._paint_turns.stop()
-            close_log()
+            services.stop()
             self.main_window.let_close()
 
     def request_quit(self) -> None:
@@ -251,54 +244,22 @@ def _require_display() -> None:
 def _load_core(
     paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: "Callable[[str], None]"
 ) -> "Workbench":
-    """Import the core, in a thread: it takes as long as several first paints."""
-    from importlib import import_module
+    """Import the core and build it, in a thread."""
+    from desktop_agent.app.startup.core_loading import load_core
 
-    from desktop_agent.composition.workbench import Workbench
-    from desktop_agent.core.base.clock import SystemClock
-    from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
-    from desktop_agent.core.providers.auth.keys import SystemKeyStore
-    from desktop_agent.core.providers.auth.sign_ins import SignIns
-
-    # They show the entries and the changes of the session that is opened next, and what git has of them.
-    for module in ("ui.chat.transcript.factory", "ui.review.panel.content", "app.review.git_review"):
-        import_module(f"desktop_agent.{module}")
-    import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
-    keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
-    accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
-    sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)
-    return Workbench(
-        paths,
-        live,
-        environ=environ,
-        key_store=keys,
-        sign_ins=sign_ins,
-        is_paced=True,
-        makes_titles=True,
-    )
+    return load_core(paths, live, environ, tell)
 
 
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSight | None":
     """Close the data folders to other users of the machine, then read what the window shows first."""
+    from desktop_agent.app.startup.data_folders import close_data_folders
     from desktop_agent.app.startup.first_sight import read_first_sight
 
-    _close_folders(paths)
+    close_data_folders(paths, LAYOUT_NAME)
     return read_first_sight(paths, arguments)
 
 
-def _close_folders(paths: AppPaths) -> None:
-    from contextlib import suppress
-
-    from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
-
-    close_to_others(paths.roots)
-    with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
-        make_private_folder(paths.config)
-        make_private_file(paths.config / LAYOUT_NAME)
-
-
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
-    from desktop_agent.app.startup.tidying import Tidying
-    from desktop_agent.core.base.clock import SystemClock
+    from desktop_agent.app.startup.tidying import tidying_of
 
-    return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
+    return tidying_of(bench)
