@@ -82,10 +82,13 @@ class Receiver:
         self.events: list[ev.Event] = []
         self._next = 0
         self._came = asyncio.Event()
+        self.at_once: Callable[[ev.Event], object] = lambda _: None
+        """Called with every event when it comes, before the session does anything else."""
 
     def __call__(self, event: ev.Event) -> None:
         self.events.append(event)
         self._came.set()
+        self.at_once(event)
 
     async def expect(self, kind: type[E] | tuple[type[E], ...], where: Callable[[E], bool] = lambda _: True) -> E:
         """Return the next event of this kind, or of one of these, passing over others; fail with what came instead."""

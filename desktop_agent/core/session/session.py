@@ -219,6 +219,7 @@ class Session:
             self._report_storage_failure(error, None)
         elif error is not None:
             logger.error("A compaction failed unexpectedly", exc_info=error)
+        self._turns.expect_queue(goes_on=True)
         self._mailbox.put_nowait(_TurnDone(goes_on=True))
 
     # -- commands --

@@ -52,6 +52,7 @@ class TurnRunner:
         self._task: asyncio.Task[None] | None = None
         self._is_working = False
         self._is_interruptible = False
+        self._is_queue_due = self._goes_on = False
 
     @property
     def is_running(self) -> bool:
@@ -90,7 +91,7 @@ class TurnRunner:
             if not await self.may_run():
                 self._parts.recorder.emit(ev.PromptRejected(text=text))
                 return False
-            if self.is_running or self._parts.context_manager.is_compacting:
+            if self.is_running or self._parts.context_manager.is_compacting or self._is_next_starting:
                 is_steering = is_steering and self.is_running
                 await self.queue.add(prompt_id, text, attachments, is_steering=is_steering)
             else:
@@ -106,11 +107,16 @@ class TurnRunner:
         if comments and await self.submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
+    def expect_queue(self, *, goes_on: bool = False) -> None:
+        """Let new prompts come behind those that wait until `start_queued` is called, which has to follow."""
+        self._is_queue_due, self._goes_on = True, goes_on or self._goes_on
+
     async def start_queued(self, *, goes_on: bool) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the user should look at first.
 
         With `goes_on` it starts however the last turn ended.
         """
+        self._is_queue_due = self._goes_on = False
         queued = self.queue.waiting
         if queued and not self.is_running and (goes_on or self.has_next):
             await self._start(queued[0].prompt_id, queued[0].text, queued[0].attachments)
@@ -119,6 +125,12 @@ class TurnRunner:
     def has_next(self) -> bool:
         """Whether a queued prompt starts by itself when no turn runs."""
         return bool(self.queue.waiting) and self._transcript.turns.last_end in _GOES_ON
+
+    @property
+    def _is_next_starting(self) -> bool:
+        """Whether a queued prompt is about to start: a new one comes behind it, though no turn runs just now."""
+        is_due = self._is_working or self._is_queue_due
+        return is_due and (self.has_next or (self._goes_on and bool(self.queue.waiting)))
 
     async def steer_queued(self, prompt_id: PromptId) -> None:
         """Let the running turn have one of the queued prompts before its next request; nothing when no turn runs."""
@@ -229,6 +241,7 @@ class TurnRunner:
             self._on_storage_failure(error, number)
         finally:
             self._is_interruptible = self._is_working = False
+            self.expect_queue()
             self._on_end()
 
     async def _work(

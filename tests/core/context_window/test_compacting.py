@@ -209,6 +209,21 @@ async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -
         assert "c" in texts(s.last_request)
 
 
+async def test_a_prompt_sent_when_the_summary_ends_comes_behind_one_that_waited_for_it(ground: Ground) -> None:
+    async with ground.session(script([[Say(word)] for word in ("one", "two", "three", "four")], [[Hang()]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        s.submit(ops.SubmitPrompt(text="c"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.Interrupt())
+        s.submit(ops.SubmitPrompt(text="d"))
+        for _ in range(2):
+            await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["a", "b", "c", "d"]
+
+
 async def test_a_conversation_that_the_model_finds_too_long_is_summarised_and_sent_once_more(ground: Ground) -> None:
     replies: list[Reply] = [
         [Say("one")],

@@ -460,6 +460,24 @@ async def test_prompts_sent_meanwhile_wait_their_turn_and_can_be_taken_back(grou
         assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["first", "second"]
 
 
+async def test_a_prompt_sent_at_the_very_end_of_a_turn_comes_behind_those_that_wait(ground: Ground) -> None:
+    async with ground.session([[Call("run_terminal_cmd", {"command": "touch x"})], *[[Say("ok")]] * 3]) as s:
+        s.submit(ops.SubmitPrompt(text="first"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.SubmitPrompt(text="second"))
+        await s.rx.expect(ev.Queued)
+
+        def send_third(event: ev.Event) -> None:
+            if isinstance(event, ev.TurnEnded) and event.turn == 1:
+                s.submit(ops.SubmitPrompt(text="third"))
+
+        s.rx.at_once = send_third
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        for _ in range(3):
+            await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["first", "second", "third"]
+
+
 async def test_queued_prompts_wait_when_the_turn_was_stopped(ground: Ground) -> None:
     async with ground.session([[Hang()], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="first"))
