@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from PySide6.QtGui import QExposeEvent, QRegion, QWindow
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.runtime.next_turn import in_next_turn
@@ -39,7 +40,7 @@ class PaintTurns(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep a window from being painted now."""
-        if event.type() != QEvent.Type.UpdateRequest or self._is_painting or self._busy_ms() < LONG_MS:
+        if self._is_painting or not _asks_for_painting(watched, event) or self._busy_ms() < LONG_MS:
             return False
         in_next_turn(watched, partial(self._paint, watched, _MOST_TURNS))
         return True
@@ -50,10 +51,29 @@ class PaintTurns(QObject):
             return
         self._is_painting = True
         try:
-            QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))
+            QCoreApplication.sendEvent(window, _asking_for_painting(window))
         finally:
             self._is_painting = False
 
     def _on_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         if new is not None:
-            new.window().installEventFilter(self)
+            window = new.window()
+            window.installEventFilter(self)
+            window.windowHandle().installEventFilter(self)
+
+
+def _asks_for_painting(window: QObject, event: QEvent) -> bool:
+    """Whether Qt paints a window for this: because something in it changed, or because it has another size."""
+    match window:
+        case QWidget():
+            return event.type() == QEvent.Type.UpdateRequest
+        case QWindow():
+            return event.type() == QEvent.Type.Expose and window.isExposed()
+        case _:
+            return False
+
+
+def _asking_for_painting(window: QObject) -> QEvent:
+    if isinstance(window, QWindow):
+        return QExposeEvent(QRegion(0, 0, window.width(), window.height()))
+    return QEvent(QEvent.Type.UpdateRequest)

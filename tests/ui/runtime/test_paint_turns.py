@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QRect, Qt
 from PySide6.QtGui import QKeyEvent, QPaintEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -19,10 +19,12 @@ class Noted(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[str] = []
+        self.painted = QRect()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         self.seen.append("painted")
+        self.painted = event.rect()
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -106,6 +108,19 @@ def test_what_is_laid_out_in_several_long_turns_is_painted_once(qtbot: QtBot, wi
     in_next_turn(window, lambda: lay_out(2))
     qtbot.waitUntil(lambda: "painted" in window.seen)
     assert window.seen == ["laid out"] * 3 + ["painted"]
+
+
+def test_a_window_that_got_another_size_in_a_long_turn_is_painted_once_and_whole(
+    qtbot: QtBot, window: Noted, turn: Turn
+) -> None:
+    turn.ms = LONG_MS
+    window.resize(window.width() + 200, window.height() + 100)
+    QCoreApplication.processEvents()
+    assert window.seen == []
+    turn.ms = 0.0
+    qtbot.waitUntil(lambda: window.seen == ["painted"])
+    assert window.painted == window.rect()
+    assert window.grab().toImage() == window.screen().grabWindow(window.winId()).toImage()
 
 
 def test_a_window_is_painted_though_every_turn_is_long(qtbot: QtBot, window: Noted, turn: Turn) -> None:
