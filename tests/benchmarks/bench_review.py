@@ -93,9 +93,9 @@ class Bench:
         self._panel.show()
         await asyncio.sleep(0.05)
         self._heart.start()
-        self._panel.prepare()  # as the window does when all modules are there and the window is idle
-        while not self._panel.is_prepared:  # noqa: ASYNC110 - it has no signal
-            await asyncio.sleep(0.001)
+        prepared = asyncio.Event()
+        self._panel.prepare(prepared.set)  # as the window does when all modules are there and the window is idle
+        await prepared.wait()
         self.results["made before"] = (0.0, self._heart.stop())
         await self._step("first paint, list and diff", self._open, self._is_painted)
         await self._step("all compared that need it", lambda: None, self._is_idle)

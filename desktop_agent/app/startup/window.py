@@ -133,9 +133,10 @@ class Window(QObject):
             await self._controller.start()
             early.ask_again()
             self.ready.emit()
-            self.panels.review.prepare()
             self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
-            self._spawner.spawn(preload(bench, self._controller.make_ahead))
+            make_ahead = self._controller.make_ahead
+            # Not beside these imports: each of its steps would take half as long again.
+            self.panels.review.prepare(lambda: self._spawner.spawn(preload(bench, make_ahead)))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:

@@ -109,11 +109,11 @@ class Noting(window.Window):
         super().add_panels()
         review = self.panels.review
         prepare = review.prepare
-        def noted():
+        def noted(then):
             shown = ("review.overlays.diff_review", "chat.transcript.factory")
             loaded = [name in sys.modules for name in ("pygit2", *(f"desktop_agent.ui.{name}" for name in shown))]
             print("anthropic" in sys.modules, *loaded, flush=True)
-            prepare()
+            prepare(then)
             self.request_quit()
         review.prepare = noted
 

@@ -35,6 +35,7 @@ class DiffPane(QWidget):
         self._theme = theme
         self._wanted_mode: RowMode | None = None
         self._review: DiffReview | None = None
+        self._is_review_held = False
         self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
@@ -55,6 +56,9 @@ class DiffPane(QWidget):
             yield
         if self._review is None:
             self._review = DiffReview(self._theme, self._stack)
+            yield
+        if not self._is_review_held:
+            self._is_review_held = True
             self._stack.hold(self._review.view)
             self._connect(self._review)
             yield

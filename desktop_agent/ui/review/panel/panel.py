@@ -67,6 +67,7 @@ class ReviewPanel(QWidget):
         self._prepared: ReviewContent | None = None
         """What will be the content; it has no transcript yet."""
         self._pieces: Iterator[object] = iter(())
+        self._then: Callable[[], object] = lambda: None
         self._is_prepared = False
         self._is_waiting = False
         self._pages = QStackedLayout(self)
@@ -74,11 +75,16 @@ class ReviewPanel(QWidget):
         self._empty.git_button.clicked.connect(self._review_uncommitted)
         self._pages.addWidget(self._empty)
 
-    def prepare(self) -> None:
-        """Make what the first change will be shown in, piece by piece. Import `content` before, in a thread."""
+    def prepare(self, then: Callable[[], object] = lambda: None) -> None:
+        """Make what the first change will be shown in, piece by piece. Import `content` before, in a thread.
+
+        `then` is called when all is made, or when the rest was needed meanwhile.
+        """
         if self._content is None and self._prepared is None:
-            self._pieces = self._made_in_pieces()
+            self._pieces, self._then = self._made_in_pieces(), then
             self._make_next_piece()
+        else:
+            then()
 
     @cached_property
     def _git(self) -> GitSource | None:
@@ -197,11 +203,13 @@ class ReviewPanel(QWidget):
         """One of the pieces now, the next after a pause; what is left when the content is needed is made then."""
         if self._content is None and next(self._pieces, self) is not self:
             QTimer.singleShot(_PAUSE_MS, self, self._make_next_piece)
-        elif self._is_waiting:
+            return
+        if self._is_waiting:
             self._is_waiting = False
             if self._session is not None:
                 self._empty.set_folder(self._session[0].session.workspace)
             self.refresh()
+        self._then()
 
     def _made_in_pieces(self) -> Iterator[object]:
         parts = self._parts

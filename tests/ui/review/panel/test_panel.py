@@ -132,6 +132,32 @@ def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
     assert len(panel.findChildren(DiffView)) == len(panel.findChildren(DiffPane)) == 1
 
 
+def test_what_is_to_follow_the_preparation_follows_it(
+    qtbot: QtBot, panel: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    followed: list[bool] = []
+    panel.prepare(lambda: followed.append(panel.is_prepared))
+    assert followed == []
+    qtbot.waitUntil(lambda: bool(followed))
+    panel.prepare(lambda: followed.append(panel.is_prepared))
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    panel.set_transcript(session.transcript, asked.submit)
+    assert followed == [True, True]
+
+
+def test_what_is_to_follow_does_so_when_a_change_needed_the_rest(
+    qtbot: QtBot, panel: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    followed: list[str] = []
+    panel.prepare(lambda: followed.append("once"))
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    panel.set_transcript(session.transcript, asked.submit)
+    assert followed == []
+    qtbot.waitUntil(lambda: followed == ["once"])
+
+
 def test_a_change_does_not_wait_for_what_is_not_prepared_yet(
     panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
