@@ -61,6 +61,8 @@ class SettingsDialog(QDialog):
         self._search = self._build_search()
         self._sections = Navigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
+        self._section_row = 0
+        """Of the section that is shown, also while a search hides it."""
         self._problems = note("", "warning")
         self.foot = Foot(actions, self.accept)
         """Says what came of the last change."""
@@ -95,8 +97,8 @@ class SettingsDialog(QDialog):
 
     def show_section(self, section: Section) -> None:
         """Turn to a section."""
-        self._search.clear()
         self._sections.setCurrentRow(self._row_of(section))
+        self._search.clear()
 
     def search_for(self, text: str) -> None:
         """Search for a setting, as if the user had typed this. Call it when the dialog is open."""
@@ -165,11 +167,15 @@ class SettingsDialog(QDialog):
         return list(SECTIONS).index(section)
 
     def _on_section(self, row: int) -> None:
-        self._search.clear()
-        self._pages.turn_to(list(SECTIONS)[row])
+        if row >= 0:
+            self._section_row = row
+            if self._search.text().strip():
+                self._search.clear()
+            self._pages.turn_to(list(SECTIONS)[row])
 
     def _on_search(self, text: str) -> None:
         if text.strip():
             self._pages.search(text)
+            self._sections.setCurrentRow(-1)  # what is found is of all of them
         else:
-            self._pages.turn_to(list(SECTIONS)[self._sections.currentRow()])
+            self._sections.setCurrentRow(self._section_row)

@@ -57,6 +57,25 @@ def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> N
     assert desk.field.isVisible(), "the page that was shown before"
 
 
+def test_no_section_is_marked_while_all_of_them_are_searched(desk: Desk) -> None:
+    sections, search = desk.dialog.findChild(QListWidget, "settingsSections"), desk.line("Search settings")
+    assert sections is not None
+    desk.turn_to("appearance")
+    row = sections.currentRow()
+    search.setText("font")
+    assert sections.selectedItems() == []
+    search.clear()
+    assert sections.currentRow() == row
+    assert desk.picker("Theme").isVisible()
+    search.setText("font")
+    sections.setCurrentRow(row)
+    assert search.text() == "", "to choose a section ends the search, also the one of before"
+    assert desk.picker("Theme").isVisible()
+    search.setText("font")
+    desk.dialog.show_section("model")
+    assert desk.field.isVisible()
+
+
 def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
     for section in get_args(Section):
         if section != "project":
