@@ -17,11 +17,13 @@ class _Wish(Struct, frozen=True):
 class EarlyWishes(QObject):
     """Keeps every wish, and asks again in its order. Of several things to be shown only the last was meant.
 
-    Messages wait at the session that they are for, not here.
+    Messages wait at the session that they are for, not here; but one that was sent before any was shown, which is in
+    the field again, is sent when there is a session, unless the user changed it or chose something else.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
         super().__init__(panels.window)
+        self._panels = panels
         self._wishes: list[_Wish] = []
         self._ends: list[Callable[[], object]] = []
         sessions, entries, actions = panels.sessions, panels.transcript.entry_actions, panels.window.actions_
@@ -42,6 +44,8 @@ class EarlyWishes(QObject):
             self._listen(signal)
         for signal in (entries.file_requested, entries.folder_requested, entries.settings_requested):
             self._listen(signal)
+        panels.wiring.folder_requested.connect(self._keep_message)
+        self._ends.append(partial(panels.wiring.folder_requested.disconnect, self._keep_message))
 
     def stop_listening(self) -> None:
         """Keep nothing any more: from now on the controller listens."""
@@ -57,9 +61,19 @@ class EarlyWishes(QObject):
 
     def _listen(self, signal: SignalInstance, *, is_choice: bool = False) -> None:
         def keep(*carried: object) -> None:
-            if is_choice:
-                self._wishes = [wish for wish in self._wishes if not wish.is_choice]
-            self._wishes.append(_Wish(partial(signal.emit, *carried), is_choice))
+            self._keep(partial(signal.emit, *carried), is_choice=is_choice)
 
         signal.connect(keep)
         self._ends.append(partial(signal.disconnect, keep))
+
+    def _keep(self, ask_again: Callable[[], None], *, is_choice: bool) -> None:
+        if is_choice:
+            self._wishes = [wish for wish in self._wishes if not wish.is_choice]
+        self._wishes.append(_Wish(ask_again, is_choice))
+
+    def _keep_message(self) -> None:
+        self._keep(partial(self._send, self._panels.composer.text()), is_choice=True)
+
+    def _send(self, text: str) -> None:
+        if self._panels.wiring.bridge is not None and self._panels.composer.text() == text:
+            self._panels.composer.controls.send.click()

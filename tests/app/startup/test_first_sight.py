@@ -175,6 +175,37 @@ def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, s
     assert sessions[SESSION_ID].read_bytes().count(b"And the pears?") >= 1
 
 
+@pytest.mark.parametrize("meanwhile", ["nothing", "the message is changed", "another session is chosen"])
+def test_a_message_from_before_anything_was_shown_is_sent_when_there_is_a_session_if_it_is_still_meant(
+    machinery: Machinery, tmp_path: Path, expected_logs: list[str], sessions: dict[SessionId, Path], meanwhile: str
+) -> None:
+    expected_logs.append("the window stands still")
+
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        await user.type("composer", "And the pears?")
+        await user.press(Qt.Key.Key_Return)
+        assert composer.text() == "And the pears?", "it is in the field until it is sent"
+        if meanwhile == "the message is changed":
+            await user.type("composer", " Or not?")
+        elif meanwhile == "another session is chosen":
+            user.window.panels.sessions.session_chosen.emit(OTHER_ID)
+        await load(user, machinery)
+        if meanwhile == "nothing":
+            await user.until_true(lambda: user.transcript.turn == 1, "it is asked")
+            await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+            assert composer.text() == ""
+        else:
+            assert composer.text().startswith("And the pears?")
+            assert not user.transcript.turns.is_running
+        composer.set_text("")
+        user.window.request_quit()
+        await user.see_window_close()
+
+    drive([str(tmp_path / "workspace")], tmp_path / "album", journey)
+    assert b"And the pears?" not in sessions[OTHER_ID].read_bytes()
+
+
 def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(
     begin: Begin, machinery: Machinery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
