@@ -655,8 +655,16 @@
         <translation>Befehl bearbeiten ({keys})</translation>
     </message>
     <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>Zurück zum Befehl des Agenten</translation>
+    </message>
+    <message>
         <source>Hide the definition</source>
         <translation>Definition ausblenden</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Zurücksetzen</translation>
     </message>
     <message>
         <source>Show what the tool is</source>

@@ -654,8 +654,16 @@
         <translation>编辑命令 ({keys})</translation>
     </message>
     <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>恢复为代理的命令</translation>
+    </message>
+    <message>
         <source>Hide the definition</source>
         <translation>隐藏定义</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>还原</translation>
     </message>
     <message>
         <source>Show what the tool is</source>

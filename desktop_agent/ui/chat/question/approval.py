@@ -56,7 +56,6 @@ class ApprovalCard(QWidget):
         self._title = self._make_title()
         self.asked = AskedCommand(request, drafts, styles, self)
         self.asked.changed.connect(self._on_command_changed)
-        self.asked.edit.clicked.connect(self._resize)
         self.asked.resize_wanted.connect(self._resize)
         for field in self.asked.fields:
             field.fold.changed.connect(self._update_answers)

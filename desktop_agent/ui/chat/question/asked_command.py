@@ -29,8 +29,8 @@ _FLAT_PADDING = 9
 class AskedCommand(QObject):
     """The fields whose whole text must have been seen: the command, the details, and what changed of a tool.
 
-    `edit` is the button that lets the user change the command, `unfold` shows what the server says of a tool that was
-    never allowed: that may stay folded.
+    `edit` is the button that lets the user change the command, and go back to the agent's when it is changed. `unfold`
+    shows what the server says of a tool that was never allowed: that may stay folded.
 
     Signals:
         changed: the command reads differently now.
@@ -52,12 +52,11 @@ class AskedCommand(QObject):
             self._command.set_editable(is_editable=COMMAND in drafts)
             self._command.textChanged.connect(self._on_text_changed)
             self.mark(request)
-        self.edit = make_button(self.tr("Edit"), clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
+        self.edit = make_button(clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
         self.edit.setVisible(self._command is not None)
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
-        self._shortcut.activated.connect(self.edit.click)
-        keys = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
-        self.edit.setToolTip(self.tr("Edit the command ({keys})").format(keys=keys))
+        self._shortcut.activated.connect(self._start_editing)
+        self._name_edit()
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
         change = request.tool_change
@@ -168,14 +167,28 @@ class AskedCommand(QObject):
         self.unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
 
     def _on_edit(self) -> None:
+        if self._command is not None and self.edited is not None:
+            self._command.set_text(self._request.command or "")  # can be undone like typing
+        self._start_editing()
+
+    def _start_editing(self) -> None:
         assert self._command is not None
         self._command.set_editable(is_editable=True)
         self._command.setFocus()
         self._command.moveCursor(QTextCursor.MoveOperation.End)
+        self.resize_wanted.emit()
+
+    def _name_edit(self) -> None:
+        is_edited = self.edited is not None
+        self.edit.setText(self.tr("Restore") if is_edited else self.tr("Edit"))
+        keys = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
+        can_edit = self.tr("Edit the command ({keys})").format(keys=keys)
+        self.edit.setToolTip(self.tr("Go back to the agent's command") if is_edited else can_edit)
 
     def _on_text_changed(self) -> None:
         self._drafts[COMMAND] = self.text
         self.judged = None
+        self._name_edit()
         self.changed.emit()
 
 

@@ -153,6 +153,23 @@ class TestAnswers:
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
 
+    def test_an_edited_command_goes_back_to_the_agents_by_the_button_that_edits(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Edit"))
+        type_text(command_field(stage), " --dry-run")
+        assert "Edit" not in stage.buttons(card(stage))
+        click(stage.button("Restore"))
+        assert command_field(stage).toPlainText() == "git push"
+        assert command_field(stage).hasFocus()
+        assert "Restore" not in stage.buttons(card(stage))
+        command_field(stage).undo()
+        assert command_field(stage).toPlainText() == "git push --dry-run", "it is undone like typing"
+        click(stage.button("Restore"))
+        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed())]
+
     def test_an_empty_command_cannot_be_allowed(self, stage: Stage) -> None:
         answers = ask(stage, question())
         until_it_listens(stage)
