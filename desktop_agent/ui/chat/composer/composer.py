@@ -152,7 +152,7 @@ class Composer(QWidget):
 
     def add_control(self, widget: QWidget) -> None:
         """Put a picker or a button into the row below the field, behind those that are there."""
-        self.controls.add(widget)
+        self.controls.add(widget, tab_from=self.attach)
         self._arrange()
 
     # -- geometry --

@@ -38,9 +38,10 @@ class ControlRow:
         ):  # a click leaves the keyboard where it is: the button goes, or is disabled
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
-    def add(self, control: QWidget) -> None:
-        """Put a picker or a button behind those that are there."""
+    def add(self, control: QWidget, *, tab_from: QWidget) -> None:
+        """Put a picker or a button behind those that are there. To the first one, Tab comes from `tab_from`."""
         control.setParent(self._composer)
+        QWidget.setTabOrder(self._controls[-1] if self._controls else tab_from, control)
         self._controls.append(control)
         control.show()
 
