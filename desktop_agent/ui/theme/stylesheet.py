@@ -79,7 +79,8 @@ QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[
 QTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 18px; padding-right: 20px; font-size: ${secondary}px; }
+QComboBox { min-height: 18px; padding-left: 10px; padding-right: 20px; font-size: ${secondary}px; }
+QComboBox:focus { padding-left: 9px; padding-right: 19px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 
