@@ -100,7 +100,7 @@ class _Half(QFrame):
         self._list.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         self._list.setUniformItemSizes(True)
         self._list.setFixedHeight(_ROWS * _ROW_HEIGHT + Space.XS)
-        self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0 4px; }}")
+        self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0; margin-left: -3px; }}")
         vbox(self._heading, self._list, on=self, spacing=Space.XS)
         self.show_subjects([])
 

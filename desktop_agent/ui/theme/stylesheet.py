@@ -81,6 +81,8 @@ QTextEdit[variant="bare"]:focus {
 }
 QComboBox { min-height: 18px; padding-left: 10px; padding-right: 20px; font-size: ${secondary}px; }
 QComboBox:focus { padding-left: 9px; padding-right: 19px; }
+QComboBox:editable { padding-left: 8px; }
+QComboBox:editable:focus { padding-left: 7px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 

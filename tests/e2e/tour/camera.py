@@ -45,7 +45,11 @@ def photograph(window: QWidget) -> QImage:
 
 
 async def photograph_settled(window: QWidget) -> QImage:
-    """Return what is seen of a window once nothing changes there any more."""
+    """Return what is seen of a window once nothing changes there any more.
+
+    To take a picture is to have it painted: the first one waits until the window has been painted by itself.
+    """
+    await asyncio.sleep(_LOOK_EVERY_S)
     image, same = photograph(window), 0
     for _ in range(_MOST_LOOKS):
         await asyncio.sleep(_LOOK_EVERY_S)

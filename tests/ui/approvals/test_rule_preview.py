@@ -3,11 +3,12 @@
 import time
 
 import pytest
-from PySide6.QtWidgets import QListWidget
+from PySide6.QtWidgets import QLabel, QListWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview
 from desktop_agent.ui.theme import Theme
+from tests.ui.ink import first_column
 
 
 @pytest.fixture
@@ -29,6 +30,15 @@ def test_calls_are_told_apart_and_counted(qtbot: QtBot, preview: RulePreview) ->
     qtbot.waitUntil(lambda: preview.is_finished)
     assert shown(preview, "ruleAllowedList") == ("Would have been allowed · 2", ["git push", "git log"])
     assert shown(preview, "ruleAskingList") == ("Would still ask · 1", ["ls"])
+
+
+def test_the_rows_begin_where_their_heading_does(qtbot: QtBot, preview: RulePreview) -> None:
+    preview.judge(["H"], lambda _subject: True)
+    qtbot.waitUntil(lambda: preview.is_finished)
+    rows = preview.findChild(QListWidget, "ruleAllowedList")
+    assert rows
+    heading = next(label for label in preview.findChildren(QLabel) if label.parent() is rows.parent())
+    assert abs(first_column(rows, rows.rect()) - first_column(heading, heading.rect())) <= 1
 
 
 def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
