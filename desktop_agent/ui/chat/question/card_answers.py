@@ -1,6 +1,7 @@
 """The ways to answer a question: a row of buttons, or in its place the reason for a no."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -8,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.question.card_denial import CardDenial
+from desktop_agent.ui.chat.question.card_denial import DENIAL, CardDenial
 from desktop_agent.ui.chat.question.card_offers import CardOffers
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -37,6 +38,8 @@ class CardAnswers(QObject):
     ) -> None:
         """`deny` gets the message to the agent."""
         super().__init__(card)
+        self._card = card
+        self._drafts = drafts
         self._allow_in = allow
         self._deny_with = deny
         self._is_stopped = False
@@ -47,18 +50,25 @@ class CardAnswers(QObject):
         self.review = make_button(self.tr("Review…"), parent=card)
         self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
         self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
-        self._denial = CardDenial(drafts, card)
-        self._denial.field.returnPressed.connect(self._on_deny_now)
-        self._denial.deny.clicked.connect(self._on_deny_now)
-        self._denial.back.clicked.connect(self._on_back)
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), card)
         self._shortcut.activated.connect(self._on_allow)
         self._show_buttons()
 
+    @cached_property
+    def _denial(self) -> CardDenial:
+        """Made when the user wants to deny: most questions are answered without."""
+        denial = CardDenial(self._drafts, self._card)
+        denial.field.returnPressed.connect(self._on_deny_now)
+        denial.deny.clicked.connect(self._on_deny_now)
+        denial.back.clicked.connect(self._on_back)
+        if self._is_stopped:
+            denial.stop()
+        return denial
+
     @property
     def is_denying(self) -> bool:
         """Whether the reason for a no stands in the place of the buttons."""
-        return self._denial.is_open
+        return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
         """Let Ctrl+Enter allow, or not. Whether the buttons say something else now."""
@@ -85,7 +95,8 @@ class CardAnswers(QObject):
         self._is_stopped = True
         for button in self._buttons:
             button.setEnabled(False)
-        self._denial.stop()
+        if self.is_denying:
+            self._denial.stop()
 
     # -- geometry --
 

@@ -1,7 +1,9 @@
 """Says which part of a text was not in sight yet, and scrolls to it: the user allows only what was in sight."""
 
+from functools import cached_property
+
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.plurals import plural
@@ -43,15 +45,24 @@ class FoldBar(QWidget):
         self.setObjectName("approvalFoldBar")
         self._field = field
         self._was_folded = False
-        self._words = make_label(role="warning")
-        # Its words give way in a narrow window: they never widen it.
-        self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._more = make_button(
-            self.tr("Show more"), object_name="approvalShowMoreButton", clicked=self._on_more, is_compact=True
-        )
-        hbox((self._words, 1), self._more, on=self, spacing=Space.S)
         self.hide()
         field.seen.connect(self._on_seen)
+
+    @cached_property
+    def _parts(self) -> tuple[QLabel, QPushButton]:
+        """What it says, and the button that shows more: made when something is not in sight, which is rare."""
+        words = make_label(role="warning", parent=self)
+        # Its words give way in a narrow window: they never widen it.
+        words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        more = make_button(
+            self.tr("Show more"),
+            object_name="approvalShowMoreButton",
+            clicked=self._on_more,
+            is_compact=True,
+            parent=self,
+        )
+        hbox((words, 1), more, on=self, spacing=Space.S)
+        return words, more
 
     @property
     def is_all_seen(self) -> bool:
@@ -65,24 +76,29 @@ class FoldBar(QWidget):
 
     def text(self) -> str:
         """Return what it says."""
-        return self._words.text()
+        return self._parts[0].text()
 
     def _on_seen(self) -> None:
         unseen = self._field.unseen()
         self._was_folded |= not unseen.is_nothing
+        if self._was_folded:
+            self._say(unseen)
+            if self.isHidden():
+                self.show()
+                self.resize_wanted.emit()
+        self.changed.emit()
+
+    def _say(self, unseen: Unseen) -> None:
+        words, more = self._parts
         said = (
             self.tr("You have seen all of it") if unseen.is_nothing else f"{unseen_words(unseen)} · {obstacle_words()}"
         )
-        self._words.setText(said)
-        self._words.setAccessibleName(said)
-        self._words.setToolTip(said)
-        self._words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
-        self._words.style().polish(self._words)
-        self._more.setVisible(not unseen.is_nothing)
-        if self._was_folded and self.isHidden():
-            self.show()
-            self.resize_wanted.emit()
-        self.changed.emit()
+        words.setText(said)
+        words.setAccessibleName(said)
+        words.setToolTip(said)
+        words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
+        words.style().polish(words)
+        more.setVisible(not unseen.is_nothing)
 
     def _on_more(self) -> None:
         if self._field.show_more():
