@@ -26,7 +26,7 @@ from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.jobs.row import JobRow
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
 from desktop_agent.ui.review.changes.file_list import FileList
-from desktop_agent.ui.sessions import SessionList
+from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call
 from tests.ui.files.rows import row_of

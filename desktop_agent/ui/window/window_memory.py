@@ -7,7 +7,7 @@ import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
 from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.ui.sessions import Arrangement
+from desktop_agent.ui.sessions.groups import Arrangement
 
 KeptModel = tuple[str, str, str]
 """Provider, account and model."""
