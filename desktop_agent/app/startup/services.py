@@ -10,7 +10,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 
 
-class Services:
+class WindowServices:
     """The log, the watchdog, and what keeps painting and movement in bounds."""
 
     def __init__(self, app: QApplication, window: MainWindow, theme: Theme, log: WindowLog) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.app.sessions.ports import OpeningPort
     from desktop_agent.app.startup.first_sight import FirstSight
-    from desktop_agent.app.startup.services import Services
+    from desktop_agent.app.startup.services import WindowServices
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
@@ -108,7 +108,7 @@ class Window(QObject):
         from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.app.startup.preloading import preload
-        from desktop_agent.app.startup.services import Services
+        from desktop_agent.app.startup.services import WindowServices
         from desktop_agent.ui.runtime.eventloop import idle
 
         self.add_panels()
@@ -118,7 +118,7 @@ class Window(QObject):
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self._spawner.start()
-        services = Services(self._app, self.main_window, self.theme, log)
+        services = WindowServices(self._app, self.main_window, self.theme, log)
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
@@ -143,7 +143,7 @@ class Window(QObject):
             await self._end(services)
         return 0
 
-    async def _end(self, services: "Services") -> None:
+    async def _end(self, services: "WindowServices") -> None:
         """End everything that was started; what nothing waits for also when this is cancelled."""
         try:
             self.main_window.save_layout()
