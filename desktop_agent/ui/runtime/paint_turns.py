@@ -1,5 +1,6 @@
 """Gives the painting of a window a turn of the loop of its own, when what was done before it took long already."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -13,8 +14,9 @@ from desktop_agent.ui.runtime.next_turn import in_next_turn
 LONG_MS: Final = 4.0
 """A quarter of a frame: with the painting of a whole window behind it, such a turn would take longer than a frame."""
 
-_MOST_TURNS: Final = 4
-"""How many more turns that take long are waited for: what is laid out in pieces is painted once, when it is whole."""
+MOST_MS: Final = 33.0
+"""How long a picture waits for further turns that take long: what is laid out in pieces is painted once, when it is
+whole, and what goes on and on, such as a window that is being dragged larger, is painted thirty times a second."""
 
 
 class PaintTurns(QObject):
@@ -24,11 +26,14 @@ class PaintTurns(QObject):
     handled; if there are none, the picture comes as early as before.
     """
 
-    def __init__(self, app: QApplication, busy_ms: Callable[[], float]) -> None:
-        """`busy_ms` says for how long the present turn has been going on."""
+    def __init__(
+        self, app: QApplication, busy_ms: Callable[[], float], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`busy_ms` says for how long the present turn has been going on, `clock` the time in seconds."""
         super().__init__(app)
         self._app = app
         self._busy_ms = busy_ms
+        self._clock = clock
         self._is_painting = False
         app.focusChanged.connect(self._on_focus)
 
@@ -42,12 +47,12 @@ class PaintTurns(QObject):
         """Keep a window from being painted now."""
         if self._is_painting or not _asks_for_painting(watched, event) or self._busy_ms() < LONG_MS:
             return False
-        in_next_turn(watched, partial(self._paint, watched, _MOST_TURNS))
+        in_next_turn(watched, partial(self._paint, watched, self._clock()))
         return True
 
-    def _paint(self, window: QObject, turns_left: int) -> None:
-        if turns_left and self._busy_ms() >= LONG_MS:
-            in_next_turn(window, partial(self._paint, window, turns_left - 1))
+    def _paint(self, window: QObject, asked_at: float) -> None:
+        if self._busy_ms() >= LONG_MS and (self._clock() - asked_at) * 1000 < MOST_MS:
+            in_next_turn(window, partial(self._paint, window, asked_at))
             return
         self._is_painting = True
         try:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.runtime.next_turn import in_next_turn
-from desktop_agent.ui.runtime.paint_turns import LONG_MS, PaintTurns
+from desktop_agent.ui.runtime.paint_turns import LONG_MS, MOST_MS, PaintTurns
 
 
 class Noted(QWidget):
@@ -32,13 +32,17 @@ class Noted(QWidget):
 
 
 class Turn:
-    """How long the present turn of the loop has been going on."""
+    """How long the present turn of the loop has been going on, and what the clock says."""
 
     def __init__(self) -> None:
         self.ms = 0.0
+        self.now_s = 0.0
 
     def busy_ms(self) -> float:
         return self.ms
+
+    def clock(self) -> float:
+        return self.now_s
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def turn() -> Turn:
 
 @pytest.fixture
 def turns(qapp: QApplication, turn: Turn) -> Generator[PaintTurns]:
-    turns = PaintTurns(qapp, turn.busy_ms)
+    turns = PaintTurns(qapp, turn.busy_ms, turn.clock)
     yield turns
     turns.stop()
 
@@ -123,15 +127,25 @@ def test_a_window_that_got_another_size_in_a_long_turn_is_painted_once_and_whole
     assert window.grab().toImage() == window.screen().grabWindow(window.winId()).toImage()
 
 
-def test_a_window_is_painted_though_every_turn_is_long(qtbot: QtBot, window: Noted, turn: Turn) -> None:
+def test_a_picture_waits_for_long_turns_no_longer_than_a_user_would_notice(
+    qtbot: QtBot, window: Noted, turn: Turn
+) -> None:
+    def work(turns_left: int) -> None:
+        turn.now_s += MOST_MS / 1000 / 4
+        window.seen.append("worked")
+        if turns_left:
+            in_next_turn(window, lambda: work(turns_left - 1))
+
     turn.ms = LONG_MS
     window.update()
-    qtbot.waitUntil(lambda: window.seen == ["painted"])
+    in_next_turn(window, lambda: work(8))
+    qtbot.waitUntil(lambda: window.seen.count("worked") == 9)
     turn.ms = 0.0
+    assert 3 <= window.seen.index("painted") <= 6, "in the middle of work that goes on and on"
 
 
 def test_nothing_waits_any_more_when_it_has_stopped(qapp: QApplication, qtbot: QtBot, turn: Turn) -> None:
-    turns = PaintTurns(qapp, turn.busy_ms)
+    turns = PaintTurns(qapp, turn.busy_ms, turn.clock)
     window = shown(qtbot)
     turns.stop()
     change(window, turn, LONG_MS)
