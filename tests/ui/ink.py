@@ -1,15 +1,25 @@
-"""Where something dark stands in a light widget: what a user sees as the edge of its text."""
+"""Where text stands in a widget as a user sees it: by what differs from the ground."""
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-_DARK = 140
-"""Lightness of 255: text in the secondary colour, too, but no border and no ground."""
+_DIFFERENCE = 90
+"""In lightness, of 255: text in the secondary colour, too, but no hairline."""
 
 
-def first_column(widget: QWidget, area: QRect) -> int:
-    """The first column of this area with something dark in it, counted from the widget's edge."""
-    picture = widget.grab().toImage()
-    rows, columns = range(area.top(), area.bottom() + 1), range(area.left(), area.right() + 1)
-    return next(x for x in columns if any(QColor(picture.pixel(x, y)).lightness() < _DARK for y in rows))
+def ink_rect(widget: QWidget, area: QRect) -> QRect:
+    """Return what the text in this area fills, from the widget's edges. The last pixel of the area is ground."""
+    window = widget.window()  # the ground of a transparent widget is that of what it is in
+    picture = window.grab(QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())).toImage()
+    ground = QColor(picture.pixel(area.bottomRight())).lightness()
+    seen = [
+        (x, y)
+        for x in range(area.left(), area.right() + 1)
+        for y in range(area.top(), area.bottom() + 1)
+        if abs(QColor(picture.pixel(x, y)).lightness() - ground) > _DIFFERENCE
+    ]
+    assert seen, "there is no text"
+    columns, rows = zip(*seen, strict=True)
+    left, top = min(columns), min(rows)
+    return QRect(left, top, max(columns) - left + 1, max(rows) - top + 1)

@@ -79,10 +79,10 @@ QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[
 QTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 18px; padding-left: 10px; padding-right: 20px; font-size: ${secondary}px; }
-QComboBox:focus { padding-left: 9px; padding-right: 19px; }
-QComboBox:editable { padding-left: 8px; }
-QComboBox:editable:focus { padding-left: 7px; }
+QComboBox { min-height: 18px; padding: 5px 20px 3px 10px; font-size: ${secondary}px; }
+QComboBox:focus { padding: 4px 19px 2px 9px; }
+QComboBox:editable { padding: 4px 20px 4px 8px; }
+QComboBox:editable:focus { padding: 3px 19px 3px 7px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 

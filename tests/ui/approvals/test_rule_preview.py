@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview
 from desktop_agent.ui.theme import Theme
-from tests.ui.ink import first_column
+from tests.ui.ink import ink_rect
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_the_rows_begin_where_their_heading_does(qtbot: QtBot, preview: RulePrev
     rows = preview.findChild(QListWidget, "ruleAllowedList")
     assert rows
     heading = next(label for label in preview.findChildren(QLabel) if label.parent() is rows.parent())
-    assert abs(first_column(rows, rows.rect()) - first_column(heading, heading.rect())) <= 1
+    assert abs(ink_rect(rows, rows.rect()).left() - ink_rect(heading, heading.rect()).left()) <= 1
 
 
 def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(

@@ -1,20 +1,25 @@
 """How a picker looks beside the other controls of a form."""
 
 import pytest
+from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import Theme, ThemeChoice
 from desktop_agent.ui.widgets.picker import Picker
-from tests.ui.ink import first_column
+from tests.ui.ink import ink_rect
+
+FIRST_LETTER = QRect(4, 4, 14, 20)
+"""Of the text in a control that is 28 pixels high, without the control's edge."""
 
 
+@pytest.mark.parametrize("theme_name", ["light", "dark"])
 @pytest.mark.parametrize("is_editable", [False, True])
 @pytest.mark.parametrize("has_focus", [False, True])
-def test_its_text_begins_where_that_of_a_line_does(
-    qapp: QApplication, qtbot: QtBot, *, has_focus: bool, is_editable: bool
+def test_its_text_stands_where_that_of_a_line_does(
+    qapp: QApplication, qtbot: QtBot, theme_name: ThemeChoice, *, has_focus: bool, is_editable: bool
 ) -> None:
-    Theme(qapp, "light").install()
+    Theme(qapp, theme_name).install()
     form = QWidget()
     qtbot.addWidget(form)
     line, picker = QLineEdit("HHHH", form), Picker(form)
@@ -27,5 +32,6 @@ def test_its_text_begins_where_that_of_a_line_does(
     focused = picker if has_focus else line
     focused.setFocus()
     qtbot.waitUntil(focused.hasFocus)
-    inside = line.rect().adjusted(4, 6, 0, -6)
-    assert first_column(picker, inside) == first_column(line, inside)
+    of_picker, of_line = ink_rect(picker, FIRST_LETTER), ink_rect(line, FIRST_LETTER)
+    assert of_picker.left() == of_line.left()
+    assert of_picker.bottom() == of_line.bottom(), "both have the same baseline"
