@@ -26,7 +26,7 @@ _MODULES = (
     *("core/undo", "core/capture/safety.py", "core/capture/stat_capture.py", "core/capture/scan.py"),
     *("core/changes/ledger.py", "core/changes/untouched.py", "core/merge/file_merge.py"),
     *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),
-    *("core/providers/auth/keys.py", "core/providers/auth/patience.py", "core/providers/auth/sign_in/failures.py"),
+    *("core/providers/auth/keys.py", "core/providers/auth/keyring_calls.py", "core/providers/auth/sign_in/failures.py"),
     *(
         "core/mentions/prompts.py",
         "core/mentions/files.py",

@@ -11,8 +11,8 @@ from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.current_credential import Finding, Seen, current_credential
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
-from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider

@@ -25,6 +25,7 @@ from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, Sampling
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.failures import in_words
 from desktop_agent.core.mcp.sdk.http.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.idle_timeout import IdleTimeout
 from desktop_agent.core.mcp.sdk.listing import (
     completed,
     prompt_text,
@@ -34,7 +35,6 @@ from desktop_agent.core.mcp.sdk.listing import (
     templates_of,
     tools_of,
 )
-from desktop_agent.core.mcp.sdk.patience import Patience
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 from desktop_agent.core.mcp.sdk.reading import reply_of
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
@@ -111,23 +111,23 @@ class ServerClient:
         sample: SampleModel,
     ) -> CallReply:
         """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
-        patience = Patience(timeout_s)
+        timeout = IdleTimeout(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            patience.renew()
+            timeout.renew()
             on_progress(Progress(done=progress, total=total, message=message or ""))
 
         async def asked(question: ServerQuestion) -> Decision:
-            with patience.suspended():
+            with timeout.suspended():
                 return await ask(question)
 
         async def sampled(request: SamplingRequest) -> SampledAnswer:
-            with patience.suspended():
+            with timeout.suspended():
                 return await sample(request)
 
         try:
             with in_words(self._way):
-                async with patience.limit, self._asked.during(asked, sampled):
+                async with timeout.limit, self._asked.during(asked, sampled):
                     reply = await self._called(tool, dict(arguments), progressed)
         except TimeoutError as error:
             title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."

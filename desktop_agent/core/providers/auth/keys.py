@@ -1,8 +1,8 @@
 """API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
 
-A keyring call is synchronous and may wait for a user who is asked to unlock it, as long as `patience` says: callers on
-the event loop go through `patience.beside`, never through an executor, whose threads the end of the process waits for.
-`keyring` is imported at the first call (75 ms).
+A keyring call is synchronous and may wait for a user who is asked to unlock it, as long as `keyring_calls` says:
+callers on the event loop go through `keyring_calls.beside`, never through an executor, whose threads the end of the
+process waits for. `keyring` is imported at the first call (75 ms).
 """
 
 import importlib
@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT, Limits, Patience
+from desktop_agent.core.providers.auth.keyring_calls import USE_ENVIRONMENT, KeyringCalls, Limits
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -72,7 +72,7 @@ class SystemKeyStore:
     ) -> None:
         """`tell` hears what is waited for when that takes long, and then `over`, both on the thread of the call."""
         self._chosen = backend
-        self._patience = Patience(tell, over, limits)
+        self._calls = KeyringCalls(tell, over, limits)
         self._for_now: dict[str, str] = {}
         self._changes: Counter[str] = Counter()
 
@@ -131,13 +131,13 @@ class SystemKeyStore:
 
     def give_up(self) -> None:
         """Wait for nothing any more: the application ends."""
-        self._patience.give_up()
+        self._calls.give_up()
 
     def name(self) -> str:
         """Return what the keyring is called on this machine."""
         with _explained("open"):
             _load_libraries()
-            return self._patience.call(lambda: self._backend().name, lambda: False)
+            return self._calls.call(lambda: self._backend().name, lambda: False)
 
     def probe(self) -> KeyringReport:
         """Return whether keys can be kept, found out by keeping and deleting an entry of our own. Never raises."""
@@ -152,7 +152,7 @@ class SystemKeyStore:
 
     def _patiently(self, work: Callable[[], T]) -> T:
         _load_libraries()
-        return self._patience.call(work, lambda: may_ask(self._backend()))
+        return self._calls.call(work, lambda: may_ask(self._backend()))
 
     def _backend(self) -> "KeyringBackend":
         if self._chosen is None:

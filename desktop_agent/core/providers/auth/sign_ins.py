@@ -12,8 +12,8 @@ from desktop_agent.core.base.errors import CredentialsError, SignedOutError, Uns
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
-from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.profiles.profile import Profile, read_profile
 from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
 from desktop_agent.core.providers.auth.sign_in import chatgpt, openrouter

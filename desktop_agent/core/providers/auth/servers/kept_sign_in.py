@@ -11,7 +11,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.secret_headers import Keyring
 from desktop_agent.core.mcp.sign_in import GrantedAccess, ServerRegistration
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
 from desktop_agent.core.providers.auth.tokens.long_entries import delete_long, read_long, write_long

@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.secret_headers import Keyring, read_secret_headers
 from desktop_agent.core.mcp.sign_in import AskInBrowser, GrantedAccess, SignInRequest
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.servers.client_secret import read_client_secret
 from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 

@@ -7,7 +7,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ServerError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.secret_headers import Keyring, read_secret_headers
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.servers.client_credentials import tokens_for_client
 from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 from desktop_agent.core.providers.auth.servers.server_tokens import ServerTokens, tokens_for

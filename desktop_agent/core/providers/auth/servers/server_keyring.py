@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.providers.auth.keyring_calls import USE_ENVIRONMENT
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT
 
 
 class ServerKeyring:

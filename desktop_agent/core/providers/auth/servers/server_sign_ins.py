@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.sign_in import GrantedAccess
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.servers.client_secret import forget_client_secret
 from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 from desktop_agent.core.providers.auth.servers.sdk_sign_in import granted_by_user, granted_to_client

@@ -7,7 +7,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.mcp.client import SignInNeededError
 from desktop_agent.core.mcp.sign_in import Challenge, ServerRegistration
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 from desktop_agent.core.providers.auth.tokens.answers import read_grant
 from desktop_agent.core.providers.auth.tokens.endpoint import RefusedGrantError, TokenEndpoint

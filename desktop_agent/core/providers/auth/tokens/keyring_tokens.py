@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 from desktop_agent.core.providers.auth.tokens.long_entries import Entries, delete_long, read_long, write_long
 

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class Patience:
+class IdleTimeout:
     """Begins anew with each sign of the server, and with the answer to each of its questions.
 
     While a question waits for the user or for the model, the server waits, and nothing runs out.

@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """For one that asks the user, or may do so."""
 
 
-class Patience:
+class KeyringCalls:
     """Carries out calls of one keyring, one thread each. For any thread."""
 
     def __init__(
