@@ -10,7 +10,7 @@ from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.current_credential import Finding, Seen, current_credential
+from desktop_agent.core.providers.auth.current_credential import CredentialLookup, Seen, current_credential
 from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
@@ -59,7 +59,7 @@ class ProviderCatalog:
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
         vendor_of(model.provider)  # raises what says which there are
-        account, credential = await current_credential(await self._finding(model))
+        account, credential = await current_credential(await self._lookup(model))
         return self._provider(account, credential, model)
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
@@ -80,7 +80,7 @@ class ProviderCatalog:
             allows_readable_proxy=self._allows_readable_proxy(),
         )
 
-    async def _finding(self, model: ModelRef) -> Finding:
+    async def _lookup(self, model: ModelRef) -> CredentialLookup:
         """Return where the account of `model` is found. It is asked where it is now, for as long as it stays there."""
         first = await self._account_of(model)
         entry = entry_of(first)
@@ -98,7 +98,7 @@ class ProviderCatalog:
         def look() -> Seen:
             return Seen(stamp_of(self._accounts.path), self._keys.changes(entry))
 
-        return Finding(look, account, self._credential)
+        return CredentialLookup(look, account, self._credential)
 
     async def _account_of(self, model: ModelRef) -> Account:
         return await beside(lambda: self._accounts.load().of_model(model))

@@ -9,10 +9,10 @@ from desktop_agent.core.providers.anthropic.models import read_count, read_model
 from desktop_agent.core.providers.anthropic.refusals import read_refusal
 from desktop_agent.core.providers.anthropic.request import Shape, encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import AnthropicReader
+from desktop_agent.core.providers.http.hosted_search import HostedSearch
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
-from desktop_agent.core.providers.http.searching import Searching
 
 API_VERSION = "2026-10-21"
 
@@ -25,13 +25,13 @@ class AnthropicCounting:
 
     path = "/v1/messages/count_tokens"
 
-    def __init__(self, searching: Searching) -> None:
-        """`searching` knows with which tools the request will be sent."""
-        self._searching = searching
+    def __init__(self, hosted_search: HostedSearch) -> None:
+        """`hosted_search` knows with which tools the request will be sent."""
+        self._hosted_search = hosted_search
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of the question."""
-        return encode_count(request, pictures, Shape(searches=self._searching.is_offered(request)))
+        return encode_count(request, pictures, Shape(searches=self._hosted_search.is_offered(request)))
 
     def read(self, answer: bytes, call: FailedCall) -> int:
         """Return what was counted."""
@@ -49,13 +49,13 @@ class AnthropicFormat:
         """`never` names the fields that are left out of every request; `searches` says that the API can search."""
         self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
         self._left_out = LeftOut("diagnostics", never=never)
-        self._searching = Searching(is_there=searches)
-        self.counting = AnthropicCounting(self._searching)
+        self._hosted_search = HostedSearch(is_there=searches)
+        self.counting = AnthropicCounting(self._hosted_search)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
         left_out = self._left_out.for_model(request.model)
-        return encode_request(request, pictures, Shape(left_out, searches=self._searching.is_offered(request)))
+        return encode_request(request, pictures, Shape(left_out, searches=self._hosted_search.is_offered(request)))
 
     def reader(self) -> AnthropicReader:
         """Return what reads one answer."""
@@ -67,7 +67,7 @@ class AnthropicFormat:
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
-        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
         """Return that the level of effort is always sent: why it is refused is shown."""

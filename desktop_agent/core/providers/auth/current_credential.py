@@ -18,7 +18,7 @@ class Seen(Struct, frozen=True):
     """How often this process changed the account's key."""
 
 
-class Finding(Struct, frozen=True, eq=False):
+class CredentialLookup(Struct, frozen=True, eq=False):
     """Where an account and its credential are found. Each raises `AgentError` that says why there is none."""
 
     look: Callable[[], Seen]
@@ -27,11 +27,11 @@ class Finding(Struct, frozen=True, eq=False):
     credential: Callable[[Account], Awaitable[Credential]]
 
 
-async def current_credential(finding: Finding) -> "tuple[Account, CurrentCredential]":
-    """Return an account as it is now, with its credential. Raises what `finding` raises."""
-    seen = await asyncio.to_thread(finding.look)  # before: what changes meanwhile is then noticed
-    account = await finding.account()
-    return account, CurrentCredential(finding, seen, account, await finding.credential(account))
+async def current_credential(lookup: CredentialLookup) -> "tuple[Account, CurrentCredential]":
+    """Return an account as it is now, with its credential. Raises what `lookup` raises."""
+    seen = await asyncio.to_thread(lookup.look)  # before: what changes meanwhile is then noticed
+    account = await lookup.account()
+    return account, CurrentCredential(lookup, seen, account, await lookup.credential(account))
 
 
 class CurrentCredential:
@@ -41,9 +41,9 @@ class CurrentCredential:
     another process does to a key alone is not noticed: the keyring might ask the user with every request.
     """
 
-    def __init__(self, finding: Finding, seen: Seen, account: Account, first: Credential) -> None:
+    def __init__(self, lookup: CredentialLookup, seen: Seen, account: Account, first: Credential) -> None:
         """`account` and `first` were found after what was `seen`."""
-        self._finding = finding
+        self._lookup = lookup
         self._seen = seen
         self._account: Account = account
         self._inner = first
@@ -56,13 +56,13 @@ class CurrentCredential:
         return (*self._secrets, *self._inner.secrets)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request. Raises what its finding raises."""
-        now = await asyncio.to_thread(self._finding.look)
+        """Return what goes with a request. Raises what its lookup raises."""
+        now = await asyncio.to_thread(self._lookup.look)
         is_same_key = now.key_changes == self._seen.key_changes
         if not (is_same_key and is_unchanged(now.accounts, self._seen.accounts)):
-            account: Account = await self._finding.account()
+            account: Account = await self._lookup.account()
             if not is_same_key or account != self._account:
-                found = await self._finding.credential(account)
+                found = await self._lookup.credential(account)
                 self._secrets = self.secrets
                 self._account = account
                 self._inner = found

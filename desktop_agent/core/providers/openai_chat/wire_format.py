@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
+from desktop_agent.core.providers.http.hosted_search import HostedSearch
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
-from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
 from desktop_agent.core.providers.openai_chat.request import (
@@ -53,7 +53,7 @@ class ChatFormat:
         self._reports_cost = reports_cost
         self._cache_marks_for = cache_marks_for
         self._allows_several_calls = allows_several_calls
-        self._searching = Searching(is_there=searches)
+        self._hosted_search = HostedSearch(is_there=searches)
         self._left_out = LeftOut("stream_options", PARALLEL, CACHE_KEY, effort_field, never=never)
         self._effort_field: EffortField = effort_field
 
@@ -63,7 +63,7 @@ class ChatFormat:
             self._limit_field,
             self._left_out.for_model(request.model),
             marks_cache=request.model.startswith(self._cache_marks_for),
-            searches=self._searching.is_offered(request),
+            searches=self._hosted_search.is_offered(request),
             effort_field=self._effort_field,
             allows_several_calls=self._allows_several_calls,
         )
@@ -79,7 +79,7 @@ class ChatFormat:
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
-        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
         """Return whether the level of effort goes with requests of a model."""

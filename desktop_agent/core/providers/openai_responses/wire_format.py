@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
+from desktop_agent.core.providers.http.hosted_search import HostedSearch
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
-from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
 from desktop_agent.core.providers.openai_responses.caching import CACHE_FIELDS, CACHE_OPTIONS, COMPARED
@@ -39,7 +39,7 @@ class ResponsesFormat:
         `names_sources` says that a search tells which pages it found.
         """
         self.headers: Mapping[str, str] = {}
-        self._searching = Searching(is_there=searches)
+        self._hosted_search = HostedSearch(is_there=searches)
         self._names_sources = names_sources
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
         # verified. Older models do not know `prompt_cache_options`.
@@ -57,7 +57,7 @@ class ResponsesFormat:
         """Return the body of a request."""
         shape = Shape(
             self._left_out.for_model(request.model),
-            searches=self._searching.is_offered(request),
+            searches=self._hosted_search.is_offered(request),
             names_sources=self._names_sources,
         )
         return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
@@ -72,7 +72,7 @@ class ResponsesFormat:
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
-        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
         """Return whether the level of effort goes with requests of a model."""

@@ -7,7 +7,7 @@ _TOOL = "web_search"
 """What the tool's type is called, or begins with, in every format."""
 
 
-class Searching:
+class HostedSearch:
     """Remembers, in this run, which models do not take it: these get our own tool."""
 
     def __init__(self, *, is_there: bool) -> None:
