@@ -34,7 +34,7 @@ from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
 from desktop_agent.core.tools.approval.server_questions import ServerQuestions
-from desktop_agent.core.tools.execution.execution import Execution
+from desktop_agent.core.tools.execution.executor import ToolExecutor
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.tools.servers.sampling import AsideModel, ServerSampling
 
@@ -115,7 +115,7 @@ def _session_tools(
     gate = ApprovalGate(approvals, recorder, parts.policies, judge)
     questions = ServerQuestions(approvals, recorder, parts.policies)
     sampling = ServerSampling(model, recorder, parts.policies)
-    execution = Execution(parts.toolbox, gate, questions, sampling, changes.effects, recorder, shared.clock)
+    executor = ToolExecutor(parts.toolbox, gate, questions, sampling, changes.effects, recorder, shared.clock)
     return SessionTools(
         approvals=approvals,
         judging=LiveJudging(gate, approvals, judge, recorder),
@@ -123,7 +123,7 @@ def _session_tools(
         runtime=ToolRuntime(
             registry=parts.registry,
             access=parts.access,
-            execution=execution,
+            executor=executor,
             servers=parts.servers,
             log=recorder,
             clock=shared.clock,

@@ -1,6 +1,6 @@
 """The tool calls of one message: which run side by side, and that each comes to exactly one recorded result.
 
-Whatever happens, a call that was taken up is answered once. How a single call acts is `execution`.
+Whatever happens, a call that was taken up is answered once. How a single call acts is `executor`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.approval.gate import NotApprovedError
-from desktop_agent.core.tools.execution.execution import Execution, TakenCall
+from desktop_agent.core.tools.execution.executor import TakenCall, ToolExecutor
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.spec import SKIPPED_KEY
@@ -43,7 +43,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
 
     registry: ToolRegistry
     access: Access
-    execution: Execution
+    executor: ToolExecutor
     servers: SessionServers
     log: EventLog
     clock: Clock
@@ -70,7 +70,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             for batch in _batches(calls):
                 if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
                     break
-                await self.execution.require_workspace()
+                await self.executor.require_workspace()
                 await self._run_batch(batch, outcomes)
         except (asyncio.CancelledError, WorkspaceError):
             await self._skip_rest(calls, outcomes)
@@ -108,7 +108,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         is_unanswered = False
         try:
             await self._record_start(call)
-            result = await self.execution.run(call)
+            result = await self.executor.run(call)
             is_unanswered = call.is_unanswered
         except NotApprovedError as error:
             result = _failure(error)
@@ -133,7 +133,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
 
     async def _concluded(self, call: TakenCall) -> ToolResult:
         """Return the result of a call that was stopped; a second stop does not keep it from being answered."""
-        concluding = asyncio.create_task(self.execution.conclude(call), name=f"conclude {call.block.id}")
+        concluding = asyncio.create_task(self.executor.conclude(call), name=f"conclude {call.block.id}")
         with suppress(asyncio.CancelledError):
             await unhurried(concluding)
         return concluding.result()
@@ -144,7 +144,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         for call in calls:
             if call.block.id not in outcomes:
                 await self._record_start(call)
-                await self.execution.withdraw(call)
+                await self.executor.withdraw(call)
                 await self._record_end(call, result, 0.0)
                 outcomes[call.block.id] = CallOutcome(result)
 

@@ -99,7 +99,7 @@ class _ReadyCall(Struct, frozen=True):
     context: ToolContext
 
 
-class Execution:
+class ToolExecutor:
     """Carries out the calls of one session."""
 
     def __init__(
