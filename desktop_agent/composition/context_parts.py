@@ -26,7 +26,7 @@ from desktop_agent.core.slash.server_prompts import prompts_of
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.tools.access import Access, ToolOffer
 from desktop_agent.core.tools.secret_names import finder_of_secrets
-from desktop_agent.core.tools.servers.deferring import Room
+from desktop_agent.core.tools.servers.deferring import DefinitionBudget
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 
@@ -37,7 +37,7 @@ def build_context_manager(
     secrets = finder_of_secrets(plan.root, shared.environ)
 
     def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
-        return access.offer(Room(window, plan.settings.current.mcp.tools_share), loaded)
+        return access.offer(DefinitionBudget(window, plan.settings.current.mcp.tools_share), loaded)
 
     def secret_at(path: Path, status: os.stat_result) -> str:
         return secrets().secret_at(path, status)

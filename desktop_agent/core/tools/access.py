@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.roles import ROLES, Role
-from desktop_agent.core.tools.servers.deferring import Choice, Room, chosen
+from desktop_agent.core.tools.servers.deferring import Choice, DefinitionBudget, chosen
 from desktop_agent.core.tools.servers.search_tools import SearchTools, servers_in_words
 from desktop_agent.core.tools.spec import AnyServerTool, AnyTool, ServerTool
 
@@ -110,7 +110,7 @@ class Access:
         """Return the servers' tools that may be called, in order."""
         return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
 
-    def offer(self, room: Room, loaded: Sequence[str] = ()) -> ToolOffer:
+    def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
         """Return the tools as a request has them: those of servers all, or those of `loaded` and a search for the rest.
 
         Without the search, because it is blocked or there is none, all of them are offered.
@@ -118,7 +118,7 @@ class Access:
         own = [tool for tool in self.permitted() if not isinstance(tool, ServerTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()
-        choice = chosen(theirs, room, loaded) if search and self._permits(search) else Choice(theirs)
+        choice = chosen(theirs, budget, loaded) if search and self._permits(search) else Choice(theirs)
         if choice.deferred and search:
             # Its list stays the same while tools are found: only the definitions grow, at their end.
             own.append(search)

@@ -9,11 +9,11 @@ from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.deferring import Room
+from desktop_agent.core.tools.servers.deferring import DefinitionBudget
 from tests.harness import BUILTIN_TOOLS, Ground
 
 REGISTRY = ToolRegistry(BUILTIN_TOOLS)
-WIDE = Room(200_000, 10)
+WIDE = DefinitionBudget(200_000, 10)
 READ_ONLY_RULES = CallRules(capabilities=CAPABILITIES - {"write_fs"})
 
 

@@ -10,7 +10,7 @@ _LEAST_SHARE = 10
 """In percent: so much the tools that were found may take in any case."""
 
 
-class Room(Struct, frozen=True):
+class DefinitionBudget(Struct, frozen=True):
     """How much of a model's window the definitions of servers' tools may take."""
 
     window: int
@@ -36,18 +36,18 @@ class Choice(Struct, frozen=True):
     """Those that are left to the search; none unless they would take too much."""
 
 
-def chosen(tools: Sequence[AnyServerTool], room: Room, loaded: Sequence[str]) -> Choice:
+def chosen(tools: Sequence[AnyServerTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
     """Return which of `tools` a request has. `loaded` names those found or called, by where each first was.
 
     The estimate is not corrected by what a provider counts: it must not change from one answer to the next, because
-    other definitions are another prompt to a provider's cache. Where those that were found take more than their room,
+    other definitions are another prompt to a provider's cache. Where those that were found take more than their budget,
     the first of them are left out again, but never all.
     """
-    if room.is_enough_for(sum(tool.tokens for tool in tools)):
+    if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))
     by_name: Mapping[str, AnyServerTool] = {tool.name: tool for tool in tools}
     found = [by_name[name] for name in loaded if name in by_name]
-    left = room.for_found
+    left = budget.for_found
     offered: list[AnyServerTool] = []
     for tool in reversed(found):
         left -= tool.tokens

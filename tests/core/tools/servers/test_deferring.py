@@ -13,7 +13,7 @@ from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.deferring import Room, chosen
+from desktop_agent.core.tools.servers.deferring import DefinitionBudget, chosen
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.ranking import index_of, words_in
 from desktop_agent.core.tools.servers.search_tools import SearchTools
@@ -23,7 +23,7 @@ from tests.harness import BUILTIN_TOOLS
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80)
 TOOLS = st.lists(st.tuples(NAMES, st.text(max_size=200)), max_size=12, unique_by=lambda pair: pair[0])
-ROOMS = st.builds(Room, st.integers(0, 4_000), st.integers(0, 100))
+BUDGETS = st.builds(DefinitionBudget, st.integers(0, 4_000), st.integers(0, 100))
 
 
 def connection(name: str) -> Connection:
@@ -43,9 +43,9 @@ def of_tracker(count: int) -> tuple[AnyServerTool, ...]:
     return tuple(McpTool(here, tool) for tool in offered)
 
 
-@given(first=TOOLS, second=TOOLS, room=ROOMS, data=st.data())
+@given(first=TOOLS, second=TOOLS, budget=BUDGETS, data=st.data())
 def test_whatever_was_found_every_offered_tool_is_valid_once_and_callable(
-    first: list[tuple[str, str]], second: list[tuple[str, str]], room: Room, data: st.DataObject
+    first: list[tuple[str, str]], second: list[tuple[str, str]], budget: DefinitionBudget, data: st.DataObject
 ) -> None:
     registry = ToolRegistry((*BUILTIN_TOOLS, SearchTools(tuple)))
     registry.put("one", tools_of("one", *first))
@@ -54,7 +54,7 @@ def test_whatever_was_found_every_offered_tool_is_valid_once_and_callable(
     names = [tool.name for tool in access.of_servers()]
     loaded = data.draw(st.lists(st.sampled_from([*names, "gone__tool", "read_file"]), unique=True))
 
-    offer = access.offer(room, loaded)
+    offer = access.offer(budget, loaded)
 
     offered = [definition.name for definition in offer.definitions]
     assert len(set(offered)) == len(offered)
@@ -70,34 +70,34 @@ def test_whatever_was_found_every_offered_tool_is_valid_once_and_callable(
     assert set(offered).isdisjoint(offer.deferred)
 
 
-@given(tools=TOOLS, room=ROOMS, data=st.data())
+@given(tools=TOOLS, budget=BUDGETS, data=st.data())
 def test_one_more_that_is_found_comes_behind_those_that_stay(
-    tools: list[tuple[str, str]], room: Room, data: st.DataObject
+    tools: list[tuple[str, str]], budget: DefinitionBudget, data: st.DataObject
 ) -> None:
     made = tools_of("one", *tools)
     order = data.draw(st.permutations([tool.name for tool in made]))
     before: list[str] = []
     for count in range(len(order) + 1):
-        choice = chosen(made, room, order[:count])
+        choice = chosen(made, budget, order[:count])
         if not choice.deferred:
             break
         now = [tool.name for tool in choice.offered]
         kept = [name for name in before if name in now]
         assert now[: len(kept)] == kept
         assert now[len(kept) :] == order[count - 1 : count]
-        assert sum(tool.tokens for tool in choice.offered) <= room.for_found or len(now) == 1
+        assert sum(tool.tokens for tool in choice.offered) <= budget.for_found or len(now) == 1
         before = now
 
 
 def test_all_are_offered_up_to_the_share_and_searched_beyond_it() -> None:
     tools = of_tracker(100)
     tokens = sum(tool.tokens for tool in tools)
-    enough = Room(round(tokens * 10) + 1, 10)
+    enough = DefinitionBudget(round(tokens * 10) + 1, 10)
 
     assert not chosen(tools, enough, ()).deferred
-    assert chosen(tools, Room(enough.window - 20, 10), ()).deferred == tools
-    assert not chosen(tools, Room(1, 100), ()).deferred
-    assert chosen(tools, Room(10**9, 0), ()).deferred == tools
+    assert chosen(tools, DefinitionBudget(enough.window - 20, 10), ()).deferred == tools
+    assert not chosen(tools, DefinitionBudget(1, 100), ()).deferred
+    assert chosen(tools, DefinitionBudget(10**9, 0), ()).deferred == tools
 
 
 def test_words_are_found_within_names_and_without_the_plural() -> None:
