@@ -16,7 +16,7 @@ from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
 from desktop_agent.core.tools.web.download import ClientFactory, Download, download, fetch_client
-from desktop_agent.core.tools.web.page import WebPage, read_page
+from desktop_agent.core.tools.web.page import PageText, read_page
 
 LARGEST_BYTES = 2 * 1024 * 1024
 TIMEOUT_S = 20.0
@@ -85,7 +85,7 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
             f"{came.url} is not text but {kind}, {size:,} bytes{' or more' if came.is_cut else ''}. Only "
             "text, HTML, JSON and XML can be read; to download a file, use run_terminal_cmd."
         )
-    page = _page(came, kind) if _is_text(kind) else WebPage("", "")
+    page = _page(came, kind) if _is_text(kind) else PageText("", "")
     text = page.text[:_ERROR_BODY] if is_error else page.text
     head = [f"URL: {came.url}", f"Status: {came.status} {came.reason}".rstrip()]
     head += [f"Title: {page.title[:200]}"] if page.title else []
@@ -102,9 +102,9 @@ def _is_text(kind: str) -> bool:
     return kind.startswith("text/") or kind in _TEXT | _HTML or kind.endswith(("+json", "+xml"))
 
 
-def _page(came: Download, kind: str) -> WebPage:
+def _page(came: Download, kind: str) -> PageText:
     text = decoded(came.body, came.content_type)
-    return read_page(text, came.url) if kind in _HTML else WebPage("", text)
+    return read_page(text, came.url) if kind in _HTML else PageText("", text)
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:

@@ -21,21 +21,21 @@ _BLOCKS = frozenset(
 _SPACES = re.compile(r"[ \t\r\n\f\v]+")
 
 
-class WebPage(Struct, frozen=True):
+class PageText(Struct, frozen=True):
     """What a page says."""
 
     title: str
     text: str
 
 
-def read_page(html: str, url: str) -> WebPage:
+def read_page(html: str, url: str) -> PageText:
     """Return title and text of a page that came from `url`, against which its links are resolved."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
     if reader.is_skipping or not reader.text():  # what is never closed would swallow the page
         reader = _Reader(url, _RAW)
         reader.read(html)
-    return WebPage(" ".join(reader.title.split()), reader.text())
+    return PageText(" ".join(reader.title.split()), reader.text())
 
 
 class _Reader(HtmlReader):
