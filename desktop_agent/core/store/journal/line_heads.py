@@ -45,7 +45,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
     unpriced_tokens: _Count = 0
 
 
-class Answerer(Struct, frozen=True, gc=False):
+class ModelKey(Struct, frozen=True, gc=False):
     """As much of a model's reference as tells models apart."""
 
     provider: str
@@ -56,7 +56,7 @@ class Reported(Struct, frozen=True, gc=False):
     """What a `usage_reported` tells of its request."""
 
     usage: _CheckedUsage
-    model: Answerer | None = None
+    model: ModelKey | None = None
 
 
 _REPORTED = Decoder(Reported)
