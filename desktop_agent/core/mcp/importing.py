@@ -18,14 +18,14 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
 _INPUT = re.compile(r"\$\{input:[^}]*\}")
 
 
-class Imported(Struct, frozen=True, kw_only=True):
+class ImportedServers(Struct, frozen=True, kw_only=True):
     """What was found: the servers that can be taken over, and why the others cannot, by name."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
 
 
-def servers_in_file(path: Path) -> Imported:
+def servers_in_file(path: Path) -> ImportedServers:
     """Return the servers of such a file. Blocks. Raises `UsageError` as `servers_in_json` does."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -43,7 +43,7 @@ def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:
     return server
 
 
-def servers_in_json(text: str) -> Imported:
+def servers_in_json(text: str) -> ImportedServers:
     """Return the servers of such a file. Raises `UsageError` when it has no list of servers."""
     try:
         document: object = json.loads(text)
@@ -56,7 +56,7 @@ def servers_in_json(text: str) -> Imported:
             servers.append(_definition(name, entry))
         except ValueError as error:
             problems.append((name, str(error)))
-    return Imported(servers=tuple(servers), problems=tuple(problems))
+    return ImportedServers(servers=tuple(servers), problems=tuple(problems))
 
 
 def _entries(document: object) -> Mapping[str, object]:
