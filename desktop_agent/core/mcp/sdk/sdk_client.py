@@ -22,7 +22,7 @@ from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack
 from desktop_agent.core.mcp.sdk.complete_results import completing
 from desktop_agent.core.mcp.sdk.failures import in_words
-from desktop_agent.core.mcp.sdk.http.http_link import Access, HttpLink
+from desktop_agent.core.mcp.sdk.http.http_link import HttpLink, TokenAccess
 from desktop_agent.core.mcp.sdk.http.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import unused_in
@@ -69,14 +69,14 @@ class SdkClients:
         surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
         return secrets
 
-    def _access(self, definition: ServerDefinition, surroundings: Surroundings) -> Access:
+    def _access(self, definition: ServerDefinition, surroundings: Surroundings) -> TokenAccess:
         async def tokens() -> BearerTokens:
             found = await self._credentials.tokens(definition) if self._credentials is not None else None
             if found is None:
                 raise SignInNeededError(definition.name)
             return found
 
-        return Access(name=definition.name, tokens=tokens, hide=surroundings.log.hide)
+        return TokenAccess(name=definition.name, tokens=tokens, hide=surroundings.log.hide)
 
 
 @asynccontextmanager

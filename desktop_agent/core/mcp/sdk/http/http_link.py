@@ -37,7 +37,7 @@ _MOST_TOKENS = 4
 """None, the one that is kept, the one that renews it, and one that allows more."""
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class TokenAccess(Struct, frozen=True, kw_only=True):
     """How a connection comes by the user's sign-in, when the server asks for one."""
 
     name: str
@@ -57,7 +57,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         address: str,
         proxy: Proxy | None,
         headers: Mapping[str, str],
-        access: Access,
+        access: TokenAccess,
     ) -> None:
         """`address` is what people see; `headers` go with every request, and their values are shown nowhere."""
         self._inner = inner

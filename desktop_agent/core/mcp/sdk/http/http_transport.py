@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import ProviderError, ServerError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk.http import http_faults as faults
-from desktop_agent.core.mcp.sdk.http.http_link import Access, HttpLink
+from desktop_agent.core.mcp.sdk.http.http_link import HttpLink, TokenAccess
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.client import server_client, server_transport
 from desktop_agent.core.system.network.proxies import Proxy, proxy_for
@@ -24,7 +24,7 @@ _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
 
 @asynccontextmanager
 async def reaching(
-    address: Address, secrets: Mapping[str, str], access: Access
+    address: Address, secrets: Mapping[str, str], access: TokenAccess
 ) -> AsyncGenerator[tuple[HttpLink, Transport]]:
     """Give the way to a server, and the transport that goes it; nothing is sent yet.
 
