@@ -100,7 +100,7 @@ class MediaPart(Struct, frozen=True):
     uri: str = ""
 
 
-class FilePart(Struct, frozen=True):
+class ResourcePart(Struct, frozen=True):
     """A resource of the server that is text, whole."""
 
     uri: str
@@ -117,7 +117,7 @@ class LinkPart(Struct, frozen=True):
     media_type: str = ""
 
 
-Part = TextPart | MediaPart | FilePart | LinkPart
+Part = TextPart | MediaPart | ResourcePart | LinkPart
 
 
 class CallReply(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.offers import FilePart, LinkPart, MediaPart, OfferedResource, Part, TextPart
+from desktop_agent.core.mcp.offers import LinkPart, MediaPart, OfferedResource, Part, ResourcePart, TextPart
 from desktop_agent.core.mentions.grammar import Mention
 from desktop_agent.core.mentions.matching import meant_by
 from desktop_agent.core.protocol.model import Attachment
@@ -85,7 +85,7 @@ async def _meant(mention: Mention, server: Connection) -> OfferedResource:
 def _plain(parts: Sequence[Part], uri: str) -> Sequence[Part]:
     """Return a resource that is one text without its address, which stands in the frame."""
     match parts:
-        case [FilePart(uri=address, text=text)] if address == uri:
+        case [ResourcePart(uri=address, text=text)] if address == uri:
             return [TextPart(text)]
         case _:
             return [
@@ -97,7 +97,7 @@ def _size(part: Part) -> int:
     match part:
         case MediaPart(content=content):
             return len(content)
-        case TextPart(text=text) | FilePart(text=text):
+        case TextPart(text=text) | ResourcePart(text=text):
             return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         case LinkPart():
             return 0
@@ -106,7 +106,7 @@ def _size(part: Part) -> int:
 def _media_type(parts: Sequence[Part]) -> str:
     """Return what its first part is, for a resource that is not listed."""
     first = parts[0] if parts else None
-    return first.media_type if isinstance(first, MediaPart | FilePart) else ""
+    return first.media_type if isinstance(first, MediaPart | ResourcePart) else ""
 
 
 def _too_large(size: int) -> UsageError:

@@ -9,7 +9,6 @@ from mcp import MCPError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.offers import (
-    FilePart,
     LinkPart,
     MediaPart,
     OfferedPrompt,
@@ -17,6 +16,7 @@ from desktop_agent.core.mcp.offers import (
     OfferedTool,
     Part,
     PromptArgument,
+    ResourcePart,
     ResourceTemplate,
     TextPart,
 )
@@ -157,7 +157,7 @@ def _said(message: mcp_types.PromptMessage) -> str:
     match part_of(message.content):
         case TextPart(text=text):
             said = text
-        case FilePart(uri=uri, text=text):
+        case ResourcePart(uri=uri, text=text):
             said = f"[{uri}]\n{text}"
         case LinkPart(uri=uri, name=name):
             said = f"[{name}, at {uri}]"

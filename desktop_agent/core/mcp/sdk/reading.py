@@ -7,7 +7,7 @@ from typing import cast
 
 import mcp_types
 
-from desktop_agent.core.mcp.offers import CallReply, FilePart, LinkPart, MediaPart, OfferedTool, Part, TextPart
+from desktop_agent.core.mcp.offers import CallReply, LinkPart, MediaPart, OfferedTool, Part, ResourcePart, TextPart
 
 NEEDS_TASK = "It runs only as a task, which is waited for in other ways than a call. That is not supported here."
 ONLY_FOR_VIEW = "It is only for the server's own interactive view, which is not shown here."
@@ -87,7 +87,7 @@ def part_of(block: mcp_types.ContentBlock) -> Part:
 def embedded(file: mcp_types.TextResourceContents | mcp_types.BlobResourceContents) -> Part:
     """Return a file or a part of a resource, whole."""
     if isinstance(file, mcp_types.TextResourceContents):
-        return FilePart(file.uri, file.text, file.mime_type or "")
+        return ResourcePart(file.uri, file.text, file.mime_type or "")
     return _media(file.blob, file.mime_type or "application/octet-stream", file.uri)
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from desktop_agent.core.base.images import PictureError, inspect_picture
-from desktop_agent.core.mcp.offers import CallReply, FilePart, LinkPart, MediaPart, Part, TextPart
+from desktop_agent.core.mcp.offers import CallReply, LinkPart, MediaPart, Part, ResourcePart, TextPart
 from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.tools.spec import ToolContext
 
@@ -68,7 +68,7 @@ def _text_of(part: Part, reading: ReadParts) -> str:
     match part:
         case TextPart(text=text):
             return text
-        case FilePart(uri=uri, text=text):
+        case ResourcePart(uri=uri, text=text):
             return f"[{uri}]\n{text}"
         case LinkPart():
             about = f": {part.description}" if part.description else ""
