@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from tests.command_line import CommandLine
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.servers.authorization_server import EMAIL, KEY, AuthorizationServer
@@ -54,7 +54,7 @@ class Terminal:
             folder / "data",
             clock=SystemClock(),
             environ=self.environ,
-            services=Services(server.chatgpt(), server.openrouter()),
+            services=SignInServices(server.chatgpt(), server.openrouter()),
         )
         self.command = Signing(sign_ins, self.accounts, self._console, self.environ)
 

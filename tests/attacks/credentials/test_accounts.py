@@ -12,7 +12,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from tests.attacks.credentials.echoes import echoes
 from tests.attacks.credentials.world import SPOKEN, World, spying
 from tests.memory_keyring import MemoryKeyring, use_keyring
@@ -63,7 +63,7 @@ def test_no_token_of_a_sign_in_is_written(world: World, monkeypatch: pytest.Monk
             UserInBrowser() as browser,
         ):
             server.resource = models.url
-            services = Services(server.chatgpt(), server.openrouter())
+            services = SignInServices(server.chatgpt(), server.openrouter())
             monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.Services", lambda: services)
             account = await sign_ins().sign_in_with_chatgpt(browser)
             first = next(secret for secret in sorted(server.secrets) if secret.startswith("access-token"))

@@ -11,7 +11,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from tests.servers.authorization_server import AuthorizationServer
 from tests.servers.browser import UserInBrowser
 
@@ -36,7 +36,7 @@ async def test_a_real_keyring_keeps_renews_and_forgets_a_sign_in(gnome_keyring: 
 
         def process() -> SignIns:
             accounts = AccountsFile(tmp_path / "accounts.toml")
-            services = Services(server.chatgpt(), server.openrouter())
+            services = SignInServices(server.chatgpt(), server.openrouter())
             return SignIns(SystemKeyStore(), accounts, tmp_path / "data", clock=SystemClock(), services=services)
 
         account = await process().sign_in_with_chatgpt(browser)

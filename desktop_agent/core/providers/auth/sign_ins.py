@@ -39,7 +39,7 @@ OPENROUTER_PROVIDER = "openrouter"
 PROFILE_PROVIDER = "anthropic"
 
 
-class Services:
+class SignInServices:
     """The services that can be signed in with. Tests replace their addresses."""
 
     def __init__(self, chatgpt: ChatGptService | None = None, openrouter: OpenRouterService | None = None) -> None:
@@ -59,7 +59,7 @@ class SignIns:
         clock: Clock,
         environ: Mapping[str, str] = os.environ,
         tell: Callable[[str], None] = lambda _: None,
-        services: Services | None = None,
+        services: SignInServices | None = None,
     ) -> None:
         """`data` is the application's data folder. `tell` hears when renewed tokens could not be kept."""
         self._keys = keys
@@ -68,7 +68,7 @@ class SignIns:
         self._clock = clock
         self._environ = environ
         self._tell = tell
-        self._services = services or Services()
+        self._services = services or SignInServices()
         self._sources: dict[str, TokenSource] = {}
 
     async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:

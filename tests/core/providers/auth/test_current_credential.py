@@ -14,7 +14,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from desktop_agent.core.providers.base import Provider, whole_answer
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from tests.core.providers.auth.file_keyring import FileKeyring
@@ -128,7 +128,7 @@ async def test_a_sign_in_that_was_ended_is_not_used_any_more(tmp_path: Path, mod
     async with ModelServer(*[reply(text("Hi."))] * 2, dialect=RESPONSES) as server, AuthorizationServer() as services:
         services.resource = server.url
         keys, accounts = SystemKeyStore(FileKeyring(tmp_path / "keyring.json")), AccountsFile(tmp_path / "a.toml")
-        chosen = Services(services.chatgpt(), services.openrouter())
+        chosen = SignInServices(services.chatgpt(), services.openrouter())
         sign_ins = SignIns(keys, accounts, tmp_path / "data", clock=SystemClock(), environ={}, services=chosen)
         async with UserInBrowser() as browser:
             account = await sign_ins.sign_in_with_chatgpt(browser)

@@ -15,7 +15,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from desktop_agent.core.providers.auth.tokens.source import SignedOutError
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
@@ -31,7 +31,7 @@ class Installation:
         self.accounts = AccountsFile(folder / "config" / "accounts.toml")
         self.data = folder / "data"
         self.clock = HandClock()
-        self.services = Services(server.chatgpt(), server.openrouter())
+        self.services = SignInServices(server.chatgpt(), server.openrouter())
 
     def sign_ins(self) -> SignIns:
         keys = SystemKeyStore(self.keyring)

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from tests.core.providers.auth.file_keyring import FileKeyring
@@ -52,7 +52,7 @@ async def world(folder: Path, *answers: Answer, is_anthropic: bool = False) -> A
         server.resource = models.url
         keys, accounts = SystemKeyStore(FileKeyring(folder / "keyring.json")), AccountsFile(folder / "accounts.toml")
         environ = {"ANTHROPIC_CONFIG_DIR": str(folder / "anthropic")}
-        services = Services(server.chatgpt(), server.openrouter())
+        services = SignInServices(server.chatgpt(), server.openrouter())
         sign_ins = SignIns(keys, accounts, folder / "data", clock=SystemClock(), environ=environ, services=services)
         yield World(models, server, sign_ins, ProviderCatalog(environ, keys, accounts, sign_ins=sign_ins))
 
