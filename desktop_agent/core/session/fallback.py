@@ -19,7 +19,7 @@ OVERLOAD: Final[frozenset[ProviderFault]] = frozenset({"rate_limited", "overload
 """What another model may help with: not a key or a request that is refused, and not a network that is gone."""
 
 
-class Answering(Struct, frozen=True, kw_only=True, eq=False):
+class Responder(Struct, frozen=True, kw_only=True, eq=False):
     """Who answers one request."""
 
     model: ModelRef
@@ -35,7 +35,7 @@ class Fallback(Struct, frozen=True, kw_only=True, eq=False):
     provider_of: Callable[[ModelRef], Awaitable[Provider]]
     log: EventLog
 
-    async def take_over(self, turn: int, usual: TurnRequests, error: ProviderError) -> tuple[Answering, ModelRequest]:
+    async def take_over(self, turn: int, usual: TurnRequests, error: ProviderError) -> tuple[Responder, ModelRequest]:
         """Return who answers in place of the usual model, which failed with `error`, and the request; a notice says so.
 
         Raises `error` when nobody does: none is named, or it could not help, or it cannot be asked.
@@ -59,7 +59,7 @@ class Fallback(Struct, frozen=True, kw_only=True, eq=False):
             level="warning", code=FALLBACK, title=title, hint=hint, detail=error.detail or error.title, turn=turn
         )
         await self.log.record(notice)
-        return Answering(model=model, provider=provider, requests=requests), request
+        return Responder(model=model, provider=provider, requests=requests), request
 
 
 def unaided(error: ProviderError, name: str, obstacle: AgentError) -> ProviderError:

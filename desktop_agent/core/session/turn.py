@@ -36,7 +36,7 @@ from desktop_agent.core.providers.base import (
     ToolInputChunk,
 )
 from desktop_agent.core.providers.reporting import reported
-from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, unaided
+from desktop_agent.core.session.fallback import OVERLOAD, Fallback, Responder, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.retries import Retries
@@ -186,7 +186,7 @@ class Turn:
         await self.runtime.prepare(self.number)
         request = await self._next_request()
         attempt = 1
-        usual = Answering(model=self.model, provider=self.provider, requests=self.requests)
+        usual = Responder(model=self.model, provider=self.provider, requests=self.requests)
         while True:
             try:
                 completion = await self._stream(request, usual)
@@ -228,7 +228,7 @@ class Turn:
         self._is_overloaded = True
         return await self._record(completion, instead)
 
-    async def _stream(self, request: ModelRequest, by: Answering) -> Completion:
+    async def _stream(self, request: ModelRequest, by: Responder) -> Completion:
         """Show the answer while it comes; return it when it is whole."""
         turn = self.number
         written: list[str] = []
@@ -261,7 +261,7 @@ class Turn:
             case HostedCallChunk(call=call):
                 return ev.HostedCallReported(turn=turn, at=self.clock.now(), call=call)
 
-    async def _record(self, completion: Completion, by: Answering) -> Completion:
+    async def _record(self, completion: Completion, by: Responder) -> Completion:
         self.failure = None
         missed = by.requests.answered(completion.usage, completion.cache_miss)
         content = tuple(self._trusted(block, completion) for block in completion.content)
