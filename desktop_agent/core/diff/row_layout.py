@@ -17,7 +17,7 @@ RowMode = Literal["side_by_side", "unified"]
 RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 
 
-class Segment(NamedTuple):
+class RowSegment(NamedTuple):
     """Rows of one kind that show consecutive lines, from `old` and `new` on. `edit` is where they come from."""
 
     kind: RowKind
@@ -64,7 +64,7 @@ class HunkColumns:
         return (self.old_ends[number - 1], self.new_ends[number - 1]) if number else (0, 0)
 
 
-class RowLayout:
+class DiffRowLayout:
     """The rows of one diff in one mode, below `heads` rows that belong to no hunk."""
 
     def __init__(self, hunks: HunkColumns, mode: RowMode, opened: frozenset[int], heads: int) -> None:
@@ -103,11 +103,11 @@ class RowLayout:
         block = self._block_at(row)
         return block // 2 if block >= 0 and block % 2 == 0 and self.is_folded(block // 2) else None
 
-    def segment_at(self, row: int) -> Segment:
+    def segment_at(self, row: int) -> RowSegment:
         """Return the segment that `row` is in."""
         return next(self._segments_from(row))
 
-    def cut(self, first: int, last: int) -> Iterator[tuple[Segment, int, int]]:
+    def cut(self, first: int, last: int) -> Iterator[tuple[RowSegment, int, int]]:
         """Yield the segments from `first` to `last`, and from where to where these rows are in each."""
         for segment in self._segments_from(max(0, first)):
             if segment.start > last:
@@ -145,28 +145,28 @@ class RowLayout:
         """The number of the block that the row is in; -1 among the heads."""
         return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
-    def _segments_from(self, row: int) -> Iterator[Segment]:
+    def _segments_from(self, row: int) -> Iterator[RowSegment]:
         """Yield the segment that `row` is in, and those behind it."""
         for head in self._heads[row:]:
-            yield Segment("hunk", head, 1, 0, 0)
+            yield RowSegment("hunk", head, 1, 0, 0)
         for block in range(max(0, self._block_at(max(row, len(self._heads)))), len(self._starts) - 1):
             if block % 2:
                 yield from self._hunk_segments(block // 2, row)
             elif size := self._starts[block + 1] - self._starts[block]:
                 kind: RowKind = "gap" if self.is_folded(block // 2) else "context"
-                yield Segment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
+                yield RowSegment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
 
-    def _hunk_segments(self, number: int, row: int) -> Iterator[Segment]:
+    def _hunk_segments(self, number: int, row: int) -> Iterator[RowSegment]:
         """Yield the segments of a hunk from the one with `row` on, or all of them when it is above."""
         hunk = self._hunks.named[number].hunk
         head, end = self._starts[2 * number + 1 : 2 * number + 3]
         if row <= head:
-            yield Segment("hunk", head, 1, hunk.old_start, hunk.new_start)
+            yield RowSegment("hunk", head, 1, hunk.old_start, hunk.new_start)
         at = bisect_right(range(len(hunk.edits)), row, key=lambda edit: self.row_of(number, edit)) - 1
         if at < 0:
             first = self.row_of(number, 0)
             if first > head + 1:
-                yield Segment("context", head + 1, first - head - 1, hunk.old_start, hunk.new_start)
+                yield RowSegment("context", head + 1, first - head - 1, hunk.old_start, hunk.new_start)
             at = 0
         for edit_number in range(at, len(hunk.edits)):
             edit, start = hunk.edits[edit_number], self.row_of(number, edit_number)
@@ -174,17 +174,17 @@ class RowLayout:
             following = self.row_of(number, edit_number + 1) if edit_number + 1 < len(hunk.edits) else end
             yield from (segment for segment in self._edit_segments(edit, start) if segment.start + segment.size > row)
             if following > max(behind, row):
-                yield Segment("context", behind, following - behind, edit.old_end, edit.new_end)
+                yield RowSegment("context", behind, following - behind, edit.old_end, edit.new_end)
 
-    def _edit_segments(self, edit: Edit, row: int) -> Iterator[Segment]:
+    def _edit_segments(self, edit: Edit, row: int) -> Iterator[RowSegment]:
         removed, added = edit.old_end - edit.old_start, edit.new_end - edit.new_start
         if self._mode == "side_by_side":
-            yield Segment("changed", row, max(removed, added), edit.old_start, edit.new_start, edit)
+            yield RowSegment("changed", row, max(removed, added), edit.old_start, edit.new_start, edit)
             return
         if removed:
-            yield Segment("removed", row, removed, edit.old_start, edit.new_start, edit)
+            yield RowSegment("removed", row, removed, edit.old_start, edit.new_start, edit)
         if added:
-            yield Segment("added", row + removed, added, edit.old_end, edit.new_start, edit)
+            yield RowSegment("added", row + removed, added, edit.old_end, edit.new_start, edit)
 
 
 def _is_folded(hidden: int, size: int) -> bool:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, changes_kind, converted_edits
 from desktop_agent.core.diff.pairing import Pairs
-from desktop_agent.core.diff.row_layout import HunkColumns, RowKind, RowLayout, RowMode, Segment
+from desktop_agent.core.diff.row_layout import DiffRowLayout, HunkColumns, RowKind, RowMode, RowSegment
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk
 
 LineSide = Literal["old", "new"]
@@ -80,7 +80,7 @@ class DiffRows:
         self._hunks = like._hunks if like else HunkColumns(diff)
         self._pairs: dict[Edit, Pairs] = {}
         self._heads = self._found_heads() if has_heads else []
-        self._layout = RowLayout(self._hunks, mode, opened, len(self._heads))
+        self._layout = DiffRowLayout(self._hunks, mode, opened, len(self._heads))
         self.changes = self._layout.changes
         """The `hunk` rows."""
         self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
@@ -182,7 +182,7 @@ class DiffRows:
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 
-    def _row_in(self, segment: Segment, offset: int) -> DiffRow:
+    def _row_in(self, segment: RowSegment, offset: int) -> DiffRow:
         if segment.edit is None:
             is_line = segment.kind == "context"
             return DiffRow("context", segment.old + offset, segment.new + offset) if is_line else DiffRow(segment.kind)
