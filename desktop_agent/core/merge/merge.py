@@ -57,7 +57,7 @@ def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
 
 
 class Chunk(NamedTuple):
-    """A stretch of base lines, and the lines that stand for it on both sides; half open."""
+    """A region of base lines, and the lines that stand for it on both sides; half open."""
 
     base: slice
     ours: slice

@@ -19,7 +19,7 @@ MAX_LINE_CHARS = 5_000
 
 Source = Literal["base", "wanted", "yours"]
 Origin = Literal["unchanged", "wanted", "yours", "both", "clash"]
-"""Who changed a stretch of the base: neither side, one side, both in the same way, or both differently."""
+"""Who changed a region of the base: neither side, one side, both in the same way, or both differently."""
 Choice = Literal["undecided", "yours", "wanted", "both"]
 """`both`: the wanted lines, and yours after them. What is undecided stays yours."""
 
@@ -27,7 +27,7 @@ Lines = tuple[str, ...]
 Part: TypeAlias = "slice[int, int, None]"
 
 
-class Stretch(NamedTuple):
+class MergeRegion(NamedTuple):
     """Lines of the base, 0-based and half open, and what stands for them in the other two."""
 
     origin: Origin
@@ -51,36 +51,36 @@ class ThreeWay(Struct, frozen=True):
     base: Text
     wanted: Text
     yours: Text
-    stretches: tuple[Stretch, ...]
+    regions: tuple[MergeRegion, ...]
     longest_line: int
     """In characters, of all three."""
 
     @property
-    def clashes(self) -> tuple[Stretch, ...]:
-        """The stretches that the user has to decide about."""
-        return tuple(stretch for stretch in self.stretches if stretch.origin == "clash")
+    def clashes(self) -> tuple[MergeRegion, ...]:
+        """The regions that the user has to decide about."""
+        return tuple(region for region in self.regions if region.origin == "clash")
 
     @property
     def merged_count(self) -> int:
         """How many places change on disk without a question."""
-        return sum(stretch.origin == "wanted" for stretch in self.stretches)
+        return sum(region.origin == "wanted" for region in self.regions)
 
     def lines(self, source: Source) -> Lines:
         """Return the lines of one version, with their endings."""
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
-        """Yield the lines of the result, stretch by stretch; there is a choice for each clash."""
+        """Yield the lines of the result, region by region; there is a choice for each clash."""
         left = iter(choices)
-        for stretch in self.stretches:
-            if stretch.origin == "clash":
-                yield self.chosen(stretch, next(left))
-            elif stretch.origin == "wanted":
-                yield self.wanted.lines[stretch.wanted]
+        for region in self.regions:
+            if region.origin == "clash":
+                yield self.chosen(region, next(left))
+            elif region.origin == "wanted":
+                yield self.wanted.lines[region.wanted]
             else:
-                yield self.yours.lines[stretch.yours]
+                yield self.yours.lines[region.yours]
 
-    def chosen(self, clash: Stretch, choice: Choice) -> Lines:
+    def chosen(self, clash: MergeRegion, choice: Choice) -> Lines:
         """Return the lines that this choice puts in the place of a clash."""
         wanted, yours = self.wanted.lines[clash.wanted], self.yours.lines[clash.yours]
         if choice == "both":
@@ -105,20 +105,20 @@ def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
     longest = max(max(map(len, text.lines), default=0) for text in (old, new, disk))
     if longest > MAX_LINE_CHARS:
         return None
-    return ThreeWay(old, new, disk, tuple(_stretches(old.lines, new.lines, disk.lines, (a, b, c))), longest)
+    return ThreeWay(old, new, disk, tuple(_regions(old.lines, new.lines, disk.lines, (a, b, c))), longest)
 
 
-def _stretches(base: Lines, wanted: Lines, yours: Lines, utf8: tuple[bytes, bytes, bytes]) -> Iterator[Stretch]:
+def _regions(base: Lines, wanted: Lines, yours: Lines, utf8: tuple[bytes, bytes, bytes]) -> Iterator[MergeRegion]:
     at = (0, 0, 0)
     for chunk in chunks(find_edits(utf8[0], utf8[2]), find_edits(utf8[0], utf8[1])):
         starts = (chunk.base.start, chunk.theirs.start, chunk.ours.start)
         if starts[0] > at[0]:
-            yield Stretch("unchanged", *(slice(begin, end) for begin, end in zip(at, starts, strict=True)))
+            yield MergeRegion("unchanged", *(slice(begin, end) for begin, end in zip(at, starts, strict=True)))
         parts = base[chunk.base], wanted[chunk.theirs], yours[chunk.ours]
-        yield Stretch(_origin(*parts), chunk.base, chunk.theirs, chunk.ours)
+        yield MergeRegion(_origin(*parts), chunk.base, chunk.theirs, chunk.ours)
         at = (chunk.base.stop, chunk.theirs.stop, chunk.ours.stop)
     if at[0] < len(base):
-        yield Stretch(
+        yield MergeRegion(
             "unchanged", *(slice(begin, len(lines)) for begin, lines in zip(at, (base, wanted, yours), strict=True))
         )
 

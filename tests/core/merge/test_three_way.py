@@ -23,7 +23,7 @@ def test_what_one_side_changed_merges_and_what_both_did_clashes() -> None:
     three = three_of(
         BASE, BASE.replace(b"one", b"1").replace(b"five", b"5"), BASE.replace(b"five", b"V").replace(b"seven", b"VII")
     )
-    assert [stretch.origin for stretch in three.stretches] == ["wanted", "unchanged", "clash", "unchanged", "yours"]
+    assert [region.origin for region in three.regions] == ["wanted", "unchanged", "clash", "unchanged", "yours"]
     assert three.merged_count == 1
     assert result(three, "undecided") == "1\ntwo\nthree\nfour\nV\nsix\nVII\n"
     assert result(three, "yours") == "1\ntwo\nthree\nfour\nV\nsix\nVII\n"
@@ -65,7 +65,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "d\n", "\n"]), max_size
 def test_rows_cover_every_line_and_clashes_are_those_of_the_merge(base: bytes, wanted: bytes, yours: bytes) -> None:
     three = three_of(base, wanted, yours)
     for source in ("base", "wanted", "yours"):
-        covered = [line for stretch in three.stretches for line in three.lines(source)[stretch.of(source)]]
+        covered = [line for region in three.regions for line in three.lines(source)[region.of(source)]]
         assert tuple(covered) == three.lines(source)
     merged = merge_bytes(base, yours, wanted)
     assert merged is not None

@@ -71,10 +71,10 @@ class ResultEditor(QPlainTextEdit):
         spans: list[tuple[int, int]] = []
         texts: list[str] = []
         at = 0
-        for stretch, lines in zip(three.stretches, three.pieces(self._choices), strict=True):
+        for region, lines in zip(three.regions, three.pieces(self._choices), strict=True):
             text = editor_text(lines, is_start=at == 0)
             end = at + utf16_length(text)
-            if stretch.origin == "clash":
+            if region.origin == "clash":
                 spans.append((at, end))
             texts.append(text)
             at = end

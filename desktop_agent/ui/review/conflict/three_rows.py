@@ -15,7 +15,7 @@ _MAX_WORDS_KEPT = 2_000
 
 
 class Look(NamedTuple):
-    """How the lines of one version are marked in one stretch: roles of the palette, and a sign for the gutter."""
+    """How the lines of one version are marked in one region: roles of the palette, and a sign for the gutter."""
 
     ground: str = ""
     word: str = ""
@@ -48,10 +48,10 @@ class ThreeRows:
 
     def __init__(self, three: ThreeWay) -> None:
         self.three = three
-        self._starts = list(accumulate((stretch.row_count for stretch in three.stretches), initial=0))
+        self._starts = list(accumulate((region.row_count for region in three.regions), initial=0))
         self.count = self._starts[-1]
         """How many rows there are."""
-        clashes = (index for index, stretch in enumerate(three.stretches) if stretch.origin == "clash")
+        clashes = (index for index, region in enumerate(three.regions) if region.origin == "clash")
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
         self._choices: tuple[Choice, ...] = ("undecided",) * len(self._clash_numbers)
         self._edited: frozenset[int] = frozenset()
@@ -64,11 +64,11 @@ class ThreeRows:
     def cell(self, row: int, source: Source) -> Cell:
         """Return what a version has in a row."""
         index, offset = self._at(row)
-        stretch, look = self.three.stretches[index], self._look(index, source)
-        part = stretch.of(source)
+        region, look = self.three.regions[index], self._look(index, source)
+        part = region.of(source)
         number = part.start + offset
         if number >= part.stop:
-            return Cell(look, is_gap=stretch.origin != "unchanged")
+            return Cell(look, is_gap=region.origin != "unchanged")
         words = self._changed(index, offset, source) if look.word else ()
         return Cell(look, number, self.three.lines(source)[number], words)
 
@@ -84,10 +84,10 @@ class ThreeRows:
     def lines(self, source: Source, first: int, last: int) -> list[int]:
         """Return the lines of a version in the rows from `first` to before `last`."""
         lines: list[int] = []
-        for index in range(self._at(first)[0], len(self.three.stretches)):
+        for index in range(self._at(first)[0], len(self.three.regions)):
             if self._starts[index] >= last:
                 break
-            start, part = self._starts[index], self.three.stretches[index].of(source)
+            start, part = self._starts[index], self.three.regions[index].of(source)
             lines.extend(range(part.start + max(0, first - start), min(part.stop, part.start + last - start)))
         return lines
 
@@ -96,12 +96,12 @@ class ThreeRows:
         return self._choices[clash] == "undecided" and clash not in self._edited
 
     def _at(self, row: int) -> tuple[int, int]:
-        """The index of the stretch that a row is of, and how many rows of it come before."""
+        """The index of the region that a row is of, and how many rows of it come before."""
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
 
     def _look(self, index: int, source: Source) -> Look:
-        origin = self.three.stretches[index].origin
+        origin = self.three.regions[index].origin
         if origin == "unchanged":
             return Look()
         if origin == "clash":
@@ -130,9 +130,9 @@ class ThreeRows:
         return self._words[key]
 
     def _compared(self, index: int, offset: int, source: Source) -> Spans:
-        stretch = self.three.stretches[index]
-        if source == "base" or stretch.base.start + offset >= stretch.base.stop:
+        region = self.three.regions[index]
+        if source == "base" or region.base.start + offset >= region.base.stop:
             return ()
-        old = without_ending(self.three.base.lines[stretch.base.start + offset])
-        new = without_ending(self.three.lines(source)[stretch.of(source).start + offset])
+        old = without_ending(self.three.base.lines[region.base.start + offset])
+        new = without_ending(self.three.lines(source)[region.of(source).start + offset])
         return changed_words(old[:MAX_DRAWN_CHARS], new[:MAX_DRAWN_CHARS]).new
