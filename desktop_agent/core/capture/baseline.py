@@ -14,7 +14,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
-from desktop_agent.core.capture.entry_rows import ENTRY_SCHEMA, EntryRows
+from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, EntryTable
 from desktop_agent.core.capture.snapshot_rows import SNAPSHOT_SCHEMA, SnapshotRows
 
 _FORMAT = 4
@@ -31,7 +31,7 @@ class BaselineSession:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self.entries = EntryRows(database)
+        self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
     @property

@@ -12,7 +12,7 @@ from functools import cache
 from msgspec import Struct
 
 from desktop_agent.core.capture.entries import as_note
-from desktop_agent.core.capture.entry_rows import EntryRows, path_of, stored_path
+from desktop_agent.core.capture.entry_table import EntryTable, path_of, stored_path
 from desktop_agent.core.protocol.model import FileImage
 
 _STALE_NS = 14 * 86_400 * 10**9
@@ -42,7 +42,7 @@ class CommandSpan(Struct, frozen=True):
 class SnapshotRows:
     """The snapshots of all sessions and processes, and what they announced as written, within one transaction."""
 
-    def __init__(self, database: sqlite3.Connection, entries: EntryRows) -> None:
+    def __init__(self, database: sqlite3.Connection, entries: EntryTable) -> None:
         self._database = database
         self._entries = entries
 

@@ -32,7 +32,7 @@ _SIGNATURE = struct.Struct("<qqqQI")
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
-class EntryRows:
+class EntryTable:
     """What every path was from one generation to another, within one transaction."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
