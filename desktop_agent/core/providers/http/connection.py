@@ -17,7 +17,7 @@ from desktop_agent.core.system.network.proxies import Proxy
 CONNECT_S = 10.0
 
 
-class Connection:
+class ApiConnection:
     """Requests to one address with one key, each sent once. Belongs to one event loop."""
 
     def __init__(self, address: str, headers: Mapping[str, str], *, proxy: Proxy | None, silence_s: float) -> None:

@@ -36,7 +36,7 @@ from desktop_agent.core.providers.http.wire_format import WireFormat
 from desktop_agent.core.system.network.proxies import proxy_for
 
 if TYPE_CHECKING:
-    from desktop_agent.core.providers.http.connection import Connection
+    from desktop_agent.core.providers.http.connection import ApiConnection
 
 SILENCE_S = 120.0
 """How long a stream may send nothing at all. An API sends something every few seconds, so this is a dead connection."""
@@ -81,7 +81,7 @@ class HttpProvider:
         self._endpoint = replace(endpoint, address=endpoint.address.strip())
         self._credential = credential
         self._clock = clock or SystemClock()
-        self._connection: Connection | None = None
+        self._connection: ApiConnection | None = None
         self._pictures = EncodedPictures()
         self._building = asyncio.Lock()
         self._is_closed = False
@@ -258,7 +258,7 @@ class HttpProvider:
             key_hint=self._endpoint.key_hint,
         )
 
-    async def _ready(self) -> "Connection":
+    async def _ready(self) -> "ApiConnection":
         """Return the connection, made in a thread at first: the import and the certificates take a moment."""
         async with self._building:
             if self._connection is None and not self._is_closed:
@@ -269,12 +269,12 @@ class HttpProvider:
             assert self._connection is not None
             return self._connection
 
-    def _build(self) -> "Connection":
-        from desktop_agent.core.providers.http.connection import Connection
+    def _build(self) -> "ApiConnection":
+        from desktop_agent.core.providers.http.connection import ApiConnection
 
         proxy = proxy_for(self._endpoint.address)
         silence_s = self._endpoint.silence_s
-        return Connection(self._endpoint.address, self._wire.headers, proxy=proxy, silence_s=silence_s)
+        return ApiConnection(self._endpoint.address, self._wire.headers, proxy=proxy, silence_s=silence_s)
 
 
 async def _drain(events: AsyncIterator[object]) -> None:

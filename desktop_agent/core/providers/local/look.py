@@ -22,7 +22,7 @@ from desktop_agent.core.providers.local.places import Place
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 
 if TYPE_CHECKING:
-    from desktop_agent.core.providers.http.connection import Connection
+    from desktop_agent.core.providers.http.connection import ApiConnection
 
 LIMIT_S = 2.0
 """How long each step may take: to listen, to say who it is, to list its models. All of it is on this machine."""
@@ -94,7 +94,7 @@ class _Seen(Struct, frozen=True):
     is_it: bool = False
 
 
-async def _asked(connection: "Connection", sign: LocalSign) -> _Seen:
+async def _asked(connection: "ApiConnection", sign: LocalSign) -> _Seen:
     """Return whether the vendor with this sign answers."""
     try:
         answer: object = json.loads(await connection.get(sign.path, {}))
@@ -119,13 +119,13 @@ async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
 
 
 @asynccontextmanager
-async def _connected(address: str, limit_s: float) -> "AsyncGenerator[Connection]":
+async def _connected(address: str, limit_s: float) -> "AsyncGenerator[ApiConnection]":
     """Give a connection to the root of an address, without a proxy."""
-    from desktop_agent.core.providers.http.connection import Connection
+    from desktop_agent.core.providers.http.connection import ApiConnection
 
     parts = urlsplit(address)
     root = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/v1')}"
-    connection = await asyncio.to_thread(Connection, root, {}, proxy=None, silence_s=limit_s)
+    connection = await asyncio.to_thread(ApiConnection, root, {}, proxy=None, silence_s=limit_s)
     try:
         yield connection
     finally:
