@@ -12,7 +12,7 @@ from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic.wire_format import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.http.credential import Credential, KeyCredential, NoCredential
-from desktop_agent.core.providers.http.provider import SILENCE_S, Endpoint, HttpProvider
+from desktop_agent.core.providers.http.provider import SILENCE_S, ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.http.wire_format import WireFormat
 from desktop_agent.core.providers.openai_chat.request import CACHE_KEY
 from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
@@ -38,7 +38,7 @@ def account_provider(
     """
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
-    endpoint = Endpoint(
+    endpoint = ApiEndpoint(
         address=account.where,
         headers={**account.headers, **of_environment},
         secrets=tuple(word for value in of_environment.values() for word in (value, *value.split())),

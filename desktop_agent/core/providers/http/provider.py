@@ -45,7 +45,7 @@ _DRAIN_S = 0.5
 """How long to wait, once the message is whole, for the end of the response that makes the connection reusable."""
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class ApiEndpoint(Struct, frozen=True, kw_only=True):
     """Where requests go, and how."""
 
     address: str
@@ -73,7 +73,7 @@ class HttpProvider:
     """
 
     def __init__(
-        self, label: str, wire: WireFormat, endpoint: Endpoint, credential: Credential, *, clock: Clock | None = None
+        self, label: str, wire: WireFormat, endpoint: ApiEndpoint, credential: Credential, *, clock: Clock | None = None
     ) -> None:
         """`label` is what people call the vendor."""
         self.label = label

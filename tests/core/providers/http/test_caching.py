@@ -21,7 +21,7 @@ from desktop_agent.core.providers.anthropic.wire_format import AnthropicFormat
 from desktop_agent.core.providers.base import Completion
 from desktop_agent.core.providers.http.credential import KeyCredential
 from desktop_agent.core.providers.http.pictures import EncodedPictures
-from desktop_agent.core.providers.http.provider import Endpoint, HttpProvider
+from desktop_agent.core.providers.http.provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.http.wire_format import WireFormat
 from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
 from desktop_agent.core.providers.openai_responses.wire_format import ResponsesFormat
@@ -49,7 +49,7 @@ async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answ
     """Ask a server for each of its answers."""
     completions: list[Completion] = []
     async with ModelServer(*answers, dialect=dialect, key=KEY) as server:
-        provider = HttpProvider("Vendor", wire, Endpoint(address=server.url), KeyCredential(KEY))
+        provider = HttpProvider("Vendor", wire, ApiEndpoint(address=server.url), KeyCredential(KEY))
         try:
             while len(server.messages) < len(answers):
                 last = [piece async for piece in provider.stream(request)][-1]

@@ -10,7 +10,7 @@ from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.base import Completion
 from desktop_agent.core.providers.http.credential import KeyCredential
-from desktop_agent.core.providers.http.provider import Endpoint, HttpProvider
+from desktop_agent.core.providers.http.provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.vendor_provider import account_provider, wire_format_of
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -72,7 +72,7 @@ async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.pricing.known_vendor", {"anthropic": vendor}.get)
         account = usual_account("anthropic")
-        endpoint = Endpoint(address=server.url, model=ModelRef(provider="anthropic", model=MODEL))
+        endpoint = ApiEndpoint(address=server.url, model=ModelRef(provider="anthropic", model=MODEL))
         provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())
         assert await cost_of(provider, replace(model_request, model=MODEL)) == pytest.approx(6 + 22.5)
 
@@ -82,6 +82,6 @@ async def test_a_subscription_has_paid_already(model_request: ModelRequest, monk
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.pricing.known_vendor", {"anthropic": vendor}.get)
         account, model = usual_account("anthropic"), ModelRef(provider="anthropic", model=MODEL)
-        endpoint = Endpoint(address=server.url, model=model, is_prepaid=True)
+        endpoint = ApiEndpoint(address=server.url, model=model, is_prepaid=True)
         provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())
         assert await cost_of(provider, model_request) == 0.0
