@@ -4,7 +4,7 @@ import argparse
 import time
 
 from desktop_agent.cli.console import Console, OutputError
-from desktop_agent.cli.run.progress import Progress
+from desktop_agent.cli.run.progress import ProgressLine
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 
@@ -20,7 +20,7 @@ class RunListener:
         self._is_verbose: bool = args.verbose or args.debug_tool_use
         self._console = console
         is_wanted = not (self._is_stream or self._is_verbose)
-        self.progress = Progress(console.err, args.environ.get("TERM", "") if is_wanted else "", time.monotonic)
+        self.progress = ProgressLine(console.err, args.environ.get("TERM", "") if is_wanted else "", time.monotonic)
         self.has_lost_reader = False
         """Whether the program that read along has ended; the run was stopped for it."""
 

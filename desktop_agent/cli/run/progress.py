@@ -15,7 +15,7 @@ ERASE_LINE = "\r\x1b[K"
 _EVERY_S = 1.0
 
 
-class Progress:
+class ProgressLine:
     """Follows the events of a run. Shows nothing where standard error is no terminal, or one without control codes."""
 
     def __init__(self, terminal: TextIO, term: str, now: Callable[[], float]) -> None:
