@@ -14,6 +14,7 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, resolve_key
+from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor, KeyStatus
 
 
@@ -104,6 +105,7 @@ class KeyActions(QObject):
             self._show_result(account, is_good=True, message=message)
 
     async def _show_status(self, account: Account) -> None:
+        await idle()  # the first look imports the keyring: beside that, showing the dialog would take twice as long
         try:
             match (await self._resolve(account)).source:
                 case "environment":

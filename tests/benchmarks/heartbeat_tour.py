@@ -1,0 +1,174 @@
+"""One tour of the demo in the real window, as JSON: `heartbeat_tour FOLDER`. `bench_heartbeat` makes several.
+
+A timer of 1 ms notes by how much each beat is late; *own work* is the processor time of the window's thread between two
+beats. What takes more than a frame is named by the watchdog that the application has, here with a frame as its limit.
+
+The window's first tour in its process, as a user's is. It goes at a user's pace: so many beats of a hundred are late
+*of the time that a user spends*, and five letters that are typed in one turn of the loop would be five keys in one
+beat, which no hand does.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import quantiles
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.runtime import watchdog as watched
+from tests.benchmarks.bench_diff_stalls import FRAME_MS
+from tests.benchmarks.bench_session import WorkingHeart
+from tests.benchmarks.floors import idle_beside
+from tests.e2e.driver import Driver, drive
+
+CTRL: Final = Qt.KeyboardModifier.ControlModifier
+KEY_S: Final = 0.2
+"""An average typist's key, and a pointed-at button: S. K. Card, T. P. Moran and A. Newell, *The keystroke-level model
+for user performance time with interactive systems*, CACM 23 (1980)."""
+POINT_S: Final = 1.1
+
+
+@dataclass
+class Tour:
+    """What a tour came to, in milliseconds of the window's thread."""
+
+    longest: dict[str, float] = field(default_factory=dict[str, float])
+    """The longest own work between two beats, for each step of the tour."""
+    latest: dict[str, float] = field(default_factory=dict[str, float])
+    """The latest beat of each step, by the clock."""
+    beats: int = 0
+    work_of_99: float = 0.0
+    """99 of 100 beats had less own work."""
+    delay_of_99: float = 0.0
+    floor: float = 0.0
+    """How long a process beside stood still at worst that only wakes up."""
+    stalls: list[str] = field(default_factory=list[str])
+    """What the watchdog named, by the clock."""
+
+
+class CountingHeart(WorkingHeart):
+    """Keeps every beat."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[float] = []
+        self.work: list[float] = []
+
+    def _on_beat(self) -> None:
+        super()._on_beat()
+        self.late.append(max(0.0, self.worst_unqueued_ms()))
+        self.work.append(self.worst_work_ms())
+
+
+class StallNames(logging.Handler):
+    """Keeps the first line of what the watchdog says of each stall: it names the frame."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.names: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.names.append(record.getMessage().partition("\n")[0])
+
+
+async def see_every_place(user: Driver, found: Tour, heart: CountingHeart) -> None:
+    """See every place of the window once, as a user does who tries the demo."""
+    step_begun = 0
+
+    def seen(what: str) -> None:
+        nonlocal step_begun
+        found.latest[what] = max(heart.late[step_begun:])
+        found.longest[what] = max(heart.work[step_begun:])
+        step_begun = len(heart.late)
+
+    async def point() -> None:
+        await asyncio.sleep(POINT_S)
+
+    async def press(key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        await asyncio.sleep(KEY_S)
+        await user.press(key, modifiers)
+
+    async def type_letters(name: str, text: str) -> None:
+        field = await user.see(QWidget, name)
+        for letter in text:
+            await asyncio.sleep(KEY_S)
+            QTest.keyClicks(field.focusProxy() or field, letter)
+
+    await point()
+    await user.click("sendButton")
+    for _ in range(3):
+        await point()
+        await user.allow_with_mouse()
+    await user.see_turn_end()
+    seen("the first turn")
+    await user.see(DiffView, "diffView")
+    await point()
+    seen("its changes")
+    await press(Qt.Key.Key_K, CTRL)
+    await type_letters("paletteField", "pages")
+    await press(Qt.Key.Key_Escape)
+    await asyncio.sleep(KEY_S)
+    seen("the palette")
+    await press(Qt.Key.Key_Comma, CTRL)
+    await user.see(QDialog, "settingsDialog")
+    await press(Qt.Key.Key_Escape)
+    await asyncio.sleep(KEY_S)
+    seen("the settings")
+    bar = user.window.panels.transcript.verticalScrollBar()
+    for place in (0.0, 0.5, 1.0):
+        await point()
+        bar.setValue(int(bar.maximum() * place))
+    await point()
+    seen("scrolled")
+    user.window.main_window.resize(1024, 700)
+    await point()
+    user.window.main_window.resize(1440, 900)
+    await point()
+    seen("narrow, and wide again")
+    await type_letters("composer", "And now?")
+    await asyncio.sleep(KEY_S)
+    seen("typed")
+
+
+def go_on_tour(folder: Path) -> Tour:
+    """Start the demo, and measure from when it offers a prompt until everything was seen."""
+    found, heart, watchdog, stalls = Tour(), CountingHeart(), watched.Watchdog(limit_ms=FRAME_MS), StallNames()
+    logging.getLogger(watched.__name__).addHandler(stalls)
+
+    async def journey(user: Driver) -> None:
+        await user.see_ready()
+        await user.until_true(lambda: bool(user.window.panels.composer.text()), "a prompt is offered")
+        heart.start()
+        watchdog.start()
+        await see_every_place(user, found, heart)
+        watchdog.stop()
+        heart.stop()
+        user.window.panels.composer.set_text("")
+        user.window.request_quit()
+        await user.see_window_close()
+
+    with idle_beside() as idle:
+        drive(["--demo"], folder / "album", journey)
+    found.beats, found.floor, found.stalls = len(heart.work), idle.worst_ms, stalls.names
+    found.work_of_99, found.delay_of_99 = (quantiles(each, n=100)[98] for each in (heart.work, heart.late))
+    return found
+
+
+def main(folder: Path) -> None:
+    """Print the tour."""
+    os.chdir(folder)
+    print(json.dumps(asdict(go_on_tour(folder))))
+
+
+if __name__ == "__main__":
+    application = QApplication([])
+    main(Path(sys.argv[1]))
