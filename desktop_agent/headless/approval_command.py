@@ -18,6 +18,7 @@ from msgspec import Struct, convert
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
@@ -80,7 +81,7 @@ class ApprovalCommand:
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
     """Return the decision that an answer is; what is not clear is not a yes."""
     try:
-        fields = convert(json.loads(answer), _Answer)
+        fields = convert(json.loads(answer), learned(_Answer))
     except (ValueError, RecursionError) as error:
         return Aborted(reason=f"the answer of the approval command is not as documented ({error})")
     if fields.decision == "deny":

@@ -8,6 +8,7 @@ from msgspec import Struct, ValidationError, convert
 from starlette.requests import Request
 from starlette.responses import Response
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.arguments import read_object
 from desktop_agent.rest.problems import Failure, RequestError, refusal
@@ -94,7 +95,7 @@ AnyEndpoint = Endpoint[Any, Any]
 def converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
     """Return `fields` as a value of that kind; when `is_text`, numbers stand in texts. Raises `RequestError`."""
     try:
-        return convert(fields, kind, strict=not is_text)
+        return convert(fields, learned(kind), strict=not is_text)
     except ValidationError as error:
         raise invalid(str(error)) from error
 

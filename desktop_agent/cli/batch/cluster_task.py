@@ -13,6 +13,7 @@ from msgspec import convert
 
 from desktop_agent.cli.batch import WORKER
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.headless.batch.cluster import RemoteCall
@@ -26,7 +27,7 @@ _LOOK_S = 0.5
 
 async def run_task(text: str) -> str:
     """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. It is stopped when it is wanted no more."""
-    call = convert(json.loads(text), RemoteCall)
+    call = convert(json.loads(text), learned(RemoteCall))
     if call.version != __version__:
         words = f"desktop-agent is {__version__} on {get_worker().address}, and {call.version} where it was started."
         return json.dumps({"refused": words})

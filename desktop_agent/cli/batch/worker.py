@@ -23,6 +23,7 @@ from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.export import export_text
@@ -93,7 +94,7 @@ class _Work:
         orders: asyncio.Queue[bytes | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(descriptor, orders), name="orders")
         while (line := await orders.get()) is not None:
-            outcome = await self.run(convert(json.loads(line), Order))
+            outcome = await self.run(convert(json.loads(line), learned(Order)))
             sys.stdout.buffer.write(outcome.line().encode(errors="backslashreplace") + b"\n")
             sys.stdout.flush()
         await reading

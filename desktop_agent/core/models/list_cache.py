@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_stamp import FileStamp, stamp_of
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel, only_embeds
@@ -70,4 +71,4 @@ class ListCache:
         return self._folder / f"{account.provider}-{blake2b(asked.encode(), digest_size=8).hexdigest()}.json"
 
 
-_DECODER = Decoder(FetchedList)
+_DECODER = Decoder(learned(FetchedList))

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 from msgspec.json import decode
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol.model import Usage
 
@@ -68,7 +69,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
 @cache
 def price_table() -> PriceTable:
     """Return the table, read from disk once."""
-    return decode(resource_path(PRICE_FILE).read_bytes(), type=PriceTable)
+    return decode(resource_path(PRICE_FILE).read_bytes(), type=learned(PriceTable))
 
 
 @lru_cache(maxsize=4096)

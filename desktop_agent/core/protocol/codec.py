@@ -10,6 +10,7 @@ from typing import cast, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.events import (
     FORMAT_VERSION,
     UNSTAMPED,
@@ -51,7 +52,7 @@ def decode_event(fields: JsonObject) -> JournalEvent:
         seq = fields.get("seq")
         return UnknownEvent(seq=seq if isinstance(seq, int) else 0, at=UNSTAMPED, payload=fields, type=kind)
     try:
-        return convert(fields, _EVENTS[kind])
+        return convert(fields, learned(_EVENTS[kind]))
     except ValidationError as error:
         raise MalformedLineError(_explain(error)) from error
 

@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 from msgspec import ValidationError, convert
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject
@@ -35,7 +36,7 @@ def decode_op(fields: object) -> ops.Op:
     if unknown is not None:
         raise MalformedOpError(f"{kind} has no field {unknown!r}")
     try:
-        op = convert(given, known)
+        op = convert(given, learned(known))
     except ValidationError as error:
         raise MalformedOpError(f"{kind}: {error}") from error
     if isinstance(op, ops.SubmitPrompt | ops.Steer) and not op.text.strip():

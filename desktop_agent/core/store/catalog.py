@@ -13,6 +13,7 @@ from msgspec.json import Decoder
 
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
@@ -37,7 +38,7 @@ class Catalog:
         """Touches no disk. `cache` is the folder for what can be made again."""
         self.blobs = blobs
         self._folder = folder
-        self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(SessionSummary | None))
+        self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(learned(SessionSummary | None)))
 
     @classmethod
     def of(cls, paths: AppPaths) -> "Catalog":

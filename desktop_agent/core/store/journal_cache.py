@@ -16,6 +16,7 @@ from msgspec.json import Decoder
 from msgspec.json import encode as encode_json
 
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.journal.journal_mark import JournalMark
 
@@ -112,7 +113,7 @@ class JournalCache(Generic[Known]):
         try:
             return self._decoder.decode(text)
         except DecodeError:  # an escaped surrogate too
-            return convert(json.loads(text), self._decoder.type, str_keys=True)
+            return convert(json.loads(text), learned(self._decoder.type), str_keys=True)
 
 
 def _row(session_id: SessionId, noted: Noted[Known]) -> _Row:

@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
 from desktop_agent.core.protocol.model.usage import COST_DIGITS
 from desktop_agent.core.store.journal.journal_mark import moment_of
@@ -154,7 +155,7 @@ class _Answered(Struct, frozen=True):
     decision: _Decision
 
 
-_ASKED, _ANSWERED = Decoder(_Asked), Decoder(_Answered)
+_ASKED, _ANSWERED = Decoder(learned(_Asked)), Decoder(learned(_Answered))
 _ASKS_FOR_A_DAY = b"day_usd"
 _Line = TypeVar("_Line", _Asked, _Answered)
 

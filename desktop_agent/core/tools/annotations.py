@@ -16,6 +16,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import PydanticJsonSchemaWarning
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
 
 KNOWN_TYPES = (
@@ -86,7 +87,7 @@ class _ByMsgspec:
     def __get_pydantic_core_schema__(self, source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: object) -> object:
             try:
-                return value if _is_one(value, source) else msgspec.convert(value, source)
+                return value if _is_one(value, source) else msgspec.convert(value, learned(source))
             except msgspec.ValidationError as error:
                 raise PydanticCustomError("msgspec", "{problem}", {"problem": str(error)}) from error
 

@@ -11,6 +11,7 @@ from msgspec import DecodeError, Meta, Struct, field
 from msgspec.json import Decoder
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.store.journal.journal_mark import moment_of
 from desktop_agent.core.store.journal.line_heads import LineHead, ModelKey, head_of
 from desktop_agent.core.usage.durations import DurationSum
@@ -207,8 +208,12 @@ class _Notice(Struct, frozen=True):
     code: str
 
 
-_TURN_STARTED, _MESSAGE, _STARTED = Decoder(_TurnStarted), Decoder(_Message), Decoder(_Started)
-_FINISHED, _TURN_ENDED, _NOTICE = Decoder(_Finished), Decoder(_TurnEnded), Decoder(_Notice)
+_TURN_STARTED, _MESSAGE, _STARTED = (
+    Decoder(learned(_TurnStarted)),
+    Decoder(learned(_Message)),
+    Decoder(learned(_Started)),
+)
+_FINISHED, _TURN_ENDED, _NOTICE = Decoder(learned(_Finished)), Decoder(learned(_TurnEnded)), Decoder(learned(_Notice))
 _Line = TypeVar("_Line", _TurnStarted, _Message, _Started, _Finished, _TurnEnded, _Notice)
 
 

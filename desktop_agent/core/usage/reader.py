@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.json import Decoder
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.cache_file import not_stopped
 from desktop_agent.core.store.catalog import Catalog
@@ -39,7 +40,7 @@ class UsageReader:
         """Touches no disk. `sessions` is the folder of journals, `cache` the one for what can be made again."""
         self._catalog = catalog
         self._sessions = sessions
-        self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(JournalUsage))
+        self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(learned(JournalUsage)))
 
     @classmethod
     def of(cls, paths: AppPaths, catalog: Catalog) -> "UsageReader":

@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import AgentError, UsageError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.headless.batch.cluster_address import TlsFiles, check_address, usable_files
 from desktop_agent.headless.batch.outcome import TaskOutcome
@@ -114,7 +115,7 @@ class ClusterWorkers:
         call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
         future = self._client.submit(self._function, json.dumps(_plain(call)), key=key, pure=False)
         try:
-            reply = convert(json.loads(await self._answer(future)), RemoteReply)
+            reply = convert(json.loads(await self._answer(future)), learned(RemoteReply))
         finally:
             future.release()
         if reply.refused:

@@ -5,6 +5,7 @@ import json
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import asdict
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
 
 
@@ -42,7 +43,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     def read(cls, line: str | bytes) -> "TaskOutcome":
         """Return the outcome that a line describes; what is not known is left out. Raises `ValueError`."""
         try:
-            return convert(json.loads(line), cls)
+            return convert(json.loads(line), learned(cls))
         except ValidationError as error:
             raise ValueError(str(error)) from error
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct, ValidationError, convert, field
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
 
 FIELDS = ("id", "workspace", "prompt", "options")
@@ -45,7 +46,7 @@ def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], Non
             continue
         where = f"{path}, line {number}"
         try:
-            task = convert(json.loads(line), BatchTask)
+            task = convert(json.loads(line), learned(BatchTask))
         except ValidationError as error:
             raise UsageError(f"{where} is no task: {error}.", hint=f"Its fields are {', '.join(FIELDS)}.") from error
         except (ValueError, RecursionError) as error:

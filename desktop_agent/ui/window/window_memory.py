@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.ui.sessions.groups import Arrangement
 
@@ -52,7 +53,7 @@ class WindowMemory:
     def arrangement(self) -> Arrangement:
         """How the user arranged the list of sessions."""
         try:
-            return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=Arrangement)
+            return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=learned(Arrangement))
         except msgspec.MsgspecError:
             return Arrangement()
 
@@ -90,7 +91,7 @@ class WindowMemory:
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
         """Return the user's favourite models in their order, or those used last."""
         try:
-            return msgspec.json.decode(str(self._store.value(name, "[]")), type=list[KeptModel])
+            return msgspec.json.decode(str(self._store.value(name, "[]")), type=learned(list[KeptModel]))
         except msgspec.MsgspecError:
             return ()
 
@@ -102,7 +103,7 @@ class WindowMemory:
     def choices(self) -> Sequence[KeptChoice]:
         """What was chosen in the palette, the last first."""
         try:
-            return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=list[KeptChoice])
+            return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=learned(list[KeptChoice]))
         except msgspec.MsgspecError:
             return ()
 

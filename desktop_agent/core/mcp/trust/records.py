@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
@@ -147,7 +148,7 @@ def _found(content: bytes | None, server: ServerDefinition) -> TrustedTools:
     if content is None:
         return TrustedTools()
     try:
-        record = msgspec.convert(json.loads(content), _Record)
+        record = msgspec.convert(json.loads(content), learned(_Record))
     except (ValueError, RecursionError):  # what msgspec raises is a ValueError
         return TrustedTools(is_broken=True)
     if (record.server, record.fingerprint) != (server.name, server.fingerprint):

@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar, cast, get_type_hints
 from msgspec import Struct, convert, to_builtins
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.context.history_fold import Beginning
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import decode_event, encode, encode_event
@@ -78,7 +79,7 @@ class _Series(Generic[T]):
 
     def add(self, known: ReplayState, piece: object) -> None:
         """Put a piece back. Raises `ValueError`."""
-        self.put(known, convert(piece, self.kind))
+        self.put(known, convert(piece, learned(self.kind)))
 
 
 def _listed(kind: type[list[T]], of: Callable[[ReplayState], list[T]]) -> _Series[T]:
@@ -149,7 +150,7 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
             case "head":
                 _put_head(known.state.transcript, cast("JsonObject", value))
             case "rest":
-                _put_rest(known, convert(value, _Rest))
+                _put_rest(known, convert(value, learned(_Rest)))
             case "prepared":
                 event = decode_event(cast("JsonObject", value))
                 known.state.unfinished.prepared = event if isinstance(event, ev.ChangesPrepared) else None
@@ -170,7 +171,7 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
 def _put_head(transcript: Transcript, head: JsonObject) -> None:
     for fold, name, kind in _SMALL:
         if name in head:
-            setattr(getattr(transcript, fold), name, convert(head[name], _kinds(kind)[name]))
+            setattr(getattr(transcript, fold), name, convert(head[name], learned(_kinds(kind)[name])))
 
 
 @cache
@@ -197,7 +198,7 @@ def _put_pages(known: ReplayState, pages: list[JournalPage]) -> None:
 
 
 def _put_back(fields: JsonObject) -> RefChange | OutsideFile:
-    return convert(fields, RefChange if "name" in fields else OutsideFile)
+    return convert(fields, learned(RefChange if "name" in fields else OutsideFile))
 
 
 _SERIES: Final = cast(

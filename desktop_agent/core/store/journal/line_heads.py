@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import Decoder
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.store.journal.journal_mark import fields_of
 
@@ -59,7 +60,7 @@ class Reported(Struct, frozen=True, gc=False):
     model: ModelKey | None = None
 
 
-_REPORTED = Decoder(Reported)
+_REPORTED = Decoder(learned(Reported))
 
 
 def written_head(line: bytes) -> LineHead | None:

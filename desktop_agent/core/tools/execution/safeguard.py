@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
 from desktop_agent.core.policy.destructive import Loss, losses_of
@@ -217,7 +218,7 @@ class Safeguard:
 
     def _read_back(self, call_id: CallId) -> Precautions | None:
         try:
-            before = convert(json.loads(self._before.read_bytes()), Precautions)
+            before = convert(json.loads(self._before.read_bytes()), learned(Precautions))
         except (OSError, ValueError):
             return None
         # Refs alone are written down again only once they have moved, so they hold for the calls that follow, too.

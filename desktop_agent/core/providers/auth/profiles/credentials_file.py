@@ -14,6 +14,7 @@ from typing import cast
 import msgspec
 
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.providers.auth.profiles.profile import Profile
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
@@ -69,7 +70,7 @@ class CredentialsFile:
             if os.name == "posix":
                 self._require_private(os.lstat(self._path))
             with self._path.open("rb") as file:
-                fields = msgspec.json.decode(file.read(_LARGEST_BYTES), type=dict[str, object])
+                fields = msgspec.json.decode(file.read(_LARGEST_BYTES), type=learned(dict[str, object]))
         except FileNotFoundError:
             return None
         except OSError as error:

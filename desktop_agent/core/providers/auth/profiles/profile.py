@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -112,7 +113,7 @@ def _read_config(name: str, path: Path) -> _Config:
         with path.open("rb") as file:
             if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS_WRITE:
                 raise _unusable(name, f"others can write {path}: chmod go-w")
-            return msgspec.json.decode(file.read(_LARGEST_BYTES), type=_Config)
+            return msgspec.json.decode(file.read(_LARGEST_BYTES), type=learned(_Config))
     except OSError as error:
         raise _unusable(name, f"{path} cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:

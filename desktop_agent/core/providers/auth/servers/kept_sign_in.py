@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.secret_headers import Keyring
 from desktop_agent.core.mcp.sign_in import GrantedAccess, ServerRegistration
@@ -42,7 +43,7 @@ class KeptSignIn:
         """Return the registration, or `None` without a sign-in. Blocks."""
         kept = read_long(self._keyring, f"{self._name}/registration")
         try:
-            return msgspec.json.decode(kept, type=ServerRegistration) if kept is not None else None
+            return msgspec.json.decode(kept, type=learned(ServerRegistration)) if kept is not None else None
         except msgspec.DecodeError:  # of another version: the user signs in anew
             return None
 

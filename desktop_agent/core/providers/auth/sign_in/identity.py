@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.sign_in import failures
 from desktop_agent.core.providers.auth.sign_in.attempt import is_same
 
@@ -70,6 +71,6 @@ def _claims(token: str, service: str) -> _Claims:
     parts = token.split(".")
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)) if len(parts) == 3 else b""
-        return msgspec.json.decode(payload, type=_Claims)
+        return msgspec.json.decode(payload, type=learned(_Claims))
     except (msgspec.DecodeError, binascii.Error, ValueError):
         raise failures.not_for_us(service, "identity token: malformed") from None

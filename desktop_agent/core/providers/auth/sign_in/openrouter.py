@@ -12,6 +12,7 @@ import msgspec
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.sign_in import failures
 from desktop_agent.core.providers.auth.sign_in.attempt import Attempt
 from desktop_agent.core.providers.auth.sign_in.flow import Browser, code_from_browser
@@ -52,7 +53,7 @@ async def sign_in(browser: Browser, *, clock: Clock, service: OpenRouterService 
 
 def _key(body: bytes, service: str) -> str:
     try:
-        return msgspec.json.decode(body, type=_KeyAnswer).key
+        return msgspec.json.decode(body, type=learned(_KeyAnswer)).key
     except msgspec.DecodeError as error:  # its message has types and places, no values
         raise CredentialsError(
             f"{service} answered the sign-in with something else than a key.", hint="Sign in again.", detail=str(error)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.tokens.long_entries import Entries, delete_long, read_long, write_long
 
 
@@ -19,7 +20,7 @@ def read_registration(entries: Entries, name: str) -> Registration | None:
     """Return the registration of the account whose entries begin with `name`, or `None`. Blocks."""
     kept = read_long(entries, f"{name}/registration")
     try:
-        return msgspec.json.decode(kept, type=Registration) if kept is not None else None
+        return msgspec.json.decode(kept, type=learned(Registration)) if kept is not None else None
     except msgspec.DecodeError:  # of another version: the account registers anew
         return None
 

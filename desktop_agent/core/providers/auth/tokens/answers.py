@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 
 _LONGEST_TOKEN = 16_384
@@ -44,7 +45,7 @@ class TokenAnswer:
 def read_grant(body: bytes, service: str) -> TokenAnswer:
     """Return the grant that a body is. Raises `ProviderError` for anything else, quoting nothing of it."""
     try:
-        answer = msgspec.json.decode(body, type=TokenAnswer)
+        answer = msgspec.json.decode(body, type=learned(TokenAnswer))
     except msgspec.DecodeError as error:  # its message has types and places, no values
         raise _no_grant(service, str(error)) from None
     if answer.token_type.lower() != "bearer":

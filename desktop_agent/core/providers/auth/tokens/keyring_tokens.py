@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 from desktop_agent.core.providers.auth.tokens.long_entries import Entries, delete_long, read_long, write_long
@@ -69,6 +70,6 @@ def _decoded(kept: str | None) -> _Access | None:
     if kept is None:
         return None
     try:
-        return msgspec.json.decode(kept, type=_Access)
+        return msgspec.json.decode(kept, type=learned(_Access))
     except msgspec.DecodeError:  # of another version: the refresh token brings another one
         return None
