@@ -100,7 +100,8 @@ class Navigator(QObject):
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
         self._panels.transcript.empty.set_examples([DEMO_PROMPT])
-        self._panels.composer.set_text(DEMO_PROMPT)
+        if not self._panels.composer.text().strip():  # else the user has written something already
+            self._panels.composer.set_text(DEMO_PROMPT)
 
     async def show_session(self, session_id: str) -> bool:
         """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.

@@ -6,6 +6,8 @@ session open elsewhere) ends in the banner, never in a crash.
 
 from collections.abc import Iterator
 
+from PySide6.QtCore import SignalInstance
+
 from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.code_applying import CodeApplying
 from desktop_agent.app.composing.content_previews import ContentPreviews
@@ -94,6 +96,15 @@ class WindowController:
         self._settings.report_problems()
         self._news.tell()
         self._try(refresh_old_list(self._bench))
+
+    @property
+    def shown(self) -> SignalInstance:
+        """Emitted when something else is shown than before."""
+        return self._sessions.navigator.shown
+
+    def bring_along(self, text: str) -> None:
+        """Let this text at the end of the message field follow to what is shown next."""
+        self._sessions.bring_along(text)
 
     def make_ahead(self) -> Iterator[None]:
         """Make what the user is likely to open soon, a little in each step."""

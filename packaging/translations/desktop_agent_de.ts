@@ -3824,6 +3824,33 @@
     </message>
 </context>
 <context>
+    <name>EarlyMessage</name>
+    <message>
+        <source>It is sent by itself as soon as that is done, unless you change it.</source>
+        <translation>Sie wird von selbst gesendet, sobald das getan ist, wenn Sie sie nicht ändern.</translation>
+    </message>
+    <message>
+        <source>It stays in the field. Choose a folder, then send it.</source>
+        <translation>Sie bleibt im Feld. Wählen Sie einen Ordner und senden Sie sie dann.</translation>
+    </message>
+    <message>
+        <source>It stays in the field. Send it where it belongs.</source>
+        <translation>Sie bleibt im Feld. Senden Sie sie dort, wo sie hingehört.</translation>
+    </message>
+    <message>
+        <source>Your message is not sent yet: the window is still loading.</source>
+        <translation>Ihre Nachricht ist noch nicht gesendet: Das Fenster lädt noch.</translation>
+    </message>
+    <message>
+        <source>Your message is not sent: no folder is open.</source>
+        <translation>Ihre Nachricht ist nicht gesendet: Es ist kein Ordner geöffnet.</translation>
+    </message>
+    <message>
+        <source>Your message is not sent: you chose something else meanwhile.</source>
+        <translation>Ihre Nachricht ist nicht gesendet: Sie haben inzwischen etwas anderes gewählt.</translation>
+    </message>
+</context>
+<context>
     <name>EffortChoice</name>
     <message>
         <source>As much as the model thinks right</source>
@@ -10504,6 +10531,14 @@
 </context>
 <context>
     <name>Window</name>
+    <message>
+        <source>Copy what you wrote in the field, close the window and start it again.</source>
+        <translation>Kopieren Sie, was Sie in das Feld geschrieben haben, schließen Sie das Fenster und starten Sie es neu.</translation>
+    </message>
+    <message>
+        <source>Desktop Agent could not be loaded, so nothing can be sent or opened here.</source>
+        <translation>Desktop Agent konnte nicht geladen werden; hier kann nichts gesendet oder geöffnet werden.</translation>
+    </message>
     <message>
         <source>Something went wrong inside the application.</source>
         <translation>In der Anwendung ist etwas schiefgegangen.</translation>

@@ -3806,6 +3806,33 @@
     </message>
 </context>
 <context>
+    <name>EarlyMessage</name>
+    <message>
+        <source>It is sent by itself as soon as that is done, unless you change it.</source>
+        <translation>加载完成后会自动发送，除非您修改它。</translation>
+    </message>
+    <message>
+        <source>It stays in the field. Choose a folder, then send it.</source>
+        <translation>它仍在输入框中。请先选择文件夹，再发送。</translation>
+    </message>
+    <message>
+        <source>It stays in the field. Send it where it belongs.</source>
+        <translation>它仍在输入框中。请在合适的对话中发送。</translation>
+    </message>
+    <message>
+        <source>Your message is not sent yet: the window is still loading.</source>
+        <translation>消息尚未发送：窗口仍在加载。</translation>
+    </message>
+    <message>
+        <source>Your message is not sent: no folder is open.</source>
+        <translation>消息未发送：没有打开的文件夹。</translation>
+    </message>
+    <message>
+        <source>Your message is not sent: you chose something else meanwhile.</source>
+        <translation>消息未发送：您在此期间选择了其他内容。</translation>
+    </message>
+</context>
+<context>
     <name>EffortChoice</name>
     <message>
         <source>As much as the model thinks right</source>
@@ -10430,6 +10457,14 @@
 </context>
 <context>
     <name>Window</name>
+    <message>
+        <source>Copy what you wrote in the field, close the window and start it again.</source>
+        <translation>请复制输入框中的内容，关闭窗口后重新启动。</translation>
+    </message>
+    <message>
+        <source>Desktop Agent could not be loaded, so nothing can be sent or opened here.</source>
+        <translation>Desktop Agent 无法加载，因此这里不能发送或打开任何内容。</translation>
+    </message>
     <message>
         <source>Something went wrong inside the application.</source>
         <translation>应用程序内部出错。</translation>

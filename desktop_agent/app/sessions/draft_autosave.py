@@ -38,6 +38,8 @@ class DraftAutosave(QObject):
         self._slots: dict[DraftKey, DraftKey] = {}
         """Where the draft of a conversation is kept: another window may show the same one."""
         self._unsaved: set[DraftKey] = set()
+        self._along = ""
+        """What leaves the conversation that is shown with the user."""
         self._saving = asyncio.Lock()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
@@ -55,12 +57,13 @@ class DraftAutosave(QObject):
     def enter(self, key: DraftKey) -> None:
         """Show what was written in this conversation; what was written in the one before stays there.
 
-        What was written before any conversation was shown comes along.
+        What was written before any conversation was shown comes along, and what `bring_along` was told of.
         """
+        along, self._along = self._along, ""
         if key == self._key:
             self._view.updates.show_edits(self._shown.edits)  # it is drawn anew
             return
-        homeless = self._composer.text() if not self._key else ""
+        homeless = self._taken_out(along) if self._key else self._composer.text()
         self._key = ""  # what is put into the field is not typed
         draft = self._written.get(key, SavedDraft())
         text = "\n\n".join(part for part in (draft.text, homeless) if part)
@@ -70,6 +73,17 @@ class DraftAutosave(QObject):
         self._key = key
         self._note(replace(draft, text=text))
         self._save_soon()
+
+    def bring_along(self, text: str) -> None:
+        """Let this text, if the field ends with it then, leave with the user for the conversation that comes next."""
+        self._along = text
+
+    def _taken_out(self, text: str) -> str:
+        """Take a text from the end of what is written in the conversation that is left, and return it."""
+        if not text or not self._shown.text.endswith(text):
+            return ""
+        self._note(replace(self._shown, text=self._shown.text.removesuffix(text).rstrip()))
+        return text
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
         """Let what was written in `source` follow what is written in another conversation. Both must be fetched."""

@@ -95,6 +95,10 @@ class WindowSessions:
         self._searching.note_news()
         await self._listed.refresh()
 
+    def bring_along(self, text: str) -> None:
+        """Let this text at the end of the message field follow to the conversation that is shown next."""
+        self._drafts.bring_along(text)
+
     async def aclose(self) -> None:
         """Close every session, and return when nothing of them is left."""
         self.navigator.stop()

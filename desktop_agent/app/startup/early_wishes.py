@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import Struct
 from PySide6.QtCore import QObject, SignalInstance
 
+from desktop_agent.app.startup.early_message import EarlyMessage
 from desktop_agent.app.window_panels import WindowPanels
 
 
@@ -17,13 +18,13 @@ class _Wish(Struct, frozen=True):
 class EarlyWishes(QObject):
     """Keeps every wish, and asks again in its order. Of several things to be shown only the last was meant.
 
-    Messages wait at the session that they are for, not here; but one that was sent before any was shown, which is in
-    the field again, is sent when there is a session, unless the user changed it or chose something else.
+    Messages wait at the session that they are for, not here; one that was sent before any was shown is `message`.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
         super().__init__(panels.window)
-        self._panels = panels
+        self.message = EarlyMessage(panels)
+        """What was sent before anything was shown."""
         self._wishes: list[_Wish] = []
         self._ends: list[Callable[[], object]] = []
         sessions, entries, actions = panels.sessions, panels.transcript.entry_actions, panels.window.actions_
@@ -44,17 +45,17 @@ class EarlyWishes(QObject):
             self._listen(signal)
         for signal in (entries.file_requested, entries.folder_requested, entries.settings_requested):
             self._listen(signal)
-        panels.wiring.folder_requested.connect(self._keep_message)
-        self._ends.append(partial(panels.wiring.folder_requested.disconnect, self._keep_message))
 
     def stop_listening(self) -> None:
         """Keep nothing any more: from now on the controller listens."""
         for end in self._ends:
             end()
         self._ends.clear()
+        self.message.stop_listening()
 
-    def ask_again(self) -> None:
-        """Ask for all that was kept."""
+    def ask_again(self, bring_along: Callable[[str], None], shown: SignalInstance) -> None:
+        """Ask for all that was kept. The arguments are those of `EarlyMessage.send`."""
+        self.message.send(bring_along, shown)
         wishes, self._wishes = self._wishes, []
         for wish in wishes:
             wish.ask_again()
@@ -69,11 +70,5 @@ class EarlyWishes(QObject):
     def _keep(self, ask_again: Callable[[], None], *, is_choice: bool) -> None:
         if is_choice:
             self._wishes = [wish for wish in self._wishes if not wish.is_choice]
+            self.message.note_choice()
         self._wishes.append(_Wish(ask_again, is_choice))
-
-    def _keep_message(self) -> None:
-        self._keep(partial(self._send, self._panels.composer.text()), is_choice=True)
-
-    def _send(self, text: str) -> None:
-        if self._panels.wiring.bridge is not None and self._panels.composer.text() == text:
-            self._panels.composer.controls.send.click()

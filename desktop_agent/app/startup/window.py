@@ -7,6 +7,7 @@ imported in a thread while the window already answers.
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from desktop_agent.app.sessions.ports import OpeningPort
+    from desktop_agent.app.startup.early_wishes import EarlyWishes
     from desktop_agent.app.startup.first_sight import FirstSight
     from desktop_agent.app.startup.services import WindowServices
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
+    from desktop_agent.core.base.errors import AgentError
     from desktop_agent.core.settings.live_settings import LiveSettings
 
 LAYOUT_NAME: Final = "window.ini"
@@ -63,6 +66,7 @@ class Window(QObject):
         self._panels: WindowPanels | None = None
         self._controller: WindowController | None = None
         self._quit: asyncio.Event | None = None
+        self._keyring_wait: AgentError | None = None
         self.main_window.close_requested.connect(self.request_quit)
         self.main_window.actions_.connect(self.main_window.actions_.quit, self.request_quit)
 
@@ -125,13 +129,12 @@ class Window(QObject):
             self.panels.review.wait_for_preparation()
             begun = await show_first_sight(self.panels, await reading)
             await idle()  # an import beside it would take half of its time
-            bench = await asyncio.to_thread(
-                _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
-            )
+            bench = await self._wait_for_core(early)
             early.stop_listening()
-            self._controller = self._build_controller(bench, begun)
-            await self._controller.start()
-            early.ask_again()
+            self._controller = controller = self._build_controller(bench, begun)
+            await controller.start()
+            if not self._quit.is_set():  # else what is written is kept
+                early.ask_again(controller.bring_along, controller.shown)
             self.ready.emit()
             self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
             make_ahead = self._controller.make_ahead
@@ -142,6 +145,28 @@ class Window(QObject):
         finally:
             await self._end(services)
         return 0
+
+    async def _wait_for_core(self, early: "EarlyWishes") -> "Workbench":
+        """Import the core and build it. What hinders it is said, and raised when the user has closed the window."""
+        import asyncio
+        import logging
+
+        from desktop_agent.core.base.errors import AgentError
+
+        assert self._quit is not None
+        try:
+            return await asyncio.to_thread(_load_core, self._paths, self._live, self._environ, self.keyring_waited.emit)
+        except Exception as error:
+            logging.getLogger(__name__).critical("The core could not be loaded", exc_info=error)
+            title = self.tr("Desktop Agent could not be loaded, so nothing can be sent or opened here.")
+            hint = self.tr("Copy what you wrote in the field, close the window and start it again.")
+            detail = f"{type(error).__name__}: {error}"
+            show = partial(self.panels.conversation.banner.show_error, AgentError(title, hint=hint, detail=detail))
+            early.stop_listening()
+            self.panels.wiring.folder_requested.connect(show)  # to every message that is sent now
+            show()
+            await self._quit.wait()
+            raise
 
     async def _end(self, services: "WindowServices") -> None:
         """End everything that was started; what nothing waits for also when this is cancelled."""
@@ -174,9 +199,10 @@ class Window(QObject):
         from desktop_agent.core.base.errors import AgentError
 
         if text:
-            self.panels.conversation.banner.show_error(AgentError(text))
-        else:
-            self.panels.conversation.banner.hide()
+            self._keyring_wait = AgentError(text)
+            self.panels.conversation.banner.show_error(self._keyring_wait)
+        elif self._keyring_wait is not None:
+            self.panels.conversation.banner.withdraw(self._keyring_wait)
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""

@@ -20,14 +20,25 @@ class Banner(BannerFrame):
 
     def __init__(self) -> None:
         super().__init__("banner")
+        self._error: AgentError | None = None
         self._folder = self.add_button(self.tr("Open another folder…"), "bannerFolderButton")
         self._folder.clicked.connect(self.folder_requested)
         self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)
 
     def show_error(self, error: AgentError) -> None:
         """Show what happened and what to do; the details are the tool tip."""
+        self._error = error
         self.say(core_words(error.title), core_words(error.hint))
         self._folder.setVisible(isinstance(error, WorkspaceError))
         self.setToolTip(plain_tooltip(error.detail))
         self.show()
         announce(self, self.accessibleName(), is_urgent=True)
+
+    def shows(self, error: AgentError) -> bool:
+        """Whether this very problem is what it shows."""
+        return self._error is error and not self.isHidden()
+
+    def withdraw(self, error: AgentError) -> None:
+        """Hide this problem, which is over. Another one that was shown since stays."""
+        if self._error is error:
+            self.hide()

@@ -1,12 +1,10 @@
 """What is shown, and what can be asked for, before anything is there that carries it out."""
 
 import os
-import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
@@ -26,51 +24,14 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.ui.chat.entries.base import EntryWidget
+from tests.app.startup.held_machinery import OTHER_ID, TURNS, Machinery, load
 from tests.e2e.driver import Driver, drive
 from tests.journals import SESSION_ID, opened, turn, write_journal
-
-OTHER_ID = "20261121-100000-fedcba"
-TURNS = 3
 
 Journey = Callable[[Driver], Awaitable[None]]
 Begin = Callable[[Journey], None]
 
 pytestmark = pytest.mark.usefixtures("qapp", "sessions")
-
-
-class Machinery:
-    """Is not loaded before it may be."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.may_load = threading.Event()
-        build = Workbench.__init__
-
-        def held(*arguments: object, **options: object) -> None:
-            assert self.may_load.wait(60)
-            build(*arguments, **options)  # pyright: ignore[reportArgumentType] - whatever it is built with
-
-        monkeypatch.setattr(Workbench, "__init__", held)
-
-
-@pytest.fixture
-def machinery(monkeypatch: pytest.MonkeyPatch) -> Machinery:
-    return Machinery(monkeypatch)
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> dict[SessionId, Path]:
-    """The journals of two sessions in one folder."""
-    paths = AppPaths.from_environment(os.environ)
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    journals: dict[SessionId, Path] = {}
-    for session_id in (OTHER_ID, SESSION_ID):
-        journals[session_id] = paths.sessions / session_id / "journal.jsonl"
-        events: list[ev.KnownEvent] = [replace(opened(str(workspace)), session_id=session_id)]
-        for number in range(1, TURNS + 1):
-            events += turn(number, calls=0)
-        write_journal(journals[session_id], Blobs(paths.blobs), events)
-    return journals
 
 
 @pytest.fixture
@@ -99,13 +60,6 @@ def shown_id(user: Driver) -> SessionId:
 
 async def see_first_sight(user: Driver) -> None:
     await user.until_true(lambda: shown_id(user) == SESSION_ID, "the conversation is there")
-
-
-async def load(user: Driver, machinery: Machinery) -> None:
-    ready: list[bool] = []
-    user.window.ready.connect(lambda: ready.append(True))
-    machinery.may_load.set()
-    await user.until_true(lambda: bool(ready), "the window is ready")
 
 
 async def send(user: Driver, text: str) -> None:
@@ -173,37 +127,6 @@ def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, s
 
     begin(journey)
     assert sessions[SESSION_ID].read_bytes().count(b"And the pears?") >= 1
-
-
-@pytest.mark.parametrize("meanwhile", ["nothing", "the message is changed", "another session is chosen"])
-def test_a_message_from_before_anything_was_shown_is_sent_when_there_is_a_session_if_it_is_still_meant(
-    machinery: Machinery, tmp_path: Path, expected_logs: list[str], sessions: dict[SessionId, Path], meanwhile: str
-) -> None:
-    expected_logs.append("the window stands still")
-
-    async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
-        await user.type("composer", "And the pears?")
-        await user.press(Qt.Key.Key_Return)
-        assert composer.text() == "And the pears?", "it is in the field until it is sent"
-        if meanwhile == "the message is changed":
-            await user.type("composer", " Or not?")
-        elif meanwhile == "another session is chosen":
-            user.window.panels.sessions.session_chosen.emit(OTHER_ID)
-        await load(user, machinery)
-        if meanwhile == "nothing":
-            await user.until_true(lambda: user.transcript.turn == 1, "it is asked")
-            await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
-            assert composer.text() == ""
-        else:
-            assert composer.text().startswith("And the pears?")
-            assert not user.transcript.turns.is_running
-        composer.set_text("")
-        user.window.request_quit()
-        await user.see_window_close()
-
-    drive([str(tmp_path / "workspace")], tmp_path / "album", journey)
-    assert b"And the pears?" not in sessions[OTHER_ID].read_bytes()
 
 
 def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(

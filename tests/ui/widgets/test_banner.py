@@ -70,3 +70,17 @@ def test_a_folder_that_cannot_be_used_can_be_replaced_by_another(banner: Banner,
         button.click()
     banner.show_error(AgentError("The disk is full."))
     assert not button.isVisible()
+
+
+def test_a_problem_that_is_over_is_withdrawn_and_another_stays(banner: Banner) -> None:
+    waiting, failed = AgentError("It waits."), AgentError("It failed.")
+    banner.withdraw(waiting)
+    banner.show_error(waiting)
+    assert banner.shows(waiting)
+    banner.withdraw(waiting)
+    assert banner.isHidden()
+    assert not banner.shows(waiting)
+    banner.show_error(waiting)
+    banner.show_error(failed)
+    banner.withdraw(waiting)
+    assert words(banner) == ["It failed."]

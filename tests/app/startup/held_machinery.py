@@ -1,0 +1,38 @@
+"""A window that shows what it can without its machinery, for as long as a test wants."""
+
+import threading
+
+import pytest
+
+from desktop_agent.composition.workbench import Workbench
+from tests.e2e.driver import Driver
+
+OTHER_ID = "20261121-100000-fedcba"
+TURNS = 3
+"""How many each session has."""
+
+
+class Machinery:
+    """Is not loaded before it may be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may_load = threading.Event()
+        self.fault: Exception | None = None
+        """Why it cannot be loaded."""
+        build = Workbench.__init__
+
+        def held(*arguments: object, **options: object) -> None:
+            assert self.may_load.wait(60)
+            if self.fault is not None:
+                raise self.fault
+            build(*arguments, **options)  # pyright: ignore[reportArgumentType] - whatever it is built with
+
+        monkeypatch.setattr(Workbench, "__init__", held)
+
+
+async def load(user: Driver, machinery: Machinery) -> None:
+    """Load it, and wait until the window is ready."""
+    ready: list[bool] = []
+    user.window.ready.connect(lambda: ready.append(True))
+    machinery.may_load.set()
+    await user.until_true(lambda: bool(ready), "the window is ready")
