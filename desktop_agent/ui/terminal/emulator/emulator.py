@@ -9,7 +9,7 @@ from desktop_agent.ui.terminal.emulator.answers import answer, answer_colour
 from desktop_agent.ui.terminal.emulator.controls import carry_out, control, escape, numbers_of
 from desktop_agent.ui.terminal.emulator.plain_lines import LEAST_CHARS, LINE_END, is_ready, plain_lines, scroll_in
 from desktop_agent.ui.terminal.emulator.screen import HISTORY_ROWS, Screen
-from desktop_agent.ui.terminal.emulator.tokens import Token, Tokens
+from desktop_agent.ui.terminal.emulator.tokenizer import Token, Tokenizer
 from desktop_agent.ui.terminal.emulator.writing import Writer
 
 _TOKENS_A_STEP: Final = 16
@@ -33,7 +33,7 @@ class Emulator:
         self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
         """Of text and ground, for programs that ask."""
         self._writer = Writer(self.screen)
-        self._tokens = Tokens()
+        self._tokenizer = Tokenizer()
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._answered = answered
         self._answers = 0
@@ -43,7 +43,7 @@ class Emulator:
         """Whether only lines matter that come now: it stands at the end of the usual screen, amid no sequence."""
         screen = self.screen
         is_whole = screen.top == 0 and screen.cursor.row == screen.bottom == screen.height - 1
-        is_amid = self._tokens.is_amid or self._decoder.getstate()[0] != b""
+        is_amid = self._tokenizer.is_amid or self._decoder.getstate()[0] != b""
         return is_whole and not is_amid and not screen.modes.is_alternate
 
     def feed(self, output: bytes) -> None:
@@ -76,12 +76,12 @@ class Emulator:
 
     @property
     def _is_ready(self) -> bool:
-        return is_ready(self.screen) and not self._tokens.is_amid
+        return is_ready(self.screen) and not self._tokenizer.is_amid
 
     def _take_all(self, text: str) -> Iterator[None]:
         done = 0
         for at in range(0, len(text), _CHARS_A_STEP):
-            for token in self._tokens.read(text[at : at + _CHARS_A_STEP]):
+            for token in self._tokenizer.read(text[at : at + _CHARS_A_STEP]):
                 self._take(token)
                 done += 1
                 if done % _TOKENS_A_STEP == 0:

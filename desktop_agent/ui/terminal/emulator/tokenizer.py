@@ -34,7 +34,7 @@ class Token(NamedTuple):
     final: str = ""
 
 
-class Tokens:
+class Tokenizer:
     """Reads pieces of output one after another; what is not finished waits for the next."""
 
     def __init__(self) -> None:
