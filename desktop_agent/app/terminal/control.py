@@ -18,7 +18,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.terminal.live.lines import Link
+from desktop_agent.ui.terminal.live.lines import TerminalLink
 from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.short_path import short_path
@@ -98,7 +98,7 @@ class TerminalControl(QObject):
         self._pasting.mention_text(text, "terminal")
         self._panels.composer.setFocus()
 
-    def _on_followed(self, link: Link) -> None:
+    def _on_followed(self, link: TerminalLink) -> None:
         """Open what a link leads to as the conversation opens it."""
         actions = self._panels.transcript.entry_actions
         if link.is_web:

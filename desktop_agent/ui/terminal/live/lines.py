@@ -19,7 +19,7 @@ _MOST_CELLS = 20_000
 """A line that is longer is looked at up to here only."""
 
 
-class Link(NamedTuple):
+class TerminalLink(NamedTuple):
     """What is written somewhere and leads to somewhere else: a web address, or a file with its line (0: none)."""
 
     where: Selection
@@ -63,7 +63,7 @@ def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
         yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
 
 
-def link_at(screen: Screen, place: Place, known_file: Callable[[str], str]) -> Link | None:
+def link_at(screen: Screen, place: Place, known_file: Callable[[str], str]) -> TerminalLink | None:
     """Return the link at a place. `known_file` returns the file that is meant by a path; empty for none."""
     line = _line_at(screen, place.row)
     if line is None:
@@ -75,17 +75,17 @@ def link_at(screen: Screen, place: Place, known_file: Callable[[str], str]) -> L
     return None
 
 
-def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[Link]:
+def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[TerminalLink]:
     for found in _ADDRESS.finditer(line.text):
         address = _without_end(found.group())
-        yield Link(line.selection(found.start(), found.start() + len(address)), address)
+        yield TerminalLink(line.selection(found.start(), found.start() + len(address)), address)
     for found in _PATH.finditer(line.text):
         path, number, end = found["path"], found["line"], found.end()
         if number is None and path.endswith("."):
             path = path.rstrip(".")
             end = found.start() + len(path)
         if path and (file := known_file(path)):
-            yield Link(line.selection(found.start(), end), file, int(number or 0))
+            yield TerminalLink(line.selection(found.start(), end), file, int(number or 0))
 
 
 def _without_end(address: str) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QClipboard, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_agent.ui.terminal.live.lines import Link, link_at
+from desktop_agent.ui.terminal.live.lines import TerminalLink, link_at
 from desktop_agent.ui.terminal.live.selection import Place, Selection, selected_text, word_at
 from desktop_agent.ui.terminal.live.sight import Sight
 
@@ -17,7 +17,7 @@ class PointerSelection(QObject):
     Signals:
         changed: something else is selected.
         pasted: the middle button was pressed on such a desktop.
-        followed: this `Link` was clicked with Ctrl.
+        followed: this `TerminalLink` was clicked with Ctrl.
     """
 
     changed = Signal()
@@ -31,7 +31,7 @@ class PointerSelection(QObject):
         self._now_ms = now_ms
         self.known_file: Callable[[str], str] = _no_file
         """Returns the file that is meant by a path; empty for none."""
-        self._pressed_link: Link | None = None
+        self._pressed_link: TerminalLink | None = None
         self._word_at_ms: int | None = None
         """When a word was selected: a click soon after it selects the line."""
         self._viewport = viewport
@@ -97,7 +97,7 @@ class PointerSelection(QObject):
             return True
         return pressed is not None
 
-    def link_at(self, point: QPointF) -> Link | None:
+    def link_at(self, point: QPointF) -> TerminalLink | None:
         """Return the link below a point of the viewport."""
         if self._sight.emulator is None:
             return None

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed
-from desktop_agent.ui.terminal.live.lines import Link
+from desktop_agent.ui.terminal.live.lines import TerminalLink
 from desktop_agent.ui.terminal.live.panel import TerminalPanel
 from desktop_agent.ui.terminal.live.reading import ReadAloud
 from desktop_agent.ui.terminal.live.sight import MARGIN, TOP
@@ -141,7 +141,7 @@ def test_ctrl_and_a_click_follow_an_address_and_a_path_with_its_line(panel: Term
     files = {"shop/cart.py": "shop/cart.py", "./cart.py": "shop/cart.py"}
     pointer.known_file = lambda path: files.get(path, "")
 
-    def follow(link: Link) -> None:
+    def follow(link: TerminalLink) -> None:
         followed.append((link.target, link.line))
 
     pointer.followed.connect(follow)
