@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from desktop_agent.ui.terminal.emulator.rows import KeptRow
 from desktop_agent.ui.terminal.emulator.screen import Screen
-from desktop_agent.ui.terminal.live.selection import Place, Selection
+from desktop_agent.ui.terminal.live.selection import CellPosition, Selection
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
 _PATH = re.compile(
@@ -39,18 +39,18 @@ class _Line(NamedTuple):
     rows: tuple[KeptRow, ...]
     text: str
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> CellPosition:
         """Return the place of a character, or behind the last one."""
         for number, row in enumerate(self.rows):
             if at < len(row.cells) or number == len(self.rows) - 1:
-                return Place(self.first + number, at)
+                return CellPosition(self.first + number, at)
             at -= len(row.cells)
-        return Place(self.first, 0)
+        return CellPosition(self.first, 0)
 
     def selection(self, start: int, end: int) -> Selection:
         """Return what stands between two characters."""
         last = self.place(end - 1)
-        return Selection(self.place(start), Place(last.row, last.column + 1))
+        return Selection(self.place(start), CellPosition(last.row, last.column + 1))
 
 
 def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
@@ -63,7 +63,7 @@ def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
         yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
 
 
-def link_at(screen: Screen, place: Place, known_file: Callable[[str], str]) -> TerminalLink | None:
+def link_at(screen: Screen, place: CellPosition, known_file: Callable[[str], str]) -> TerminalLink | None:
     """Return the link at a place. `known_file` returns the file that is meant by a path; empty for none."""
     line = _line_at(screen, place.row)
     if line is None:

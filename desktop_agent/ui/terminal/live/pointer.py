@@ -7,7 +7,7 @@ from PySide6.QtGui import QClipboard, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.terminal.live.lines import TerminalLink, link_at
-from desktop_agent.ui.terminal.live.selection import Place, Selection, selected_text, word_at
+from desktop_agent.ui.terminal.live.selection import CellPosition, Selection, selected_text, word_at
 from desktop_agent.ui.terminal.live.sight import Sight
 
 
@@ -50,7 +50,7 @@ class PointerSelection(QObject):
         if self._sight.emulator is not None:
             screen = self._sight.emulator.screen
             first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
-            self.select(Selection(Place(first, 0), Place(screen.first_row + screen.height, 0)))
+            self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
 
     def clear(self) -> None:
         """Select nothing."""
@@ -110,10 +110,10 @@ class PointerSelection(QObject):
             and (event.type() == QEvent.Type.MouseMove)
         )
 
-    def _press(self, event: QMouseEvent, place: Place) -> None:
+    def _press(self, event: QMouseEvent, place: CellPosition) -> None:
         since_word, self._word_at_ms = self._word_at_ms, None
         if since_word is not None and self._now_ms(event) - since_word < QApplication.doubleClickInterval():
-            self.select(Selection(Place(place.row, 0), Place(place.row + 1, 0)))
+            self.select(Selection(CellPosition(place.row, 0), CellPosition(place.row + 1, 0)))
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
             self.select(Selection(self.selection.anchor, place))
         else:

@@ -9,7 +9,7 @@ from desktop_agent.ui.terminal.emulator.screen import Screen
 _WORD = re.compile(r"[\w./~:@%+#=?&-]+")
 
 
-class Place(NamedTuple):
+class CellPosition(NamedTuple):
     """Between two cells: the number of the row since the beginning, and the cell behind it."""
 
     row: int
@@ -19,8 +19,8 @@ class Place(NamedTuple):
 class Selection(NamedTuple):
     """From where it began to where it is now, in either order."""
 
-    anchor: Place
-    end: Place
+    anchor: CellPosition
+    end: CellPosition
 
     @property
     def is_empty(self) -> bool:
@@ -55,13 +55,13 @@ def last_text(screen: Screen, rows: int) -> str:
     while end > first and not screen.row(end - 1).cells:
         end -= 1
     begin = max(first, end - rows)
-    return selected_text(screen, Selection(Place(begin, 0), Place(end, 0))).rstrip()
+    return selected_text(screen, Selection(CellPosition(begin, 0), CellPosition(end, 0))).rstrip()
 
 
-def word_at(row: KeptRow, place: Place) -> Selection:
+def word_at(row: KeptRow, place: CellPosition) -> Selection:
     """Return the word, or the path, around a place."""
     text = "".join(cell[:1] or " " for cell in row.cells)
     for word in _WORD.finditer(text):
         if word.start() <= place.column < word.end():
-            return Selection(Place(place.row, word.start()), Place(place.row, word.end()))
+            return Selection(CellPosition(place.row, word.start()), CellPosition(place.row, word.end()))
     return Selection(place, place)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollBar, QWidget
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.emulator.rows import KeptRow
 from desktop_agent.ui.terminal.live.painting import RowPainter
-from desktop_agent.ui.terminal.live.selection import Place, Selection
+from desktop_agent.ui.terminal.live.selection import CellPosition, Selection
 
 MARGIN, TOP = 12, 4
 LEAST_ROWS, LEAST_COLUMNS = 3, 20
@@ -44,15 +44,15 @@ class Sight:
         columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
         return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
 
-    def place_at(self, point: QPointF) -> Place:
+    def place_at(self, point: QPointF) -> CellPosition:
         """Return the place between two cells that is nearest."""
         column = round((point.x() - MARGIN) / self.painter.cell_width)
-        return Place(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
 
-    def cell_at(self, point: QPointF) -> Place:
+    def cell_at(self, point: QPointF) -> CellPosition:
         """Return the cell at a point, by the place before it."""
         column = int((point.x() - MARGIN) // self.painter.cell_width)
-        return Place(self._first + int((point.y() - TOP) // self.painter.row_height), column)
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
 
     def show_row(self, row: int) -> None:
         """Scroll so that a row is in sight, with some before and behind it, unless it is."""
