@@ -17,7 +17,7 @@ _MOST_FOUND = 200
 """More rows than anyone reads: who does not find a model among them types another letter."""
 
 
-class Row(Struct, frozen=True):
+class ChoiceRow(Struct, frozen=True):
     """One line of the list."""
 
     kind: RowKind
@@ -55,30 +55,30 @@ class Choices(Struct, frozen=True, kw_only=True):
         """Return how much a model thinks; another one than the current begins with what is its own."""
         return self.effort if offer.key == self.current else ""
 
-    def all_rows(self) -> tuple[Row, ...]:
+    def all_rows(self) -> tuple[ChoiceRow, ...]:
         """Return the rows while nothing is typed."""
-        rows: list[Row] = []
+        rows: list[ChoiceRow] = []
         kept = set(self.favourites)
         for title, keys in ((_tr("Favourites"), self.favourites), (_tr("Recent"), self.recent)):
             found = [row for key in keys if (row := self._row_of(key)) is not None]
             if keys is self.recent:
                 found = [row for row in found if row.offer is not None and row.offer.key not in kept]
             if found:
-                rows += [Row("heading", title), *found]
-        silent: list[Row] = []
+                rows += [ChoiceRow("heading", title), *found]
+        silent: list[ChoiceRow] = []
         for account in self._connected():
             offers = self._offers(account)
             if offers:
-                rows.append(Row("heading", account.label, account=account))
+                rows.append(ChoiceRow("heading", account.label, account=account))
             if account.problem:
-                (rows if offers else silent).append(Row("note", account.problem, account=account))
-            rows += [Row("model", offer.label, offer, account) for offer in offers]
+                (rows if offers else silent).append(ChoiceRow("note", account.problem, account=account))
+            rows += [ChoiceRow("model", offer.label, offer, account) for offer in offers]
         missing = [*self._connect_rows(), *silent]
         if missing:
-            rows.append(Row("heading", _tr("Not connected")))
+            rows.append(ChoiceRow("heading", _tr("Not connected")))
         return (*rows, *missing)
 
-    def finder(self) -> Callable[[str], tuple[Row, ...]]:
+    def finder(self) -> Callable[[str], tuple[ChoiceRow, ...]]:
         """Return what finds the rows that fit what was typed: favourites and recent ones, then others, best first.
 
         Quick, because it is called with every key.
@@ -90,7 +90,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         names, near = tuple(offers), tuple(name for name, (_, offer) in offers.items() if offer.key in kept)
         tells = self._has_several
 
-        def find(query: str) -> tuple[Row, ...]:
+        def find(query: str) -> tuple[ChoiceRow, ...]:
             words = query.lower().split()
             matches = find_matches(names, query, limit=_MOST_FOUND)
             first = {
@@ -98,17 +98,17 @@ class Choices(Struct, frozen=True, kw_only=True):
                 for match in find_matches(near, query, limit=len(near)).best
                 if _has_all(match.text, words) or not (matches.best and _has_all(matches.best[0].text, words))
             }
-            found: list[Row] = []
+            found: list[ChoiceRow] = []
             for text, spans in (*first.values(), *(match for match in matches.best if match.text not in first)):
                 account, offer = offers[text]
                 inner = _inside(spans, len(text) - len(offer.label))
-                found.append(Row("model", offer.label, offer, account, inner, tells))
+                found.append(ChoiceRow("model", offer.label, offer, account, inner, tells))
             if matches.total > _MOST_FOUND:
                 more = _tr("{0} more; type more letters to find them").format(f"{matches.total - _MOST_FOUND:,}")
-                found.append(Row("note", more))
+                found.append(ChoiceRow("note", more))
             missing = (row for row in self._connect_rows() if _has_all(row.text, words))
             rows = (*found, *missing, *self._named_rows(query.strip()))
-            return rows or (Row("note", _tr("No model is called that")),)
+            return rows or (ChoiceRow("note", _tr("No model is called that")),)
 
         return find
 
@@ -131,15 +131,15 @@ class Choices(Struct, frozen=True, kw_only=True):
             return account.models
         return (account.offer(current.model), *account.models)
 
-    def _row_of(self, key: ModelKey) -> Row | None:
+    def _row_of(self, key: ModelKey) -> ChoiceRow | None:
         """The row of a favourite or recent model; none while its account is not there."""
         for account in self._connected():
             if (account.provider, account.account) == (key.provider, key.account):
                 offer = account.offer(key.model)
-                return Row("model", offer.label, offer, account, tells_account=self._has_several)
+                return ChoiceRow("model", offer.label, offer, account, tells_account=self._has_several)
         return None
 
-    def _named_rows(self, typed: str) -> Iterator[Row]:
+    def _named_rows(self, typed: str) -> Iterator[ChoiceRow]:
         """A row for each account that could have a model of this name, the current account first."""
         if not typed or any(sign.isspace() for sign in typed):
             return
@@ -147,12 +147,12 @@ class Choices(Struct, frozen=True, kw_only=True):
         for account in sorted(self._connected(), key=lambda account: (account.provider, account.account) != here):
             if not account.is_fixed and all(offer.key.model != typed for offer in self._offers(account)):
                 text = _tr("Use “{0}” of {1}").format(typed, account.label)
-                yield Row("named", text, account.offer(typed), account)
+                yield ChoiceRow("named", text, account.offer(typed), account)
 
-    def _connect_rows(self) -> Iterator[Row]:
+    def _connect_rows(self) -> Iterator[ChoiceRow]:
         for account in self.accounts:
             if not account.is_connected:
-                yield Row("connect", _tr("Connect {0}…").format(account.label), account=account)
+                yield ChoiceRow("connect", _tr("Connect {0}…").format(account.label), account=account)
 
 
 def _has_all(text: str, words: Iterable[str]) -> bool:

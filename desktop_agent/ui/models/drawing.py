@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from desktop_agent.ui.models.choices import Row
+from desktop_agent.ui.models.choices import ChoiceRow
 from desktop_agent.ui.models.list_model import ModelRows
 from desktop_agent.ui.models.words import cost_words, window_words
 from desktop_agent.ui.theme import Space, Theme
@@ -55,7 +55,7 @@ class ModelDelegate(RowDelegate):
             self._draw_words(painter, rect, row)
         painter.restore()
 
-    def _draw_words(self, painter: QPainter, rect: QRectF, row: Row) -> None:
+    def _draw_words(self, painter: QPainter, rect: QRectF, row: ChoiceRow) -> None:
         if row.kind == "heading":
             at = rect.adjusted(Space.S, Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, self.fonts.small_strong, self.theme.colour("muted"))
@@ -64,7 +64,7 @@ class ModelDelegate(RowDelegate):
         colour = self.theme.colour("warning_text" if is_problem else "muted")
         draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.fonts.small, colour)
 
-    def _draw_model(self, painter: QPainter, rect: QRectF, row: Row, colour: QColor, *, is_near: bool) -> None:
+    def _draw_model(self, painter: QPainter, rect: QRectF, row: ChoiceRow, colour: QColor, *, is_near: bool) -> None:
         offer = row.offer
         assert offer is not None
         if self._model.is_current(row):
@@ -87,7 +87,7 @@ class ModelDelegate(RowDelegate):
             if room.width() > QFontMetricsF(self.fonts.small).horizontalAdvance(label[:4]):
                 draw_line(painter, room, label, self.fonts.small, muted)
 
-    def _draw_signs(self, painter: QPainter, before: QRectF, row: Row) -> float:
+    def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
         """Draw what the model can beyond text, each sign in a column of its own, and return where they begin."""
         assert row.offer is not None
         left = before.left()
@@ -101,7 +101,7 @@ class ModelDelegate(RowDelegate):
                 self._icons.paint(painter, name, QPointF(left + _SIGN / 2, before.center().y()), "muted")
         return left
 
-    def _draw_star(self, painter: QPainter, rect: QRectF, row: Row, *, is_near: bool) -> None:
+    def _draw_star(self, painter: QPainter, rect: QRectF, row: ChoiceRow, *, is_near: bool) -> None:
         is_favourite = self._model.is_favourite(row)
         if is_favourite or is_near:
             at = QPointF(rect.right() - _STAR / 2, rect.center().y())

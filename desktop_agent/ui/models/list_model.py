@@ -5,7 +5,7 @@ from itertools import chain
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt
 
-from desktop_agent.ui.models.choices import Row
+from desktop_agent.ui.models.choices import ChoiceRow
 from desktop_agent.ui.models.offers import ModelKey
 from desktop_agent.ui.models.words import described
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, stepped
@@ -17,18 +17,18 @@ class ModelRows(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[ChoiceRow, ...] = ()
         self.current: ModelKey | None = None
         """The model that answers now."""
         self.favourites: AbstractSet[ModelKey] = frozenset()
 
-    def show(self, rows: tuple[Row, ...]) -> None:
+    def show(self, rows: tuple[ChoiceRow, ...]) -> None:
         """Show these instead of the present ones."""
         self.beginResetModel()
         self._rows = rows
         self.endResetModel()
 
-    def row_at(self, row: int) -> Row:
+    def row_at(self, row: int) -> ChoiceRow:
         """Return what is in this row."""
         return self._rows[row]
 
@@ -49,11 +49,11 @@ class ModelRows(QAbstractListModel):
         at = stepped([place for place, found in enumerate(self._rows) if found.is_choice], row, by)
         return self.index(at) if at is not None else QModelIndex()
 
-    def is_current(self, row: Row) -> bool:
+    def is_current(self, row: ChoiceRow) -> bool:
         """Whether this model answers now."""
         return row.kind == "model" and row.offer is not None and row.offer.key == self.current
 
-    def is_favourite(self, row: Row) -> bool:
+    def is_favourite(self, row: ChoiceRow) -> bool:
         """Whether the user marked this model."""
         return row.offer is not None and row.offer.key in self.favourites
 
@@ -79,7 +79,7 @@ class ModelRows(QAbstractListModel):
             case _:
                 return None
 
-    def _words(self, row: Row) -> list[str]:
+    def _words(self, row: ChoiceRow) -> list[str]:
         """All that a row says, in words."""
         if row.kind != "model" or row.offer is None:
             return [row.text]

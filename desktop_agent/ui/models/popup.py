@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, Sign
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from desktop_agent.ui.models.choices import Choices, Row
+from desktop_agent.ui.models.choices import ChoiceRow, Choices
 from desktop_agent.ui.models.effort_choice import EffortChoice
 from desktop_agent.ui.models.foot import PickerFoot
 from desktop_agent.ui.models.list_model import ModelRows
@@ -55,9 +55,9 @@ class ModelPopup(RaisedFrame):
         self._anchor = anchor
         self._now = now
         self._choices = Choices()
-        self._all: tuple[Row, ...] = ()
+        self._all: tuple[ChoiceRow, ...] = ()
         """The rows while nothing is typed."""
-        self._find: Callable[[str], tuple[Row, ...]] | None = None
+        self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
         """Made when the first letter is typed."""
         self._rows = ModelRows(self)
         self._presses = PressBeside(self, anchor)
@@ -137,7 +137,7 @@ class ModelPopup(RaisedFrame):
         self._show_effort()
         self._show_foot()
 
-    def _current_row(self) -> Row | None:
+    def _current_row(self) -> ChoiceRow | None:
         index = self._list.currentIndex()
         return self._rows.row_at(index.row()) if index.isValid() else None
 

@@ -4,16 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from desktop_agent.ui.models.choices import Choices, Row
+from desktop_agent.ui.models.choices import ChoiceRow, Choices
 from desktop_agent.ui.models.offers import AccountOffers, ModelKey
 from tests.ui.models.stage import ALL, ANTHROPIC, DEMO, NO_KEY, OPUS, QWEN, ROUTER, SONNET, WORK, WORK_OPUS
 
 
-def said(rows: tuple[Row, ...]) -> list[str]:
+def said(rows: tuple[ChoiceRow, ...]) -> list[str]:
     return [row.text for row in rows]
 
 
-def keys(rows: tuple[Row, ...]) -> list[ModelKey]:
+def keys(rows: tuple[ChoiceRow, ...]) -> list[ModelKey]:
     return [row.offer.key for row in rows if row.kind == "model" and row.offer is not None]
 
 
