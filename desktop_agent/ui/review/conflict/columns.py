@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPaint
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.merge.three_way import Choice, Source, ThreeWay
-from desktop_agent.ui.review.conflict.three_rows import SOURCES, Cell, Look, ThreeRows
+from desktop_agent.ui.review.conflict.three_rows import SOURCES, Look, ThreeRows, VersionCell
 from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
@@ -121,7 +121,7 @@ class ThreeColumns(QAbstractScrollArea):
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
 
-    def _paint_cell(self, painter: QPainter, cell: Cell, source: Source, place: QRect) -> None:
+    def _paint_cell(self, painter: QPainter, cell: VersionCell, source: Source, place: QRect) -> None:
         ground = place.adjusted(0, 0, 1, 0)
         if cell.look.ground:
             painter.fillRect(ground, self._theme.colour(cell.look.ground))
@@ -141,7 +141,7 @@ class ThreeColumns(QAbstractScrollArea):
             sign = QRect(gutter.right() + 1, place.top(), round(_SIGN_CHARS * self._char_width), ROW_HEIGHT)
             painter.drawText(sign, int(Qt.AlignmentFlag.AlignCenter), look.sign)
 
-    def _paint_text(self, painter: QPainter, cell: Cell, source: Source, area: QRect) -> None:
+    def _paint_text(self, painter: QPainter, cell: VersionCell, source: Source, area: QRect) -> None:
         assert cell.number is not None
         scrolled = self.horizontalScrollBar().value()
         seen = Columns(int(scrolled / self._char_width), int(area.width() / self._char_width) + 2)

@@ -23,7 +23,7 @@ class Look(NamedTuple):
     ink: str = "muted"
 
 
-class Cell(NamedTuple):
+class VersionCell(NamedTuple):
     """What one version has in a row."""
 
     look: Look
@@ -61,16 +61,16 @@ class ThreeRows:
         """Mark what was chosen for each clash, and which were edited by hand."""
         self._choices, self._edited = tuple(choices), edited
 
-    def cell(self, row: int, source: Source) -> Cell:
+    def cell(self, row: int, source: Source) -> VersionCell:
         """Return what a version has in a row."""
         index, offset = self._at(row)
         region, look = self.three.regions[index], self._look(index, source)
         part = region.of(source)
         number = part.start + offset
         if number >= part.stop:
-            return Cell(look, is_gap=region.origin != "unchanged")
+            return VersionCell(look, is_gap=region.origin != "unchanged")
         words = self._changed(index, offset, source) if look.word else ()
-        return Cell(look, number, self.three.lines(source)[number], words)
+        return VersionCell(look, number, self.three.lines(source)[number], words)
 
     def clash_at(self, row: int) -> int | None:
         """Return the number of the clash that a row is of."""
