@@ -18,7 +18,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import ApprovalRequested, Event, TurnEnded
 from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
 from desktop_agent.core.protocol.ops import AnswerApproval
-from desktop_agent.ui.inbox.items import InboxItem, OpenSession, items_of
+from desktop_agent.ui.inbox.items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 
@@ -90,7 +90,7 @@ class Inbox(QObject):
             turns, session_id = bridge.transcript.turns, bridge.transcript.session.session_id
             if bridge is self._panels.wiring.bridge or session_id not in self._seen:
                 self._seen[session_id] = turns.turn - turns.is_running
-        sessions = [OpenSession(bridge.transcript, bool(bridge.read_only)) for bridge in opened]
+        sessions = [InboxSession(bridge.transcript, bool(bridge.read_only)) for bridge in opened]
         self.items = items_of(sessions, self._asking, self._seen)
         self._panels.window.top_bar.inbox_button.show_count(len(self.items), sum(item.waits for item in self.items))
         if self._popup is not None and self._popup.isVisible():
@@ -192,7 +192,7 @@ def _id(bridge: SessionBridge) -> SessionId:
 
 def _ended(bridge: SessionBridge) -> InboxItem:
     """Return the end of the last turn, which is no row where the user is looking at it."""
-    (item,) = items_of([OpenSession(bridge.transcript)], (), {_id(bridge): -1})
+    (item,) = items_of([InboxSession(bridge.transcript)], (), {_id(bridge): -1})
     return item
 
 

@@ -86,7 +86,7 @@ def is_short(request: ApprovalRequest) -> bool:
     )
 
 
-class OpenSession(Struct, frozen=True):
+class InboxSession(Struct, frozen=True):
     """An open session, as far as the inbox looks at it."""
 
     transcript: Transcript
@@ -94,7 +94,7 @@ class OpenSession(Struct, frozen=True):
 
 
 def items_of(
-    opened: Iterable[OpenSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
+    opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
 ) -> list[InboxItem]:
     """Return what waits: the questions, the oldest first, then the turns that ended, the last first.
 
@@ -119,7 +119,7 @@ def items_of(
     return sorted(questions, key=_since) + sorted(ended, key=_since, reverse=True)
 
 
-def _questions(session: OpenSession) -> list[InboxItem]:
+def _questions(session: InboxSession) -> list[InboxItem]:
     transcript = session.transcript
     info, turns = transcript.session, transcript.turns
     return [
@@ -137,7 +137,7 @@ def _questions(session: OpenSession) -> list[InboxItem]:
     ]
 
 
-def _end(session: OpenSession, seen: Mapping[SessionId, int]) -> InboxItem | None:
+def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | None:
     info, turns = session.transcript.session, session.transcript.turns
     if session.is_read_only or turns.is_running or turns.last_end is None:
         return None

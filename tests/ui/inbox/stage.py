@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest, ModelRef, ToolCall
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.inbox.items import InboxItem, OpenSession, items_of
+from desktop_agent.ui.inbox.items import InboxItem, InboxSession, items_of
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 MODEL = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
@@ -66,11 +66,11 @@ def item(request: ApprovalRequest, session_id: str = "s1", prompt: str = "Make a
     """The row of a session that asks this."""
     transcript = session(session_id, prompt)
     ask(transcript, request)
-    return items_of([OpenSession(transcript)], (), {})[0]
+    return items_of([InboxSession(transcript)], (), {})[0]
 
 
 def ended(session_id: str = "s1", reason: ev.TurnEndReason = "completed") -> InboxItem:
     """The row of a session whose turn has ended out of sight."""
     transcript = session(session_id)
     end(transcript, reason)
-    return items_of([OpenSession(transcript)], (), {session_id: 0})[0]
+    return items_of([InboxSession(transcript)], (), {session_id: 0})[0]

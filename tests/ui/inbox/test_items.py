@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.model import (
     SpendingQuestion,
 )
 from desktop_agent.ui.inbox import words
-from desktop_agent.ui.inbox.items import OpenSession, is_short, items_of
+from desktop_agent.ui.inbox.items import InboxSession, is_short, items_of
 from tests.ui.inbox.stage import NOW, ask, asking, at, end, ended, item, session
 
 
@@ -37,13 +37,13 @@ def test_every_question_is_a_row_with_its_session_and_since_when() -> None:
     transcript = session()
     ask(transcript, asking(call_id="c1"), minute=1)
     ask(transcript, asking(call_id="c2"), minute=3)
-    found = items_of([OpenSession(transcript)], (), {})
+    found = items_of([InboxSession(transcript)], (), {})
     assert [(one.key, one.title, one.workspace, one.since) for one in found] == [
         (("s1", "c1"), "Make a file", "/srv/project", at(1)),
         (("s1", "c2"), "Make a file", "/srv/project", at(3)),
     ]
     transcript.apply(ev.ApprovalResolved(seq=8, at=at(4), turn=1, call_id="c1", decision=Denied()))
-    assert [one.key for one in items_of([OpenSession(transcript)], (), {})] == [("s1", "c2")]
+    assert [one.key for one in items_of([InboxSession(transcript)], (), {})] == [("s1", "c2")]
 
 
 def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_top() -> None:
@@ -52,7 +52,7 @@ def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_to
     ask(early, asking(), minute=1)
     end(done, minute=2)
     end(failed, "provider_error", minute=9)
-    opened = [OpenSession(one) for one in (late, done, failed, early)]
+    opened = [InboxSession(one) for one in (late, done, failed, early)]
     left = summary("left", 2)
     seen: dict[str, int] = dict.fromkeys(("late", "early", "done", "failed"), 0)
     found = items_of(opened, [left, summary("idle", 0), summary("away", 1, is_archived=True)], seen)
@@ -63,21 +63,21 @@ def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_to
 def test_a_session_that_is_open_is_not_listed_a_second_time() -> None:
     transcript = session("s1")
     ask(transcript, asking())
-    assert len(items_of([OpenSession(transcript)], [summary("s1", 1)], {})) == 1
+    assert len(items_of([InboxSession(transcript)], [summary("s1", 1)], {})) == 1
 
 
 def test_an_end_that_was_seen_or_came_before_the_window_opened_is_no_row() -> None:
     transcript = session()
     end(transcript)
-    assert items_of([OpenSession(transcript)], (), {}) == []
-    assert items_of([OpenSession(transcript)], (), {"s1": 1}) == []
-    assert [one.kind for one in items_of([OpenSession(transcript)], (), {"s1": 0})] == ["ended"]
+    assert items_of([InboxSession(transcript)], (), {}) == []
+    assert items_of([InboxSession(transcript)], (), {"s1": 1}) == []
+    assert [one.kind for one in items_of([InboxSession(transcript)], (), {"s1": 0})] == ["ended"]
 
 
 def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
     transcript = session()
     ask(transcript, asking())
-    (found,) = items_of([OpenSession(transcript, is_read_only=True)], (), {})
+    (found,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
     assert (found.can_allow, found.can_deny) == (False, False)
 
 
