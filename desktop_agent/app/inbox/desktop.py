@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from desktop_agent.app.inbox.notice import Notice, NoticeKey
+from desktop_agent.app.inbox.notification import Notification, NotificationKey
 
 if TYPE_CHECKING:
     from desktop_agent.app.inbox.notification_server import NotificationServer
@@ -20,25 +20,26 @@ _log = logging.getLogger(__name__)
 
 
 class DesktopNotifications:
-    """Shows notices, and says what the user does with them. Connects when the first is shown, and waits without waking.
+    """Shows notifications, and says what the user does with them.
 
-    `acted` gets the key of a notice and `show` or `deny`.
+    Connects when the first is shown, and waits without waking.
+    `acted` gets the key of a notification and `show` or `deny`.
     """
 
-    def __init__(self, acted: Callable[[NoticeKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
         self._acted = acted
         self._patience_s = patience_s
         self._lock = asyncio.Lock()
         self._server: NotificationServer | None = None
 
-    async def show(self, notice: Notice) -> bool:
-        """Show a notice in the place of the one with the same key. False when the desktop has no way to."""
+    async def show(self, notification: Notification) -> bool:
+        """Show a notification in the place of the one with the same key. False when the desktop has no way to."""
         async with self._lock:
             try:
                 async with asyncio.timeout(self._patience_s):
                     if self._server is None:
                         self._server = await self._connect()
-                    return await self._server.show(notice)
+                    return await self._server.show(notification)
             except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
                 _log.info("The desktop shows no notification: %s", type(error).__name__)
                 await self._drop()
@@ -47,8 +48,8 @@ class DesktopNotifications:
                 await self._drop()
                 raise
 
-    async def withdraw(self, key: NoticeKey) -> None:
-        """Take a notice back, if it is shown."""
+    async def withdraw(self, key: NotificationKey) -> None:
+        """Take a notification back, if it is shown."""
         async with self._lock:
             if self._server is None:
                 return

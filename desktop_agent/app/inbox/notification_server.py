@@ -17,7 +17,7 @@ from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, 
 from jeepney.bus_messages import message_bus
 from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 
-from desktop_agent.app.inbox.notice import Notice, NoticeKey
+from desktop_agent.app.inbox.notification import Notification, NotificationKey
 
 NAME = "org.freedesktop.Notifications"
 PATH = "/org/freedesktop/Notifications"
@@ -30,7 +30,7 @@ class NotificationServer:
         self,
         router: DBusRouter,
         stack: AsyncExitStack,
-        acted: Callable[[NoticeKey, str], None],
+        acted: Callable[[NotificationKey, str], None],
         signals: asyncio.Queue[Message],
     ) -> None:
         self._router = router
@@ -38,7 +38,7 @@ class NotificationServer:
         self._acted = acted
         self._owner = ""
         """Who answers for the name: only its signals count."""
-        self._shown: dict[NoticeKey, int] = {}
+        self._shown: dict[NotificationKey, int] = {}
         self._can: frozenset[str] = frozenset()
         self._listening = asyncio.create_task(self._listen(signals), name="notifications")
 
@@ -47,21 +47,21 @@ class NotificationServer:
         (found,) = await self._call("GetCapabilities")
         self._can = frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
-    async def show(self, notice: Notice) -> bool:
-        """Show a notice in the place of the one with the same key. Whether the server says that it does."""
-        body = html.escape(notice.body, quote=False) if "body-markup" in self._can else notice.body
-        actions = ["default", notice.show_words, "show", notice.show_words]
-        actions += ["deny", notice.deny_words] if notice.can_deny else []
+    async def show(self, notification: Notification) -> bool:
+        """Show a notification in the place of the one with the same key. Whether the server says that it does."""
+        body = html.escape(notification.body, quote=False) if "body-markup" in self._can else notification.body
+        actions = ["default", notification.show_words, "show", notification.show_words]
+        actions += ["deny", notification.deny_words] if notification.can_deny else []
         hints: dict[str, tuple[str, object]] = {"urgency": ("y", 1), "desktop-entry": ("s", "desktop-agent")}
-        hints |= {"sound-name": ("s", "message")} if notice.makes_sound else {"suppress-sound": ("b", True)}
+        hints |= {"sound-name": ("s", "message")} if notification.makes_sound else {"suppress-sound": ("b", True)}
         (number,) = await self._call(
             "Notify",
             "susssasa{sv}i",
             (
                 "Desktop Agent",
-                self._shown.get(notice.key, 0),
+                self._shown.get(notification.key, 0),
                 "",
-                notice.title,
+                notification.title,
                 body,
                 actions if "actions" in self._can else [],
                 hints,
@@ -70,11 +70,11 @@ class NotificationServer:
         )
         if not isinstance(number, int):
             return False
-        self._shown[notice.key] = number
+        self._shown[notification.key] = number
         return True
 
-    async def withdraw(self, key: NoticeKey) -> None:
-        """Take a notice back, if it is shown."""
+    async def withdraw(self, key: NotificationKey) -> None:
+        """Take a notification back, if it is shown."""
         if (number := self._shown.pop(key, None)) is not None:
             await self._call("CloseNotification", "u", (number,))
 
@@ -113,7 +113,7 @@ class NotificationServer:
                     pass
 
 
-async def connect(acted: Callable[[NoticeKey, str], None]) -> NotificationServer:
+async def connect(acted: Callable[[NotificationKey, str], None]) -> NotificationServer:
     """Return the server that owns the name. Raises an `OSError`, a `KeyError` or the like where there is none."""
     stack = AsyncExitStack()
     try:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.inbox.desktop import DesktopNotifications
 from desktop_agent.app.inbox.inbox import Inbox
-from desktop_agent.app.inbox.notice import Notice, NoticeKey
+from desktop_agent.app.inbox.notification import Notification, NotificationKey
 from desktop_agent.app.inbox.tray import TrayMessages
 from desktop_agent.core.settings import UiSettings
 from desktop_agent.ui.inbox import words
@@ -32,7 +32,7 @@ class InboxTelling(QObject):
         self._try = try_
         self._desktop = DesktopNotifications(self._on_acted)
         self._tray = TrayMessages(window, self._on_acted)
-        self._told: dict[NoticeKey, InboxItem] = {}
+        self._told: dict[NotificationKey, InboxItem] = {}
         inbox.came.connect(self._on_came)
         inbox.changed.connect(self._on_changed)
         app = QGuiApplication.instance()
@@ -59,7 +59,7 @@ class InboxTelling(QObject):
         self._try(self._tell(item))
 
     async def _tell(self, item: InboxItem) -> None:
-        notice = Notice(
+        notification = Notification(
             key=item.key,
             title=words.kind(item),
             body=words.title(item),
@@ -68,8 +68,8 @@ class InboxTelling(QObject):
             deny_words=self.tr("Deny"),
             makes_sound=self._settings().notification_sound,
         )
-        if not await self._desktop.show(notice):
-            self._tray.show(notice)
+        if not await self._desktop.show(notification):
+            self._tray.show(notification)
 
     def _on_changed(self, items: Sequence[InboxItem]) -> None:
         """Take back what was answered in the window."""
@@ -82,12 +82,12 @@ class InboxTelling(QObject):
             self._tray.hide()
             self._take_back(key for key, item in self._told.items() if not item.waits)
 
-    def _take_back(self, keys: Iterable[NoticeKey]) -> None:
+    def _take_back(self, keys: Iterable[NotificationKey]) -> None:
         for key in list(keys):
             del self._told[key]
             self._try(self._desktop.withdraw(key))
 
-    def _on_acted(self, key: NoticeKey, action: str) -> None:
+    def _on_acted(self, key: NotificationKey, action: str) -> None:
         item = self._told.get(key)
         if item is None:
             return

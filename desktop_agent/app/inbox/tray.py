@@ -5,24 +5,24 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QStyle, QSystemTrayIcon, QWidget
 
-from desktop_agent.app.inbox.notice import Notice, NoticeKey
+from desktop_agent.app.inbox.notification import Notification, NotificationKey
 
 
 class TrayMessages(QObject):
-    """Shows notices at an icon in the tray, which is there as long as one may be in sight.
+    """Shows notifications at an icon in the tray, which is there as long as one may be in sight.
 
-    `acted` gets the key of a notice and `show`.
+    `acted` gets the key of a notification and `show`.
     """
 
-    def __init__(self, window: QWidget, acted: Callable[[NoticeKey, str], None]) -> None:
+    def __init__(self, window: QWidget, acted: Callable[[NotificationKey, str], None]) -> None:
         super().__init__(window)
         self._acted = acted
         self._icon: QSystemTrayIcon | None = None
-        self._key: NoticeKey | None = None
-        """Of the notice that was shown last: Qt does not say which is clicked."""
+        self._key: NotificationKey | None = None
+        """Of the notification that was shown last: Qt does not say which is clicked."""
 
-    def show(self, notice: Notice) -> bool:
-        """Show a notice. False when there is no tray."""
+    def show(self, notification: Notification) -> bool:
+        """Show a notification. False when there is no tray."""
         if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
             return False
         icon = QApplication.windowIcon()
@@ -32,10 +32,10 @@ class TrayMessages(QObject):
             self._icon = QSystemTrayIcon(icon, self)
             self._icon.messageClicked.connect(self._on_clicked)
             self._icon.activated.connect(self._on_clicked)
-        self._key = notice.key
-        self._icon.setToolTip(notice.title)
+        self._key = notification.key
+        self._icon.setToolTip(notification.title)
         self._icon.show()
-        self._icon.showMessage(notice.title, notice.body, icon)
+        self._icon.showMessage(notification.title, notification.body, icon)
         return True
 
     def hide(self) -> None:

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.app.inbox.desktop import DesktopNotifications
-from desktop_agent.app.inbox.notice import Notice, NoticeKey
+from desktop_agent.app.inbox.notification import Notification, NotificationKey
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode
 
-NOTICE = Notice(
+NOTIFICATION = Notification(
     key=("s1", "c1"),
     title="Wants to run a command",
     body="Fix <b> & tests",
@@ -26,16 +26,16 @@ class Acts:
     """What the user does with notifications."""
 
     def __init__(self) -> None:
-        self.queue: asyncio.Queue[tuple[NoticeKey, str]] = asyncio.Queue()
+        self.queue: asyncio.Queue[tuple[NotificationKey, str]] = asyncio.Queue()
 
-    def __call__(self, key: NoticeKey, action: str) -> None:
+    def __call__(self, key: NotificationKey, action: str) -> None:
         self.queue.put_nowait((key, action))
 
 
-async def test_a_notice_has_buttons_where_the_desktop_has_them_and_a_no_comes_back(desktop: Start) -> None:
+async def test_a_notification_has_buttons_where_the_desktop_has_them_and_a_no_comes_back(desktop: Start) -> None:
     server, acts = desktop("denying"), Acts()
     notifications = DesktopNotifications(acts)
-    assert await notifications.show(NOTICE)
+    assert await notifications.show(NOTIFICATION)
     assert await acts.queue.get() == (("s1", "c1"), "deny")
     await notifications.aclose()
     assert server.next_call() == ["GetCapabilities"]
@@ -51,7 +51,7 @@ async def test_a_click_on_it_shows_what_it_is_about(desktop: Start) -> None:
     desktop("showing")
     acts = Acts()
     notifications = DesktopNotifications(acts)
-    assert await notifications.show(replace(NOTICE, can_deny=False))
+    assert await notifications.show(replace(NOTIFICATION, can_deny=False))
     assert await acts.queue.get() == (("s1", "c1"), "show")
     await notifications.aclose()
 
@@ -59,7 +59,7 @@ async def test_a_click_on_it_shows_what_it_is_about(desktop: Start) -> None:
 async def test_a_desktop_without_buttons_and_markup_gets_plain_text(desktop: Start) -> None:
     server = desktop("plain")
     notifications = DesktopNotifications(Acts())
-    assert await notifications.show(replace(NOTICE, makes_sound=True))
+    assert await notifications.show(replace(NOTIFICATION, makes_sound=True))
     await notifications.aclose()
     server.next_call()
     notify = server.next_call()
@@ -68,14 +68,14 @@ async def test_a_desktop_without_buttons_and_markup_gets_plain_text(desktop: Sta
     assert "suppress-sound" not in hints
 
 
-async def test_the_same_thing_replaces_its_notice_and_is_taken_back_once(desktop: Start) -> None:
+async def test_the_same_thing_replaces_its_notification_and_is_taken_back_once(desktop: Start) -> None:
     server = desktop("plain")
     notifications = DesktopNotifications(Acts())
-    assert await notifications.show(NOTICE)
-    assert await notifications.show(replace(NOTICE, key=("s2", "c1")))
-    assert await notifications.show(NOTICE)
-    await notifications.withdraw(NOTICE.key)
-    await notifications.withdraw(NOTICE.key)
+    assert await notifications.show(NOTIFICATION)
+    assert await notifications.show(replace(NOTIFICATION, key=("s2", "c1")))
+    assert await notifications.show(NOTIFICATION)
+    await notifications.withdraw(NOTIFICATION.key)
+    await notifications.withdraw(NOTIFICATION.key)
     await notifications.aclose()
     calls = [server.next_call() for _ in range(5)]
     assert [call[2] for call in calls[1:4]] == [0, 0, 1]
@@ -88,17 +88,17 @@ async def test_a_desktop_that_does_not_answer_well_shows_nothing_and_holds_nobod
 ) -> None:
     desktop(mode)
     notifications = DesktopNotifications(Acts(), patience_s=0.2 if mode == "silent" else 20)
-    assert not await notifications.show(NOTICE)
-    await notifications.withdraw(NOTICE.key)
+    assert not await notifications.show(NOTIFICATION)
+    await notifications.withdraw(NOTIFICATION.key)
     await notifications.aclose()
 
 
 async def test_a_server_that_ends_is_looked_for_again(desktop: Start) -> None:
     notifications = DesktopNotifications(Acts())
     desktop("plain").end()
-    assert not await notifications.show(NOTICE)
+    assert not await notifications.show(NOTIFICATION)
     desktop("plain")
-    assert await notifications.show(NOTICE)
+    assert await notifications.show(NOTIFICATION)
     await notifications.aclose()
 
 
@@ -110,5 +110,5 @@ async def test_without_a_bus_there_is_no_notification_and_no_error(
     if address is not None:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
     notifications = DesktopNotifications(Acts())
-    assert not await notifications.show(NOTICE)
+    assert not await notifications.show(NOTIFICATION)
     await notifications.aclose()

@@ -4,10 +4,12 @@ import pytest
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.app.inbox.notice import Notice
+from desktop_agent.app.inbox.notification import Notification
 from desktop_agent.app.inbox.tray import TrayMessages
 
-NOTICE = Notice(key=("s1", "c1"), title="The turn failed", body="Make a file", show_words="Show", deny_words="Deny")
+NOTIFICATION = Notification(
+    key=("s1", "c1"), title="The turn failed", body="Make a file", show_words="Show", deny_words="Deny"
+)
 
 
 def test_without_a_tray_nothing_is_shown_there(qtbot: QtBot) -> None:
@@ -16,5 +18,5 @@ def test_without_a_tray_nothing_is_shown_there(qtbot: QtBot) -> None:
     if QSystemTrayIcon.isSystemTrayAvailable():
         pytest.skip("this desktop has a tray")
     tray = TrayMessages(window, lambda _key, _action: None)
-    assert not tray.show(NOTICE)
+    assert not tray.show(NOTIFICATION)
     tray.hide()

@@ -2,14 +2,14 @@
 
 from msgspec import Struct
 
-NoticeKey = tuple[str, str]
+NotificationKey = tuple[str, str]
 """What a notification is about: a session, and what waits in it."""
 
 
-class Notice(Struct, frozen=True, kw_only=True):
+class Notification(Struct, frozen=True, kw_only=True):
     """What a notification says. Plain text, which other users of the screen may read."""
 
-    key: NoticeKey
+    key: NotificationKey
     title: str
     body: str
     can_deny: bool = False
