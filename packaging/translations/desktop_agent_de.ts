@@ -444,6 +444,29 @@
     </message>
 </context>
 <context>
+    <name>ApiKeyField</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Hide</source>
+        <translation>Verbergen</translation>
+    </message>
+    <message>
+        <source>Paste a key</source>
+        <translation>Schlüssel einfügen</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the key</source>
+        <translation>Schlüssel anzeigen</translation>
+    </message>
+</context>
+<context>
     <name>ApplyDialog</name>
     <message>
         <source>Apply to file</source>
@@ -5084,33 +5107,6 @@
     </message>
 </context>
 <context>
-    <name>KeyField</name>
-    <message>
-        <source>API key</source>
-        <translation>API-Schlüssel</translation>
-    </message>
-    <message>
-        <source>Hide</source>
-        <translation>Verbergen</translation>
-    </message>
-    <message>
-        <source>Paste a key</source>
-        <translation>Schlüssel einfügen</translation>
-    </message>
-    <message>
-        <source>Press the keys</source>
-        <translation>Tasten drücken</translation>
-    </message>
-    <message>
-        <source>Show</source>
-        <translation>Anzeigen</translation>
-    </message>
-    <message>
-        <source>Show the key</source>
-        <translation>Schlüssel anzeigen</translation>
-    </message>
-</context>
-<context>
     <name>KeyList</name>
     <message>
         <source>Everywhere</source>
@@ -6674,73 +6670,6 @@
     <message>
         <source>Text of the terminal</source>
         <translation>Text des Terminals</translation>
-    </message>
-</context>
-<context>
-    <name>Recorder</name>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Enter uses them, Esc leaves everything as it is.</source>
-        <translation>Die Eingabetaste übernimmt sie, Esc lässt alles, wie es ist.</translation>
-    </message>
-    <message>
-        <source>More keys for “{0}”</source>
-        <translation>Weitere Tasten für „{0}“</translation>
-    </message>
-    <message>
-        <source>New keys for “{0}”</source>
-        <translation>Neue Tasten für „{0}“</translation>
-    </message>
-    <message>
-        <source>Press the key that is to follow {0}.</source>
-        <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
-    </message>
-    <message>
-        <source>Take them from there</source>
-        <translation>Von dort übernehmen</translation>
-    </message>
-    <message>
-        <source>Then another key…</source>
-        <translation>Dann noch eine Taste…</translation>
-    </message>
-    <message>
-        <source>Use them</source>
-        <translation>Verwenden</translation>
-    </message>
-    <message>
-        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
-        <translation>{0} beginnt mit {1}, das zu „{2}“ gehört und dort wegfiele.</translation>
-    </message>
-    <message>
-        <source>{0} belongs to “{1}”, which would have it no longer.</source>
-        <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
-    </message>
-    <message>
-        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
-        <translation>{0} bewirkt überall sonst etwas anderes: {1}. In diesem Teil des Fensters geht dies vor.</translation>
-    </message>
-    <message>
-        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
-        <translation>{0} bewirkt in einem Teil des Fensters etwas anderes, was dort vorgeht: {1}.</translation>
-    </message>
-    <message>
-        <source>{0} does something else wherever you write, which comes first there.</source>
-        <translation>{0} bewirkt überall, wo Sie schreiben, etwas anderes, was dort vorgeht.</translation>
-    </message>
-    <message>
-        <source>{0} is free.</source>
-        <translation>{0} ist frei.</translation>
-    </message>
-    <message>
-        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
-        <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
-    </message>
-    <message>
-        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
-        <translation>{0} von „{1}“ beginnt mit {2} und fiele dort weg.</translation>
     </message>
 </context>
 <context>
@@ -8959,6 +8888,80 @@
     <message>
         <source>Tool results</source>
         <translation>Werkzeugergebnisse</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutField</name>
+    <message>
+        <source>Press the keys</source>
+        <translation>Tasten drücken</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutRecorder</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Enter uses them, Esc leaves everything as it is.</source>
+        <translation>Die Eingabetaste übernimmt sie, Esc lässt alles, wie es ist.</translation>
+    </message>
+    <message>
+        <source>More keys for “{0}”</source>
+        <translation>Weitere Tasten für „{0}“</translation>
+    </message>
+    <message>
+        <source>New keys for “{0}”</source>
+        <translation>Neue Tasten für „{0}“</translation>
+    </message>
+    <message>
+        <source>Press the key that is to follow {0}.</source>
+        <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
+    </message>
+    <message>
+        <source>Take them from there</source>
+        <translation>Von dort übernehmen</translation>
+    </message>
+    <message>
+        <source>Then another key…</source>
+        <translation>Dann noch eine Taste…</translation>
+    </message>
+    <message>
+        <source>Use them</source>
+        <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
+        <translation>{0} beginnt mit {1}, das zu „{2}“ gehört und dort wegfiele.</translation>
+    </message>
+    <message>
+        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
+    </message>
+    <message>
+        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
+        <translation>{0} bewirkt überall sonst etwas anderes: {1}. In diesem Teil des Fensters geht dies vor.</translation>
+    </message>
+    <message>
+        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
+        <translation>{0} bewirkt in einem Teil des Fensters etwas anderes, was dort vorgeht: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} does something else wherever you write, which comes first there.</source>
+        <translation>{0} bewirkt überall, wo Sie schreiben, etwas anderes, was dort vorgeht.</translation>
+    </message>
+    <message>
+        <source>{0} is free.</source>
+        <translation>{0} ist frei.</translation>
+    </message>
+    <message>
+        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
+        <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
+    </message>
+    <message>
+        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
+        <translation>{0} von „{1}“ beginnt mit {2} und fiele dort weg.</translation>
     </message>
 </context>
 <context>

@@ -444,6 +444,29 @@
     </message>
 </context>
 <context>
+    <name>ApiKeyField</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Hide</source>
+        <translation>隐藏</translation>
+    </message>
+    <message>
+        <source>Paste a key</source>
+        <translation>粘贴密钥</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Show the key</source>
+        <translation>显示密钥</translation>
+    </message>
+</context>
+<context>
     <name>ApplyDialog</name>
     <message>
         <source>Apply to file</source>
@@ -5061,33 +5084,6 @@
     </message>
 </context>
 <context>
-    <name>KeyField</name>
-    <message>
-        <source>API key</source>
-        <translation>API 密钥</translation>
-    </message>
-    <message>
-        <source>Hide</source>
-        <translation>隐藏</translation>
-    </message>
-    <message>
-        <source>Paste a key</source>
-        <translation>粘贴密钥</translation>
-    </message>
-    <message>
-        <source>Press the keys</source>
-        <translation>请按下按键</translation>
-    </message>
-    <message>
-        <source>Show</source>
-        <translation>显示</translation>
-    </message>
-    <message>
-        <source>Show the key</source>
-        <translation>显示密钥</translation>
-    </message>
-</context>
-<context>
     <name>KeyList</name>
     <message>
         <source>Everywhere</source>
@@ -6649,73 +6645,6 @@
     <message>
         <source>Text of the terminal</source>
         <translation>终端的文本</translation>
-    </message>
-</context>
-<context>
-    <name>Recorder</name>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Enter uses them, Esc leaves everything as it is.</source>
-        <translation>按 Enter 使用，按 Esc 保持不变。</translation>
-    </message>
-    <message>
-        <source>More keys for “{0}”</source>
-        <translation>为“{0}”添加按键</translation>
-    </message>
-    <message>
-        <source>New keys for “{0}”</source>
-        <translation>“{0}”的新按键</translation>
-    </message>
-    <message>
-        <source>Press the key that is to follow {0}.</source>
-        <translation>请按下 {0} 之后的按键。</translation>
-    </message>
-    <message>
-        <source>Take them from there</source>
-        <translation>从那里取用</translation>
-    </message>
-    <message>
-        <source>Then another key…</source>
-        <translation>再按一个键…</translation>
-    </message>
-    <message>
-        <source>Use them</source>
-        <translation>使用</translation>
-    </message>
-    <message>
-        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
-        <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
-    </message>
-    <message>
-        <source>{0} belongs to “{1}”, which would have it no longer.</source>
-        <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
-    </message>
-    <message>
-        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
-        <translation>{0} 在其他各处另有作用：{1}。在窗口的这一部分中，此项优先。</translation>
-    </message>
-    <message>
-        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
-        <translation>{0} 在窗口的某一部分另有作用，在那里优先：{1}。</translation>
-    </message>
-    <message>
-        <source>{0} does something else wherever you write, which comes first there.</source>
-        <translation>{0} 在您输入文字的地方另有作用，在那里优先。</translation>
-    </message>
-    <message>
-        <source>{0} is free.</source>
-        <translation>{0} 未被占用。</translation>
-    </message>
-    <message>
-        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
-        <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
-    </message>
-    <message>
-        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
-        <translation>“{1}”的 {0} 以 {2} 开头，将从其移除。</translation>
     </message>
 </context>
 <context>
@@ -8920,6 +8849,80 @@
     <message>
         <source>Tool results</source>
         <translation>工具结果</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutField</name>
+    <message>
+        <source>Press the keys</source>
+        <translation>请按下按键</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutRecorder</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Enter uses them, Esc leaves everything as it is.</source>
+        <translation>按 Enter 使用，按 Esc 保持不变。</translation>
+    </message>
+    <message>
+        <source>More keys for “{0}”</source>
+        <translation>为“{0}”添加按键</translation>
+    </message>
+    <message>
+        <source>New keys for “{0}”</source>
+        <translation>“{0}”的新按键</translation>
+    </message>
+    <message>
+        <source>Press the key that is to follow {0}.</source>
+        <translation>请按下 {0} 之后的按键。</translation>
+    </message>
+    <message>
+        <source>Take them from there</source>
+        <translation>从那里取用</translation>
+    </message>
+    <message>
+        <source>Then another key…</source>
+        <translation>再按一个键…</translation>
+    </message>
+    <message>
+        <source>Use them</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
+        <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
+    </message>
+    <message>
+        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
+    </message>
+    <message>
+        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
+        <translation>{0} 在其他各处另有作用：{1}。在窗口的这一部分中，此项优先。</translation>
+    </message>
+    <message>
+        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
+        <translation>{0} 在窗口的某一部分另有作用，在那里优先：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} does something else wherever you write, which comes first there.</source>
+        <translation>{0} 在您输入文字的地方另有作用，在那里优先。</translation>
+    </message>
+    <message>
+        <source>{0} is free.</source>
+        <translation>{0} 未被占用。</translation>
+    </message>
+    <message>
+        <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
+        <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
+    </message>
+    <message>
+        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
+        <translation>“{1}”的 {0} 以 {2} 开头，将从其移除。</translation>
     </message>
 </context>
 <context>

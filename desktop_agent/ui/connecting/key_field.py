@@ -9,7 +9,7 @@ from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
-class KeyField(QWidget):
+class ApiKeyField(QWidget):
     """The line, with the button that shows what is in it.
 
     Signals:

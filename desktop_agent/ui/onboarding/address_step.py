@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account
 from desktop_agent.ui.connecting.account_fields import AccountFields
-from desktop_agent.ui.connecting.key_field import KeyField
+from desktop_agent.ui.connecting.key_field import ApiKeyField
 from desktop_agent.ui.onboarding.state import WelcomeActions
 from desktop_agent.ui.onboarding.step import Step, form, primary_button
 from desktop_agent.ui.theme import Space
@@ -33,7 +33,7 @@ class AddressStep(Step):
         self._speaks.fit()
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
-        self.key = KeyField()
+        self.key = ApiKeyField()
         self._problem = Note(role="error", object_name="addressProblem")
         self._try = primary_button(self.tr("Test and continue"), "tryAddressButton")
         self._lay_out()

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import VENDORS, Vendor, vendor_of
-from desktop_agent.ui.connecting.key_field import KeyField
+from desktop_agent.ui.connecting.key_field import ApiKeyField
 from desktop_agent.ui.onboarding.state import Found, WelcomeActions
 from desktop_agent.ui.onboarding.step import Step, form, primary_button
 from desktop_agent.ui.theme import Space
@@ -28,7 +28,7 @@ class KeyStep(Step):
         self._provider.setAccessibleName(self.tr("Provider"))
         for vendor in _keyed():
             self._provider.addItem(vendor.label, vendor.id)
-        self.key = KeyField()
+        self.key = ApiKeyField()
         self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self._page.setOpenExternalLinks(True)

@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from desktop_agent.core.settings import Settings, with_setting
-from desktop_agent.ui.settings.keyboard.key_field import KeyField
+from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_list import KeyList
 from tests.ui.settings.desk import Desk
 
@@ -35,8 +35,8 @@ def shown(desk: Desk) -> list[str]:
 
 
 def press(desk: Desk, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    field = desk.dialog.findChild(KeyField, name)
-    assert isinstance(field, KeyField)
+    field = desk.dialog.findChild(ShortcutField, name)
+    assert isinstance(field, ShortcutField)
     assert field.isVisible()
     QTest.keyClick(field, key, held)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.ui.connecting.key_field import KeyField
+from desktop_agent.ui.connecting.key_field import ApiKeyField
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
@@ -45,7 +45,7 @@ class KeyEditor(QWidget):
         self._is_busy = False
         self._pressed: QPushButton | None = None
         """The button that made it busy, if it had the keyboard."""
-        self._field = KeyField()
+        self._field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
         self._remove = make_button(

@@ -8,7 +8,7 @@ _HELD = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class KeyField(QLineEdit):
+class ShortcutField(QLineEdit):
     """Shows what was pressed last. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning: use
     it, leave, go on.
 

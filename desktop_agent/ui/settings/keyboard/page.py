@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.settings.keyboard.keys_in_force import clash
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.keyboard.key_field import KeyField
+from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_list import KeyList
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
-from desktop_agent.ui.settings.keyboard.recorder import Recorder
+from desktop_agent.ui.settings.keyboard.recorder import ShortcutRecorder
 from desktop_agent.ui.settings.keyboard.reset_question import ResetQuestion
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.sections import section_title
@@ -49,7 +49,7 @@ class KeysPage(Page):
         self._search.setAccessibleName(self.tr("Search keys by what they do"))
         self._search.setPlaceholderText(self.tr("Search by what they do"))
         self._search.setClearButtonEnabled(True)
-        self._pressed = KeyField()
+        self._pressed = ShortcutField()
         self._pressed.setObjectName("keysPressed")
         self._pressed.setAccessibleName(self.tr("Search by pressing keys"))
         self._pressed.setPlaceholderText(self.tr("Or press keys here"))
@@ -61,7 +61,7 @@ class KeysPage(Page):
         self._problems = note("", "warning")
         self._empty = note(self.tr("No key matches."))
         self._empty.hide()
-        self._recorder = Recorder()
+        self._recorder = ShortcutRecorder()
         self._recorder.hide()
         self._question = ResetQuestion()
         self._question.hide()

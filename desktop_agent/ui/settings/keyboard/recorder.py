@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame
 from desktop_agent.core.settings.keyboard.keys_in_force import group_of
 from desktop_agent.core.settings.keyboard.written_keys import ANY, written_key
 from desktop_agent.ui.settings.controls import title_of
-from desktop_agent.ui.settings.keyboard.key_field import KeyField
+from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, fixed_elsewhere, is_for_writing, key_settings
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -20,7 +20,7 @@ _MOST_FOLLOWING = 3
 """Keys behind the first: as many as Qt can tell apart."""
 
 
-class Recorder(QFrame):
+class ShortcutRecorder(QFrame):
     """A field for the keys, what is to be said about them, and the two ways out.
 
     Signals:
@@ -40,7 +40,7 @@ class Recorder(QFrame):
         """What is pressed before the next key."""
         self._keys = ""
         self._title = make_label(role="strong", wraps=True)
-        self.field = KeyField()
+        self.field = ShortcutField()
         """Takes the keys."""
         self.field.setObjectName("newKeysField")
         self.field.setFixedWidth(_FIELD_WIDTH)
@@ -145,4 +145,4 @@ def _use_words(action: str) -> str:
 
 
 def _tr(text: str) -> str:
-    return QCoreApplication.translate("Recorder", text)
+    return QCoreApplication.translate("ShortcutRecorder", text)
