@@ -4451,49 +4451,6 @@
     </message>
 </context>
 <context>
-    <name>Foot</name>
-    <message>
-        <source>Back</source>
-        <translation>Zurück</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Changes apply and are saved at once.</source>
-        <translation>Änderungen gelten sofort und werden sofort gespeichert.</translation>
-    </message>
-    <message>
-        <source>Choose folder…</source>
-        <translation>Ordner wählen …</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>Folder: {0}</source>
-        <translation>Ordner: {0}</translation>
-    </message>
-    <message>
-        <source>No folder chosen yet</source>
-        <translation>Noch kein Ordner gewählt</translation>
-    </message>
-    <message>
-        <source>Open the settings file</source>
-        <translation>Einstellungsdatei öffnen</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig machen</translation>
-    </message>
-    <message>
-        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
-        <translation>{0}: gespeichert, aber die Umgebungsvariable {1} geht der Datei vor.</translation>
-    </message>
-</context>
-<context>
     <name>FormRow</name>
     <message>
         <source>Choose…</source>
@@ -5767,13 +5724,6 @@
     </message>
 </context>
 <context>
-    <name>Navigation</name>
-    <message>
-        <source>Sections</source>
-        <translation>Abschnitte</translation>
-    </message>
-</context>
-<context>
     <name>News</name>
     <message>
         <source>Install the application again.</source>
@@ -5854,6 +5804,29 @@
     <message>
         <source>Welcome</source>
         <translation>Willkommen</translation>
+    </message>
+</context>
+<context>
+    <name>OnboardingFoot</name>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>Ordner wählen …</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>Ordner: {0}</translation>
+    </message>
+    <message>
+        <source>No folder chosen yet</source>
+        <translation>Noch kein Ordner gewählt</translation>
     </message>
 </context>
 <context>
@@ -8833,6 +8806,36 @@
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsFoot</name>
+    <message>
+        <source>Changes apply and are saved at once.</source>
+        <translation>Änderungen gelten sofort und werden sofort gespeichert.</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Open the settings file</source>
+        <translation>Einstellungsdatei öffnen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
+        <translation>{0}: gespeichert, aber die Umgebungsvariable {1} geht der Datei vor.</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsNavigation</name>
+    <message>
+        <source>Sections</source>
+        <translation>Abschnitte</translation>
     </message>
 </context>
 <context>

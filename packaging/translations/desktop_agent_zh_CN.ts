@@ -4430,49 +4430,6 @@
     </message>
 </context>
 <context>
-    <name>Foot</name>
-    <message>
-        <source>Back</source>
-        <translation>返回</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Changes apply and are saved at once.</source>
-        <translation>更改会立即生效并保存。</translation>
-    </message>
-    <message>
-        <source>Choose folder…</source>
-        <translation>选择文件夹…</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <source>Folder: {0}</source>
-        <translation>文件夹：{0}</translation>
-    </message>
-    <message>
-        <source>No folder chosen yet</source>
-        <translation>尚未选择文件夹</translation>
-    </message>
-    <message>
-        <source>Open the settings file</source>
-        <translation>打开设置文件</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>撤销</translation>
-    </message>
-    <message>
-        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
-        <translation>{0}：已保存，但环境变量 {1} 优先于文件。</translation>
-    </message>
-</context>
-<context>
     <name>FormRow</name>
     <message>
         <source>Choose…</source>
@@ -5742,13 +5699,6 @@
     </message>
 </context>
 <context>
-    <name>Navigation</name>
-    <message>
-        <source>Sections</source>
-        <translation>分区</translation>
-    </message>
-</context>
-<context>
     <name>News</name>
     <message>
         <source>Install the application again.</source>
@@ -5829,6 +5779,29 @@
     <message>
         <source>Welcome</source>
         <translation>欢迎</translation>
+    </message>
+</context>
+<context>
+    <name>OnboardingFoot</name>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>文件夹：{0}</translation>
+    </message>
+    <message>
+        <source>No folder chosen yet</source>
+        <translation>尚未选择文件夹</translation>
     </message>
 </context>
 <context>
@@ -8794,6 +8767,36 @@
     <message>
         <source>Settings</source>
         <translation>设置</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsFoot</name>
+    <message>
+        <source>Changes apply and are saved at once.</source>
+        <translation>更改会立即生效并保存。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Open the settings file</source>
+        <translation>打开设置文件</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>{0}: saved, but the environment variable {1} overrides the file.</source>
+        <translation>{0}：已保存，但环境变量 {1} 优先于文件。</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsNavigation</name>
+    <message>
+        <source>Sections</source>
+        <translation>分区</translation>
     </message>
 </context>
 <context>

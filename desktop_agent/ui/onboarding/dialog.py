@@ -12,7 +12,7 @@ from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.ui.onboarding.address_step import AddressStep
 from desktop_agent.ui.onboarding.choose_step import DEMO_WAY, ChooseStep
 from desktop_agent.ui.onboarding.done_step import DoneStep
-from desktop_agent.ui.onboarding.foot import Foot
+from desktop_agent.ui.onboarding.foot import OnboardingFoot
 from desktop_agent.ui.onboarding.key_step import KeyStep
 from desktop_agent.ui.onboarding.local_step import LocalStep
 from desktop_agent.ui.onboarding.other_step import OtherStep
@@ -65,7 +65,7 @@ class OnboardingDialog(QDialog):
         self._content = QWidget()
         self._scroll = QScrollArea()
         self._said = Note(object_name="welcomeNote")
-        self._foot = Foot()
+        self._foot = OnboardingFoot()
         self._lay_out()
         self._connect()
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)

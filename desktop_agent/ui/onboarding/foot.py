@@ -16,7 +16,7 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 _FOLDER_WIDTH = 220
 
 
-class Foot(QWidget):
+class OnboardingFoot(QWidget):
     """Shows the button of the step that is shown, and what else can be done there.
 
     Signals:

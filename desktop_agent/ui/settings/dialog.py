@@ -16,8 +16,8 @@ from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.foot import Foot
-from desktop_agent.ui.settings.navigation import Navigation
+from desktop_agent.ui.settings.foot import SettingsFoot
+from desktop_agent.ui.settings.navigation import SettingsNavigation
 from desktop_agent.ui.settings.pages import Pages
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.sections import SECTIONS, Section, section_title
@@ -59,12 +59,12 @@ class SettingsDialog(QDialog):
         self.sign_in = self._model.sign_in
         """What the chosen provider offers instead of a key."""
         self._search = self._build_search()
-        self._sections = Navigation(theme, map(section_title, SECTIONS))
+        self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
         """Of the section that is shown, also while a search hides it."""
         self._problems = note("", "warning")
-        self.foot = Foot(actions, self.accept)
+        self.foot = SettingsFoot(actions, self.accept)
         """Says what came of the last change."""
         self._lay_out()
         self._connect()

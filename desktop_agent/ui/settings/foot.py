@@ -18,7 +18,7 @@ from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
-class Foot(QWidget):
+class SettingsFoot(QWidget):
     """Shows the last change and offers to undo it; opens the settings file, and closes the dialog."""
 
     def __init__(self, actions: SettingsActions, close: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
 
 
-class Navigation(QListWidget):
+class SettingsNavigation(QListWidget):
     """A short list; its current row is the section that is shown."""
 
     def __init__(self, theme: Theme, sections: Iterable[str]) -> None:
