@@ -14,7 +14,7 @@ from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.models.picker import ModelPicker
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.sessions.search import SearchPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
@@ -31,7 +31,7 @@ class WindowPanels(Struct, frozen=True):
     """The window and what its controller needs to reach in it."""
 
     window: MainWindow
-    sessions: SessionList
+    sessions: SessionPanel
     search: SearchPanel
     files: FileTree
     conversation: ConversationPane
@@ -51,7 +51,7 @@ def build_panels(
     window: MainWindow, theme: Theme, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner, icons: Icons
 ) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
-    sessions = SessionList(theme)
+    sessions = SessionPanel(theme)
     shown = _build_session_panels(window, theme, diffs, spawner)
     conversation = ConversationPane(shown.transcript)
     window.set_panels(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))

@@ -991,41 +991,6 @@
     </message>
 </context>
 <context>
-    <name>ChangeList</name>
-    <message>
-        <source>Changed files</source>
-        <translation>Geänderte Dateien</translation>
-    </message>
-    <message>
-        <source>Decide again</source>
-        <translation>Neu entscheiden</translation>
-    </message>
-    <message>
-        <source>Keep this file</source>
-        <translation>Diese Datei behalten</translation>
-    </message>
-    <message>
-        <source>Open file</source>
-        <translation>Datei öffnen</translation>
-    </message>
-    <message>
-        <source>Redo this file</source>
-        <translation>Diese Datei wiederherstellen</translation>
-    </message>
-    <message>
-        <source>Show the call</source>
-        <translation>Aufruf anzeigen</translation>
-    </message>
-    <message>
-        <source>Undo this file</source>
-        <translation>Diese Datei rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Undo this file with a message to the agent…</source>
-        <translation>Diese Datei rückgängig machen, mit Nachricht an den Agenten …</translation>
-    </message>
-</context>
-<context>
     <name>ChangeListing</name>
     <message numerus="yes">
         <source>%n lines added</source>
@@ -1169,6 +1134,41 @@
     <message>
         <source>The change could not be shown</source>
         <translation>Die Änderung konnte nicht angezeigt werden</translation>
+    </message>
+</context>
+<context>
+    <name>ChangedFileList</name>
+    <message>
+        <source>Changed files</source>
+        <translation>Geänderte Dateien</translation>
+    </message>
+    <message>
+        <source>Decide again</source>
+        <translation>Neu entscheiden</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>Diese Datei behalten</translation>
+    </message>
+    <message>
+        <source>Open file</source>
+        <translation>Datei öffnen</translation>
+    </message>
+    <message>
+        <source>Redo this file</source>
+        <translation>Diese Datei wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Show the call</source>
+        <translation>Aufruf anzeigen</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>Diese Datei rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo this file with a message to the agent…</source>
+        <translation>Diese Datei rückgängig machen, mit Nachricht an den Agenten …</translation>
     </message>
 </context>
 <context>
@@ -7754,34 +7754,57 @@
     </message>
 </context>
 <context>
-    <name>SessionList</name>
-    <message>
-        <source>+ New</source>
-        <translation>+ Neu</translation>
+    <name>SessionListModel</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n Runde</numerusform>
+            <numerusform>%n Runden</numerusform>
+        </translation>
     </message>
     <message>
-        <source>Hide archived</source>
-        <translation>Archivierte ausblenden</translation>
+        <source>Fold the sessions</source>
+        <translation>Sitzungen einklappen</translation>
     </message>
     <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
     </message>
     <message>
-        <source>No sessions yet. Your first message starts one.</source>
-        <translation>Noch keine Sitzungen. Ihre erste Nachricht beginnt eine.</translation>
+        <source>Show the sessions</source>
+        <translation>Sitzungen anzeigen</translation>
     </message>
     <message>
-        <source>Reading your sessions…</source>
-        <translation>Ihre Sitzungen werden gelesen …</translation>
+        <source>archived</source>
+        <translation>archiviert</translation>
     </message>
     <message>
-        <source>Sessions</source>
-        <translation>Sitzungen</translation>
+        <source>asks</source>
+        <translation>fragt</translation>
     </message>
     <message>
-        <source>Show archived ({0})</source>
-        <translation>Archivierte anzeigen ({0})</translation>
+        <source>is working</source>
+        <translation>arbeitet</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>ausgewählt</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>{0}, folded, {1}</source>
+        <translation>{0}, eingeklappt, {1}</translation>
     </message>
 </context>
 <context>
@@ -7836,57 +7859,34 @@
     </message>
 </context>
 <context>
-    <name>SessionModel</name>
-    <message numerus="yes">
-        <source>%n turns</source>
-        <translation>
-            <numerusform>%n Runde</numerusform>
-            <numerusform>%n Runden</numerusform>
-        </translation>
+    <name>SessionPanel</name>
+    <message>
+        <source>+ New</source>
+        <translation>+ Neu</translation>
     </message>
     <message>
-        <source>Fold the sessions</source>
-        <translation>Sitzungen einklappen</translation>
+        <source>Hide archived</source>
+        <translation>Archivierte ausblenden</translation>
     </message>
     <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
     </message>
     <message>
-        <source>Show the sessions</source>
-        <translation>Sitzungen anzeigen</translation>
+        <source>No sessions yet. Your first message starts one.</source>
+        <translation>Noch keine Sitzungen. Ihre erste Nachricht beginnt eine.</translation>
     </message>
     <message>
-        <source>archived</source>
-        <translation>archiviert</translation>
+        <source>Reading your sessions…</source>
+        <translation>Ihre Sitzungen werden gelesen …</translation>
     </message>
     <message>
-        <source>asks</source>
-        <translation>fragt</translation>
+        <source>Sessions</source>
+        <translation>Sitzungen</translation>
     </message>
     <message>
-        <source>is working</source>
-        <translation>arbeitet</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>runs</source>
-        <translation>läuft</translation>
-    </message>
-    <message>
-        <source>selected</source>
-        <translation>ausgewählt</translation>
-    </message>
-    <message>
-        <source>waits for you</source>
-        <translation>wartet auf Sie</translation>
-    </message>
-    <message>
-        <source>{0}, folded, {1}</source>
-        <translation>{0}, eingeklappt, {1}</translation>
+        <source>Show archived ({0})</source>
+        <translation>Archivierte anzeigen ({0})</translation>
     </message>
 </context>
 <context>

@@ -990,41 +990,6 @@
     </message>
 </context>
 <context>
-    <name>ChangeList</name>
-    <message>
-        <source>Changed files</source>
-        <translation>已更改的文件</translation>
-    </message>
-    <message>
-        <source>Decide again</source>
-        <translation>重新决定</translation>
-    </message>
-    <message>
-        <source>Keep this file</source>
-        <translation>保留此文件</translation>
-    </message>
-    <message>
-        <source>Open file</source>
-        <translation>打开文件</translation>
-    </message>
-    <message>
-        <source>Redo this file</source>
-        <translation>重做此文件</translation>
-    </message>
-    <message>
-        <source>Show the call</source>
-        <translation>显示调用</translation>
-    </message>
-    <message>
-        <source>Undo this file</source>
-        <translation>撤销此文件</translation>
-    </message>
-    <message>
-        <source>Undo this file with a message to the agent…</source>
-        <translation>撤销此文件并给代理留言…</translation>
-    </message>
-</context>
-<context>
     <name>ChangeListing</name>
     <message numerus="yes">
         <source>%n lines added</source>
@@ -1165,6 +1130,41 @@
     <message>
         <source>The change could not be shown</source>
         <translation>无法显示该更改</translation>
+    </message>
+</context>
+<context>
+    <name>ChangedFileList</name>
+    <message>
+        <source>Changed files</source>
+        <translation>已更改的文件</translation>
+    </message>
+    <message>
+        <source>Decide again</source>
+        <translation>重新决定</translation>
+    </message>
+    <message>
+        <source>Keep this file</source>
+        <translation>保留此文件</translation>
+    </message>
+    <message>
+        <source>Open file</source>
+        <translation>打开文件</translation>
+    </message>
+    <message>
+        <source>Redo this file</source>
+        <translation>重做此文件</translation>
+    </message>
+    <message>
+        <source>Show the call</source>
+        <translation>显示调用</translation>
+    </message>
+    <message>
+        <source>Undo this file</source>
+        <translation>撤销此文件</translation>
+    </message>
+    <message>
+        <source>Undo this file with a message to the agent…</source>
+        <translation>撤销此文件并给代理留言…</translation>
     </message>
 </context>
 <context>
@@ -7716,34 +7716,56 @@
     </message>
 </context>
 <context>
-    <name>SessionList</name>
-    <message>
-        <source>+ New</source>
-        <translation>+ 新建</translation>
+    <name>SessionListModel</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n 轮</numerusform>
+        </translation>
     </message>
     <message>
-        <source>Hide archived</source>
-        <translation>隐藏已归档</translation>
+        <source>Fold the sessions</source>
+        <translation>折叠会话</translation>
     </message>
     <message>
         <source>New session</source>
         <translation>新会话</translation>
     </message>
     <message>
-        <source>No sessions yet. Your first message starts one.</source>
-        <translation>尚无会话。发送第一条消息即可开始。</translation>
+        <source>Show the sessions</source>
+        <translation>显示会话</translation>
     </message>
     <message>
-        <source>Reading your sessions…</source>
-        <translation>正在读取您的会话…</translation>
+        <source>archived</source>
+        <translation>已归档</translation>
     </message>
     <message>
-        <source>Sessions</source>
-        <translation>会话</translation>
+        <source>asks</source>
+        <translation>询问</translation>
     </message>
     <message>
-        <source>Show archived ({0})</source>
-        <translation>显示已归档 ({0})</translation>
+        <source>is working</source>
+        <translation>正在工作</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>已固定</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>已选择</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>等待您</translation>
+    </message>
+    <message>
+        <source>{0}, folded, {1}</source>
+        <translation>{0}，已折叠，{1}</translation>
     </message>
 </context>
 <context>
@@ -7798,56 +7820,34 @@
     </message>
 </context>
 <context>
-    <name>SessionModel</name>
-    <message numerus="yes">
-        <source>%n turns</source>
-        <translation>
-            <numerusform>%n 轮</numerusform>
-        </translation>
+    <name>SessionPanel</name>
+    <message>
+        <source>+ New</source>
+        <translation>+ 新建</translation>
     </message>
     <message>
-        <source>Fold the sessions</source>
-        <translation>折叠会话</translation>
+        <source>Hide archived</source>
+        <translation>隐藏已归档</translation>
     </message>
     <message>
         <source>New session</source>
         <translation>新会话</translation>
     </message>
     <message>
-        <source>Show the sessions</source>
-        <translation>显示会话</translation>
+        <source>No sessions yet. Your first message starts one.</source>
+        <translation>尚无会话。发送第一条消息即可开始。</translation>
     </message>
     <message>
-        <source>archived</source>
-        <translation>已归档</translation>
+        <source>Reading your sessions…</source>
+        <translation>正在读取您的会话…</translation>
     </message>
     <message>
-        <source>asks</source>
-        <translation>询问</translation>
+        <source>Sessions</source>
+        <translation>会话</translation>
     </message>
     <message>
-        <source>is working</source>
-        <translation>正在工作</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>已固定</translation>
-    </message>
-    <message>
-        <source>runs</source>
-        <translation>运行</translation>
-    </message>
-    <message>
-        <source>selected</source>
-        <translation>已选择</translation>
-    </message>
-    <message>
-        <source>waits for you</source>
-        <translation>等待您</translation>
-    </message>
-    <message>
-        <source>{0}, folded, {1}</source>
-        <translation>{0}，已折叠，{1}</translation>
+        <source>Show archived ({0})</source>
+        <translation>显示已归档 ({0})</translation>
     </message>
 </context>
 <context>

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
@@ -258,7 +258,7 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         await stage.press("redoButton")
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
         await stage.press("undoTurnButton")
-        await stage.heard(stage.child(stage.review, ChangeList, "changeList").redo_requested.emit)
+        await stage.heard(stage.child(stage.review, ChangedFileList, "changeList").redo_requested.emit)
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
 
 

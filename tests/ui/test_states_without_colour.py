@@ -26,7 +26,7 @@ from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.jobs.row import JobRow
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
 from desktop_agent.ui.review.changes.file_list import FileList
-from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call
 from tests.ui.files.rows import row_of
@@ -84,7 +84,7 @@ def test_background_commands(theme: Theme, qtbot: QtBot) -> None:
 
 
 def test_sessions(theme: Theme, qtbot: QtBot) -> None:
-    panel = SessionList(theme)
+    panel = SessionPanel(theme)
     qtbot.addWidget(panel)
     panel.resize(240, 300)
     panel.set_workspace("/here")

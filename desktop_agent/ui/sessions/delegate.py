@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.sessions.model import SessionListModel
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line
 
@@ -25,7 +25,7 @@ _MAX_TITLE = 200
 class SessionDelegate(RowDelegate):
     """One line for a session of the open folder; two where its folder, or its turns and cost, are to be said."""
 
-    def __init__(self, model: SessionModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+    def __init__(self, model: SessionListModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
         super().__init__(theme, ring, parent)
         self._model = model
 

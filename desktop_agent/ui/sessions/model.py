@@ -36,7 +36,7 @@ class SessionRow(NamedTuple):
         return f"group:{self.group}" if self.session is None else self.session.id
 
 
-class SessionModel(QAbstractListModel):
+class SessionListModel(QAbstractListModel):
     """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done."""
 
     def __init__(
@@ -233,7 +233,7 @@ class SessionModel(QAbstractListModel):
                 return long_moment(session.active_at, self._now(), QLocale())
 
     def _turns(self, session: SessionSummary) -> str:
-        return plural("SessionModel", session.turns, "%n turn", "%n turns")
+        return plural("SessionListModel", session.turns, "%n turn", "%n turns")
 
     def _details(self, session: SessionSummary) -> str:
         facts = [

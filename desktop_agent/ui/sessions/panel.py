@@ -12,7 +12,7 @@ from desktop_agent.ui.sessions.arrange_button import ArrangeButton
 from desktop_agent.ui.sessions.delegate import SessionDelegate
 from desktop_agent.ui.sessions.groups import Arrangement
 from desktop_agent.ui.sessions.menu import SelectionMenu, SessionMenu
-from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.sessions.model import SessionListModel
 from desktop_agent.ui.sessions.rows_view import SessionRows
 from desktop_agent.ui.sessions.selection import SessionSelection
 from desktop_agent.ui.sessions.selection_bar import SelectionBar
@@ -26,7 +26,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-class SessionList(QWidget):
+class SessionPanel(QWidget):
     """The panel. It shows what it is given, and emits what the user wants.
 
     Signals:
@@ -53,7 +53,7 @@ class SessionList(QWidget):
         self._menu: QMenu | None = None
         self._is_change_expected = False
         """Whether the user asked for something that moves rows."""
-        self._model = SessionModel(now, self.rename_requested.emit, self)
+        self._model = SessionListModel(now, self.rename_requested.emit, self)
         self._arrangement = Arrangement()
         self._build(theme)
         self._update()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.sessions.model import SessionListModel
 from desktop_agent.ui.sessions.rows_view import SessionRows
 
 
@@ -17,7 +17,7 @@ class SessionSelection(QObject):
 
     changed = Signal()
 
-    def __init__(self, model: SessionModel, rows: SessionRows) -> None:
+    def __init__(self, model: SessionListModel, rows: SessionRows) -> None:
         super().__init__(rows)
         self._model = model
         self._rows = rows

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
-from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.sessions.model import SessionListModel
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:
     from tests.ui.sessions.conftest import MakeSession
 
 
-def a_model() -> SessionModel:
-    return SessionModel(lambda: NOW, lambda session_id, title: None)
+def a_model() -> SessionListModel:
+    return SessionListModel(lambda: NOW, lambda session_id, title: None)
 
 
-def shown(model: SessionModel) -> list[object]:
+def shown(model: SessionListModel) -> list[object]:
     return [model.index(row).data() for row in range(model.rowCount())]
 
 
@@ -95,7 +95,7 @@ def test_the_heading_cannot_be_chosen_or_edited(make_session: "MakeSession") -> 
 
 def test_a_new_title_is_passed_on_and_not_shown_before_it_is_true(make_session: "MakeSession") -> None:
     renamed: list[tuple[str, str]] = []
-    model = SessionModel(lambda: NOW, lambda session_id, title: renamed.append((session_id, title)))
+    model = SessionListModel(lambda: NOW, lambda session_id, title: renamed.append((session_id, title)))
     model.show([make_session("a", "before")], HERE)
     model.setData(model.index(0), "  after  ")
     model.setData(model.index(0), "   ")

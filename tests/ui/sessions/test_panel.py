@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.ui.sessions.groups import Arrangement
-from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.sessions.conftest import HERE, NOW
 
@@ -25,7 +25,7 @@ class Desk:
     """A session list, its parts, and what it said."""
 
     def __init__(self, app: QApplication, qtbot: QtBot, make_session: "MakeSession") -> None:
-        self.panel = SessionList(Theme(app), now=lambda: NOW)
+        self.panel = SessionPanel(Theme(app), now=lambda: NOW)
         qtbot.addWidget(self.panel)
         self.panel.resize(243, 300)
         rows = self.panel.findChild(QListView, "sessionList")
@@ -59,7 +59,7 @@ def desk(qapp: QApplication, qtbot: QtBot, make_session: "MakeSession") -> Desk:
 
 
 def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBot) -> None:
-    panel = SessionList(Theme(qapp))
+    panel = SessionPanel(Theme(qapp))
     qtbot.addWidget(panel)
     [said] = [label for label in panel.findChildren(QLabel) if label.text() == "Reading your sessions…"]
     panel.set_workspace("/project")

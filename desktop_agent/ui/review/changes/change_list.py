@@ -8,7 +8,7 @@ from desktop_agent.ui.review.changes.file_list import FileList
 from desktop_agent.ui.theme import Theme
 
 
-class ChangeList(FileList):
+class ChangedFileList(FileList):
     """Lists the changed files; the current one is what the panel shows.
 
     Signals:

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.changes.filter_button import FilterButton
 from desktop_agent.ui.review.changes.filters import FileFilter
 from desktop_agent.ui.review.changes.git_listing import GitListing
@@ -34,7 +34,7 @@ class ChangeListing(QWidget):
         theme: Theme,
         picker: BaselinePicker,
         button: FilterButton,
-        files: ChangeList,
+        files: ChangedFileList,
         reviewed: Reviewed,
         git: GitListing,
         parent: QWidget | None = None,

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions
@@ -29,7 +29,9 @@ class _Saving(NamedTuple):
 class FileSaving(QObject):
     """Has the session write what was edited, if the file was not changed since, and says when that is over."""
 
-    def __init__(self, editing: FileEditing, files: ChangeList, reviewed: Reviewed, decisions: ReviewDecisions) -> None:
+    def __init__(
+        self, editing: FileEditing, files: ChangedFileList, reviewed: Reviewed, decisions: ReviewDecisions
+    ) -> None:
         super().__init__(editing)
         self._editing = editing
         self._list = files

@@ -8,7 +8,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.changes.filter_button import FilterButton
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.listing import ChangeListing
@@ -91,7 +91,7 @@ class ReviewParts:
     @cached_property
     def listing(self) -> ChangeListing:
         """The changed files, below what says which."""
-        files = ChangeList(self.theme)
+        files = ChangedFileList(self.theme)
         return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git, self.page)
 
     @cached_property

@@ -7,7 +7,7 @@ from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.servers.call_list import CallList
 from desktop_agent.ui.settings.servers.log_view import LogView
 from desktop_agent.ui.settings.servers.sign_in_wait import SignInWait
-from desktop_agent.ui.settings.servers.tool_list import ToolList
+from desktop_agent.ui.settings.servers.tool_list import ServerToolList
 from desktop_agent.ui.settings.servers.view import ServerActions, ServerView
 from desktop_agent.ui.settings.servers.words import facts_line, problem_line, state_line, state_role
 from desktop_agent.ui.settings.switch import Switch
@@ -40,7 +40,7 @@ class ServerCard(QFrame):
         self._confinement = note("")
         self._confinement.setObjectName("serverConfinement")
         self._state.setObjectName("serverState")
-        self._tools = ToolList(theme, self._on_tool)
+        self._tools = ServerToolList(theme, self._on_tool)
         self._calls = CallList(theme)
         self._wait: SignInWait | None = None
         """Made with the first sign-in."""

@@ -57,7 +57,7 @@ class ToolRow(QWidget):
         self._switch(self._name, self.switch.isChecked())
 
 
-class ToolList(QWidget):
+class ServerToolList(QWidget):
     """All of them, one below the other. Rows are made when it is unfolded, some in each turn of the loop.
 
     All rows are equally high, so it has its height before they are made, and nothing around it is laid out anew for
