@@ -55,7 +55,7 @@ class Block(NamedTuple):
     alignments: tuple[Alignment, ...] = ()
 
 
-class TextChunk(NamedTuple):
+class TextSlice(NamedTuple):
     """A piece of a long text: where it begins, what it holds, and what stood before it."""
 
     start: int
@@ -111,15 +111,15 @@ def prose_cut(text: str) -> int:
     return SOFT_LIMIT
 
 
-def prose_parts(text: str) -> list[TextChunk]:
+def prose_parts(text: str) -> list[TextSlice]:
     """Cut `text` into parts of a few kilobytes, at line ends, sentences or words where there are any."""
-    parts: list[TextChunk] = []
+    parts: list[TextSlice] = []
     start, joint = 0, None
     while cut := prose_cut(text[start : start + SOFT_LIMIT + 1]):
         end = start + cut
-        parts.append(TextChunk(start, text[start:end].rstrip(), joint))
+        parts.append(TextSlice(start, text[start:end].rstrip(), joint))
         start, joint = skip_joint(text, end)
-    parts.append(TextChunk(start, text[start:], joint))
+    parts.append(TextSlice(start, text[start:], joint))
     return parts
 
 
@@ -149,17 +149,17 @@ def code_cut(text: str) -> tuple[int, str]:
     return (line_end, "\n") if line_end > 0 else (CHUNK_CHARS, "")
 
 
-def code_parts(text: str) -> list[TextChunk]:
+def code_parts(text: str) -> list[TextSlice]:
     """Cut code or plain text into chunks of whole lines; a line longer than a chunk is cut within."""
-    parts: list[TextChunk] = []
+    parts: list[TextSlice] = []
     start, joint = 0, None
     # A chunk's decision needs at most one character more than a chunk can hold.
     while True:
         cut, separator = code_cut(text[start : start + CHUNK_CHARS + 2])
         if not cut:
-            parts.append(TextChunk(start, text[start:], joint))
+            parts.append(TextSlice(start, text[start:], joint))
             return parts
-        parts.append(TextChunk(start, text[start : start + cut], joint))
+        parts.append(TextSlice(start, text[start : start + cut], joint))
         start, joint = start + cut + len(separator), separator
 
 

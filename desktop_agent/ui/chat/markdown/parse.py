@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
     Alignment,
     Block,
     BlockKind,
-    TextChunk,
+    TextSlice,
     code_parts,
     prose_cut,
     prose_parts,
@@ -259,7 +259,7 @@ class _Flattener:
                 parts = code_parts(token.content.removesuffix("\n"))
                 self._add("code", lines, parts, language=language_of(token.info))
             case "hr":
-                self._add("rule", lines, [TextChunk(0, "", None)])
+                self._add("rule", lines, [TextSlice(0, "", None)])
             case "table_open":
                 self._table(tokens[index : index + _length(tokens, index, "table_close")])
                 return _length(tokens, index, "table_close")
@@ -303,7 +303,7 @@ class _Flattener:
         """Give an item that has no text of its own a block for its marker."""
         if self.marker:
             line = self.item_lines[0]
-            self._add("text", (line, line + 1), [TextChunk(0, "", None)])
+            self._add("text", (line, line + 1), [TextSlice(0, "", None)])
 
     def _paragraph(self, lines: tuple[int, int], content: str) -> None:
         is_resumed = self._resumes("paragraph")
@@ -334,7 +334,7 @@ class _Flattener:
         self.found[-1] = self.found[-1]._replace(kind="heading", level=level, joint=None, end=end)
 
     def _add(
-        self, kind: BlockKind, lines: tuple[int, int], parts: list[TextChunk], *, level: int = 0, language: str = ""
+        self, kind: BlockKind, lines: tuple[int, int], parts: list[TextSlice], *, level: int = 0, language: str = ""
     ) -> None:
         start, end = self.region.span(*lines)
         for part in parts:
