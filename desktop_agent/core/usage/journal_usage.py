@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.store.journal.journal_mark import moment_of
-from desktop_agent.core.store.journal.line_heads import LineHead, ModelKey, head_of
+from desktop_agent.core.store.journal.line_heads import LineHead, ReportedModel, head_of
 from desktop_agent.core.usage.durations import DurationSum
 from desktop_agent.core.usage.uses import ModelUse, ToolUse
 
@@ -44,7 +44,7 @@ class UsageFold:
         self._tools = {(one.day, one.tool): _ToolSum(one) for one in known.tools}
         self._models = {(one.day, one.provider, one.model): _ModelSum(one) for one in known.models}
         self._running = dict(known.running)
-        self._asked = ModelKey(*known.asked)
+        self._asked = ReportedModel(*known.asked)
         self._waits_since = known.waits_since
 
     def take(self, line: bytes) -> None:
@@ -119,7 +119,7 @@ class UsageFold:
         one.ends[ended.reason] = one.ends.get(ended.reason, 0) + 1
         one.turn_s += ended.duration_s
 
-    def _model(self, head: LineHead, model: ModelKey) -> "_ModelSum":
+    def _model(self, head: LineHead, model: ReportedModel) -> "_ModelSum":
         key = (_day(head), model.provider, model.model)
         if (one := self._models.get(key)) is None:
             self._models[key] = one = _ModelSum()
@@ -172,11 +172,11 @@ class _ModelSum:
 
 
 class _TurnStarted(Struct, frozen=True):
-    model: ModelKey
+    model: ReportedModel
 
 
 class _Message(Struct, frozen=True):
-    model: ModelKey
+    model: ReportedModel
 
 
 class _Call(Struct, frozen=True):

@@ -46,7 +46,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
     unpriced_tokens: _Count = 0
 
 
-class ModelKey(Struct, frozen=True, gc=False):
+class ReportedModel(Struct, frozen=True, gc=False):
     """As much of a model's reference as tells models apart."""
 
     provider: str
@@ -57,7 +57,7 @@ class Reported(Struct, frozen=True, gc=False):
     """What a `usage_reported` tells of its request."""
 
     usage: _CheckedUsage
-    model: ModelKey | None = None
+    model: ReportedModel | None = None
 
 
 _REPORTED = Decoder(learned(Reported))
