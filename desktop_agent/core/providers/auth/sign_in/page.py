@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Page(NamedTuple):
+class RedirectPage(NamedTuple):
     """A status with what the user reads."""
 
     status: int
@@ -12,17 +12,19 @@ class Page(NamedTuple):
     text: str
 
 
-TAKEN = Page(200, "OK", "Back to Desktop Agent", "The answer has arrived. You can close this window.")
-DECLINED = Page(200, "OK", "Not signed in", "Desktop Agent knows that this was declined. You can close this window.")
-MALFORMED = Page(400, "Bad Request", "Not understood", "This is no request that Desktop Agent answers.")
-FOREIGN = Page(
+TAKEN = RedirectPage(200, "OK", "Back to Desktop Agent", "The answer has arrived. You can close this window.")
+DECLINED = RedirectPage(
+    200, "OK", "Not signed in", "Desktop Agent knows that this was declined. You can close this window."
+)
+MALFORMED = RedirectPage(400, "Bad Request", "Not understood", "This is no request that Desktop Agent answers.")
+FOREIGN = RedirectPage(
     400, "Bad Request", "Another sign-in", "This answer belongs to another sign-in. Begin again in Desktop Agent."
 )
-UNKNOWN = Page(404, "Not Found", "Nothing here", "Only the answer of a sign-in is taken here.")
-NOT_A_GET = Page(405, "Method Not Allowed", "Nothing here", "Only the answer of a sign-in is taken here.")
-REPLAYED = Page(410, "Gone", "Already used", "This answer was taken already. You can close this window.")
-MISDIRECTED = Page(421, "Misdirected Request", "Nothing here", "This request was meant for another address.")
-TOO_LONG = Page(431, "Request Header Fields Too Large", "Not understood", "The request is too long.")
+UNKNOWN = RedirectPage(404, "Not Found", "Nothing here", "Only the answer of a sign-in is taken here.")
+NOT_A_GET = RedirectPage(405, "Method Not Allowed", "Nothing here", "Only the answer of a sign-in is taken here.")
+REPLAYED = RedirectPage(410, "Gone", "Already used", "This answer was taken already. You can close this window.")
+MISDIRECTED = RedirectPage(421, "Misdirected Request", "Nothing here", "This request was meant for another address.")
+TOO_LONG = RedirectPage(431, "Request Header Fields Too Large", "Not understood", "The request is too long.")
 
 # The address of the page has the code in it: it is not to be kept, nor told to anybody, nor framed.
 _HEADERS = (
@@ -40,7 +42,7 @@ _STYLE = (
 )
 
 
-def response(page: Page) -> bytes:
+def response(page: RedirectPage) -> bytes:
     """Return the whole HTTP response that shows `page`."""
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{page.title}</title><style>{_STYLE}</style>'

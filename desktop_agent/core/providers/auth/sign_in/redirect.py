@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from desktop_agent.core.providers.auth.sign_in import page
 from desktop_agent.core.providers.auth.sign_in.attempt import is_same
 from desktop_agent.core.providers.auth.sign_in.failures import no_port, port_taken
-from desktop_agent.core.providers.auth.sign_in.page import Page, response
+from desktop_agent.core.providers.auth.sign_in.page import RedirectPage, response
 
 MAX_HEAD_BYTES = 32 * 2**10
 """The longest request: a code, a state, and the headers of a browser with many cookies for 127.0.0.1."""
@@ -114,7 +114,7 @@ class RedirectReceiver:
         with suppress(ConnectionError):
             await writer.wait_closed()
 
-    async def _judged(self, reader: asyncio.StreamReader) -> tuple[Page, Mapping[str, str] | None]:
+    async def _judged(self, reader: asyncio.StreamReader) -> tuple[RedirectPage, Mapping[str, str] | None]:
         """Return what to show for a connection's request, and the parameters when it brings the answer."""
         try:
             async with asyncio.timeout(_HEAD_S):
@@ -132,7 +132,7 @@ class RedirectReceiver:
             return page.NOT_A_GET, None
         return self._taken(read_parameters(request.query))
 
-    def _taken(self, parameters: Mapping[str, str] | None) -> tuple[Page, Mapping[str, str] | None]:
+    def _taken(self, parameters: Mapping[str, str] | None) -> tuple[RedirectPage, Mapping[str, str] | None]:
         if parameters is None or (self._state is not None and not is_same(parameters.get("state", ""), self._state)):
             self._has_refused = True
             return page.FOREIGN, None
