@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.files import digest_of
@@ -25,7 +25,7 @@ _OFFERED = 12
 class CodeApplying(QObject):
     """Opens the dialog for a block of code, and answers what it asks: an `ApplySource`."""
 
-    def __init__(self, panels: WindowPanels, theme: Theme, files: WorkspaceFiles, spawn: Spawn) -> None:
+    def __init__(self, panels: WindowPanels, theme: Theme, files: FolderFiles, spawn: Spawn) -> None:
         super().__init__(panels.window)
         self._panels = panels
         self._theme = theme

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.file_writing import FileWriting
+from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
 
@@ -26,7 +26,7 @@ class FileViewing(QObject):
         self,
         panels: WindowPanels,
         navigator: Navigator,
-        files: WorkspaceFiles,
+        files: FolderFiles,
         saving: FileWriting,
         theme: Theme,
         spawn: Spawn,

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.composing.symbol_finding import SymbolFinding
+from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.latest_question import LatestQuestion
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import WorkspaceError
@@ -36,7 +36,7 @@ class MentionFinding(QObject):
         panels: WindowPanels,
         bench: Workbench,
         navigator: Navigator,
-        files: WorkspaceFiles,
+        files: FolderFiles,
         sessions: Callable[[], Mapping[SessionId, SessionSummary]],
         try_: Try,
     ) -> None:

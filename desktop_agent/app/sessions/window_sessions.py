@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.composing.mention_finding import MentionFinding
 from desktop_agent.app.composing.pasting import Pasting
+from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.inbox.announcements import Announcements
 from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.inbox.telling import InboxTelling
@@ -22,7 +23,6 @@ from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
@@ -67,7 +67,7 @@ class WindowSessions:
         )
         self.pasting = Pasting(panels, bench, clock, try_)
         """Keeps what is put into the message and is no text of it."""
-        self.files = WorkspaceFiles(bench, self.navigator, try_)
+        self.files = FolderFiles(bench, self.navigator, try_)
         """The files of the open folder."""
         MentionFinding(panels, bench, self.navigator, self.files, self._listed.known, try_)
         self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)

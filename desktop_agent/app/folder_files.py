@@ -18,7 +18,7 @@ _FRESH_S = 5.0
 """How long a list of the files is taken for right. An older one answers, too, and is made anew meanwhile."""
 
 
-class WorkspaceFiles(QObject):
+class FolderFiles(QObject):
     """Lists them when they are asked for, without those that are ignored, and anew when that is old.
 
     Signals:
