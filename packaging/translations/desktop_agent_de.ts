@@ -311,6 +311,29 @@
     </message>
 </context>
 <context>
+    <name>AddressEditor</name>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>Nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
+        <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
+    </message>
+    <message>
+        <source>The account&apos;s own. To have another, add another account.</source>
+        <translation>Die des Kontos. Für eine andere fügen Sie ein anderes Konto hinzu.</translation>
+    </message>
+    <message>
+        <source>This address cannot be used: {0}.</source>
+        <translation>Diese Adresse kann nicht verwendet werden: {0}.</translation>
+    </message>
+</context>
+<context>
     <name>AddressFields</name>
     <message>
         <source>Another header</source>
@@ -5468,14 +5491,6 @@
         <translation>Modell</translation>
     </message>
     <message>
-        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
-        <translation>Nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
-    </message>
-    <message>
-        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
-        <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
-    </message>
-    <message>
         <source>Provider</source>
         <translation>Anbieter</translation>
     </message>
@@ -5484,16 +5499,8 @@
         <translation>Von der Umgebung gesetzt: {0}.</translation>
     </message>
     <message>
-        <source>The account&apos;s own. To have another, add another account.</source>
-        <translation>Die des Kontos. Für eine andere fügen Sie ein anderes Konto hinzu.</translation>
-    </message>
-    <message>
         <source>The demo follows a script. It needs no key, no network and no address.</source>
         <translation>Die Demo folgt einem Drehbuch. Sie braucht keinen Schlüssel, kein Netz und keine Adresse.</translation>
-    </message>
-    <message>
-        <source>This address cannot be used: {0}.</source>
-        <translation>Diese Adresse kann nicht verwendet werden: {0}.</translation>
     </message>
 </context>
 <context>

@@ -311,6 +311,29 @@
     </message>
 </context>
 <context>
+    <name>AddressEditor</name>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
+        <translation>未加密：传输途中的任何人都能读取密钥和对话。</translation>
+    </message>
+    <message>
+        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
+        <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
+    </message>
+    <message>
+        <source>The account&apos;s own. To have another, add another account.</source>
+        <translation>账户自己的地址。如需其他地址，请添加另一个账户。</translation>
+    </message>
+    <message>
+        <source>This address cannot be used: {0}.</source>
+        <translation>无法使用此地址：{0}。</translation>
+    </message>
+</context>
+<context>
     <name>AddressFields</name>
     <message>
         <source>Another header</source>
@@ -5444,14 +5467,6 @@
         <translation>模型</translation>
     </message>
     <message>
-        <source>Not encrypted: anyone on the way can read the key and the conversation.</source>
-        <translation>未加密：传输途中的任何人都能读取密钥和对话。</translation>
-    </message>
-    <message>
-        <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
-        <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
-    </message>
-    <message>
         <source>Provider</source>
         <translation>提供商</translation>
     </message>
@@ -5460,16 +5475,8 @@
         <translation>由环境变量设置：{0}。</translation>
     </message>
     <message>
-        <source>The account&apos;s own. To have another, add another account.</source>
-        <translation>账户自己的地址。如需其他地址，请添加另一个账户。</translation>
-    </message>
-    <message>
         <source>The demo follows a script. It needs no key, no network and no address.</source>
         <translation>演示按脚本进行。不需要密钥、网络或地址。</translation>
-    </message>
-    <message>
-        <source>This address cannot be used: {0}.</source>
-        <translation>无法使用此地址：{0}。</translation>
     </message>
 </context>
 <context>

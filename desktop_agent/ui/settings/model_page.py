@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
-from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
 from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor, vendor_of
 from desktop_agent.core.settings.model_choice import name_in
+from desktop_agent.ui.settings.accounts.address_editor import AddressEditor
 from desktop_agent.ui.settings.accounts.chooser import AccountChooser
 from desktop_agent.ui.settings.accounts.form import AccountForm
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
@@ -40,7 +40,6 @@ class ModelPage(Page):
         self._connecting = ""
         """The provider whose key is asked for although another one is chosen; empty otherwise."""
         self._known_name = ""
-        self._known_address = ""
         self._found: tuple[Account, LocalServer] | None = None
         """What was found last at the address of an account on this machine."""
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
@@ -110,8 +109,8 @@ class ModelPage(Page):
         if self._connecting:
             return  # the rest belongs to the chosen provider
         self._show_name(view)
-        self._show_address(view)
-        self._server.show_account(account, self._address.text())
+        self._address.show_address(view, account)
+        self._server.show_account(account, self._address.text)
 
     def _show_unchosen(self, chosen: str) -> None:
         """Show the key alone of a provider that is not the chosen one, and say which is."""
@@ -133,21 +132,6 @@ class ModelPage(Page):
         self._name.setCurrentText(self._known_name)
         self._name.blockSignals(False)
         self._name.setEnabled(not view.variable_of("model.name"))
-
-    def _show_address(self, view: SettingsView) -> None:
-        """Show where requests go: an account with a name has its own address, which it keeps."""
-        account, vendor = self._chooser.account, known_vendor(view.settings.model.provider)
-        is_usual = account is None or account.is_usual
-        self._known_address = view.settings.model.base_url
-        self._address.setPlaceholderText(vendor.address if vendor is not None else "")
-        self._address.setText(self._known_address if account is None or is_usual else account.where)
-        self._address.setReadOnly(not is_usual)
-        self._address.setEnabled(is_usual and not view.variable_of("model.base_url"))
-        if is_usual:
-            say(self._address_note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
-        else:
-            say(self._address_note, self.tr("The account's own. To have another, add another account."))
-        self._on_address_text(self._address.text())
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -213,17 +197,8 @@ class ModelPage(Page):
         self._name = self._build_name()
         which.addRow(name_of(self.tr("Model")), self._name)
         yield
-        self._address = QLineEdit()
-        self._address.setObjectName("baseUrlEdit")
-        self._address.setAccessibleName(self.tr("Address"))
-        self._address_note = note("")
-        self._readable = note(
-            self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
-        )
-        self._readable.hide()
-        address = QWidget(self._which)
-        which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), address)
-        vbox(self._address, self._address_note, self._readable, on=address, spacing=Space.S)
+        self._address = AddressEditor(self._actions, self._which)
+        which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), self._address)
         yield
 
     def _build_name(self) -> Picker:
@@ -244,8 +219,6 @@ class ModelPage(Page):
         line = self._name.lineEdit()
         assert line is not None
         line.editingFinished.connect(self._on_name)
-        self._address.editingFinished.connect(self._on_address)
-        self._address.textChanged.connect(self._on_address_text)
 
     # --- changes --------------------------------------------------------------------------------------------------
 
@@ -276,19 +249,6 @@ class ModelPage(Page):
         if name and name != self._known_name:
             self._known_name = name
             self._actions.change("model.name", name)
-
-    def _on_address_text(self, text: str) -> None:
-        address = text.strip()
-        self._readable.setVisible(not why_no_address(address) and is_readable_on_the_way(address))
-
-    def _on_address(self) -> None:
-        address = self._address.text().strip()
-        if not self._address.isReadOnly() and address != self._known_address:
-            self._known_address = address
-            if address and (reason := why_no_address(address)):
-                say(self._address_note, self.tr("This address cannot be used: {0}.").format(reason), "error")
-            else:
-                self._actions.change("model.base_url", address)
 
 
 def _name_of_first_line(text: str, height: int) -> QLabel:
