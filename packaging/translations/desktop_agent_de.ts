@@ -5102,6 +5102,25 @@
     </message>
 </context>
 <context>
+    <name>KeySearch</name>
+    <message>
+        <source>Or press keys here</source>
+        <translation>Oder Tasten drücken</translation>
+    </message>
+    <message>
+        <source>Search by pressing keys</source>
+        <translation>Durch Drücken von Tasten suchen</translation>
+    </message>
+    <message>
+        <source>Search by what they do</source>
+        <translation>Nach der Wirkung suchen</translation>
+    </message>
+    <message>
+        <source>Search keys by what they do</source>
+        <translation>Tasten nach ihrer Wirkung suchen</translation>
+    </message>
+</context>
+<context>
     <name>KeyStep</name>
     <message>
         <source>API key</source>
@@ -5151,28 +5170,12 @@
         <translation>Keine Taste passt.</translation>
     </message>
     <message>
-        <source>Or press keys here</source>
-        <translation>Oder Tasten drücken</translation>
-    </message>
-    <message>
         <source>Reset</source>
         <translation>Zurücksetzen</translation>
     </message>
     <message>
         <source>Reset all</source>
         <translation>Alle zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Search by pressing keys</source>
-        <translation>Durch Drücken von Tasten suchen</translation>
-    </message>
-    <message>
-        <source>Search by what they do</source>
-        <translation>Nach der Wirkung suchen</translation>
-    </message>
-    <message>
-        <source>Search keys by what they do</source>
-        <translation>Tasten nach ihrer Wirkung suchen</translation>
     </message>
 </context>
 <context>

@@ -5079,6 +5079,25 @@
     </message>
 </context>
 <context>
+    <name>KeySearch</name>
+    <message>
+        <source>Or press keys here</source>
+        <translation>或在此按键</translation>
+    </message>
+    <message>
+        <source>Search by pressing keys</source>
+        <translation>通过按键搜索</translation>
+    </message>
+    <message>
+        <source>Search by what they do</source>
+        <translation>按功能搜索</translation>
+    </message>
+    <message>
+        <source>Search keys by what they do</source>
+        <translation>按功能搜索按键</translation>
+    </message>
+</context>
+<context>
     <name>KeyStep</name>
     <message>
         <source>API key</source>
@@ -5128,28 +5147,12 @@
         <translation>没有匹配的按键。</translation>
     </message>
     <message>
-        <source>Or press keys here</source>
-        <translation>或在此按键</translation>
-    </message>
-    <message>
         <source>Reset</source>
         <translation>重置</translation>
     </message>
     <message>
         <source>Reset all</source>
         <translation>全部重置</translation>
-    </message>
-    <message>
-        <source>Search by pressing keys</source>
-        <translation>通过按键搜索</translation>
-    </message>
-    <message>
-        <source>Search by what they do</source>
-        <translation>按功能搜索</translation>
-    </message>
-    <message>
-        <source>Search keys by what they do</source>
-        <translation>按功能搜索按键</translation>
     </message>
 </context>
 <context>

@@ -1,20 +1,24 @@
-"""The list of all keys: those of the actions, which can be chosen, and those of single parts of the window."""
+"""The list of all keys, those of the actions, which can be chosen, and of single parts of the window; its search."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QLineEdit,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
+    QWidget,
 )
 
 from desktop_agent.core.settings.keyboard.keys_in_force import clash, group_of
 from desktop_agent.ui.settings.controls import title_of
+from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
-from desktop_agent.ui.theme import Height
+from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 from desktop_agent.ui.wording.place_keys import PLACE_KEYS, native_keys, place_text, place_title
 
@@ -24,6 +28,53 @@ _PORTABLE = Qt.ItemDataRole.UserRole + 1
 _LEAST_HEIGHT = 160
 _KEYS_WIDTH = 190
 _STATE_WIDTH = 76
+_PRESSED_WIDTH = 150
+
+
+class KeySearch(QWidget):
+    """What is searched for: two fields beside each other, for what keys do and for keys to press.
+
+    The keyboard goes to the first.
+
+    Signals:
+        changed: something else is searched for.
+    """
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys = ""
+        """The keys that were pressed, as the settings file has them; empty for none."""
+        self._line = QLineEdit()
+        self._line.setObjectName("keysSearch")
+        self._line.setAccessibleName(self.tr("Search keys by what they do"))
+        self._line.setPlaceholderText(self.tr("Search by what they do"))
+        self._line.setClearButtonEnabled(True)
+        self._pressed = ShortcutField()
+        self._pressed.setObjectName("keysPressed")
+        self._pressed.setAccessibleName(self.tr("Search by pressing keys"))
+        self._pressed.setPlaceholderText(self.tr("Or press keys here"))
+        self._pressed.setFixedWidth(_PRESSED_WIDTH)
+        hbox((self._line, 1), self._pressed, on=self, spacing=Space.S)
+        self.setFocusProxy(self._line)
+        self._line.textChanged.connect(self.changed)
+        self._pressed.keys_pressed.connect(self._on_pressed)
+        self._pressed.left.connect(self._on_left)
+
+    @property
+    def text(self) -> str:
+        """The words; empty for none."""
+        return self._line.text()
+
+    def _on_pressed(self, keys: str) -> None:
+        self.keys = keys
+        self.changed.emit()
+
+    def _on_left(self) -> None:
+        self.keys = ""
+        self._pressed.clear()
+        self.changed.emit()
 
 
 class KeyList(QTreeWidget):

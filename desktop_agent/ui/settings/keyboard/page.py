@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings.keyboard.keys_in_force import clash
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
-from desktop_agent.ui.settings.keyboard.key_list import KeyList
+from desktop_agent.ui.settings.keyboard.key_list import KeyList, KeySearch
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
 from desktop_agent.ui.settings.keyboard.recorder import ShortcutRecorder
 from desktop_agent.ui.settings.keyboard.reset_question import ResetQuestion
@@ -15,10 +14,8 @@ from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.sections import section_title
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
-
-_KEY_WIDTH = 150
 
 
 class KeysPage(Page):
@@ -44,17 +41,7 @@ class KeysPage(Page):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _build(self) -> Iterator[None]:
-        self._search = QLineEdit()
-        self._search.setObjectName("keysSearch")
-        self._search.setAccessibleName(self.tr("Search keys by what they do"))
-        self._search.setPlaceholderText(self.tr("Search by what they do"))
-        self._search.setClearButtonEnabled(True)
-        self._pressed = ShortcutField()
-        self._pressed.setObjectName("keysPressed")
-        self._pressed.setAccessibleName(self.tr("Search by pressing keys"))
-        self._pressed.setPlaceholderText(self.tr("Or press keys here"))
-        self._pressed.setFixedWidth(_KEY_WIDTH)
-        self._found = ""
+        self._search = KeySearch()
         yield
         self._list = KeyList()
         yield
@@ -66,7 +53,7 @@ class KeysPage(Page):
         self._question = ResetQuestion()
         self._question.hide()
         self._buttons = self._build_buttons()
-        self.column.addLayout(hbox((self._search, 1), self._pressed, spacing=Space.S))
+        self.column.addWidget(self._search)
         self.column.addWidget(self._problems)
         self.column.addWidget(self._empty)
         self.column.addWidget(self._list, 1)
@@ -81,22 +68,19 @@ class KeysPage(Page):
 
     def _build_buttons(self) -> QWidget:
         row = QWidget()
-        self._change = self._button(self.tr("Change…"), "changeKeysButton", self._on_change)
-        self._add = self._button(self.tr("Add…"), "addKeysButton", self._on_add)
-        self._clear = self._button(self.tr("Clear"), "clearKeysButton", self._on_clear)
-        self._reset = self._button(self.tr("Reset"), "resetKeysButton", self._on_reset)
-        self._reset_all = self._button(self.tr("Reset all"), "resetAllKeysButton", self._on_reset_all)
+        self._change = make_button(self.tr("Change…"), object_name="changeKeysButton", clicked=self._on_change)
+        self._add = make_button(self.tr("Add…"), object_name="addKeysButton", clicked=self._on_add)
+        self._clear = make_button(self.tr("Clear"), object_name="clearKeysButton", clicked=self._on_clear)
+        self._reset = make_button(self.tr("Reset"), object_name="resetKeysButton", clicked=self._on_reset)
+        self._reset_all = make_button(
+            self.tr("Reset all"), object_name="resetAllKeysButton", clicked=self._on_reset_all
+        )
         parts = (self._change, self._add, self._clear, self._reset)
         hbox(*parts, STRETCH, self._reset_all, on=row, spacing=Space.S)
         return row
 
-    def _button(self, text: str, name: str, clicked: Slot) -> QPushButton:
-        return make_button(text, object_name=name, clicked=clicked)
-
     def _connect(self, rows: KeyList) -> None:
-        self._search.textChanged.connect(self._on_search)
-        self._pressed.keys_pressed.connect(self._on_pressed)
-        self._pressed.left.connect(self._on_search_left)
+        self._search.changed.connect(self._on_search)
         rows.itemSelectionChanged.connect(self._update)
         rows.opened.connect(self._on_change)
         self._recorder.chosen.connect(self._on_chosen)
@@ -109,18 +93,9 @@ class KeysPage(Page):
 
     def _on_search(self) -> None:
         assert self._list is not None
-        count = self._list.search(self._search.text(), self._found)
+        count = self._list.search(self._search.text, self._search.keys)
         self._empty.setVisible(count == 0)
         self._update()
-
-    def _on_pressed(self, keys: str) -> None:
-        self._found = keys
-        self._on_search()
-
-    def _on_search_left(self) -> None:
-        self._found = ""
-        self._pressed.clear()
-        self._on_search()
 
     # --- changing -------------------------------------------------------------------------------------------------
 
