@@ -151,9 +151,9 @@ class MessageEdit(QPlainTextEdit):
                 self.submitted_at_once.emit()
             case "break_line":
                 self.insertPlainText("\N{LINE SEPARATOR}")  # as Shift+Enter does in every field
-            case "older" if self._is_at_edge(QTextCursor.MoveOperation.Up):
+            case "older" if _is_at_edge(self.textCursor(), QTextCursor.MoveOperation.Up):
                 self._show_prompt(self.history.older(self.toPlainText()))
-            case "newer" if self._is_at_edge(QTextCursor.MoveOperation.Down):
+            case "newer" if _is_at_edge(self.textCursor(), QTextCursor.MoveOperation.Down):
                 self._show_prompt(self.history.newer())
             case _:
                 super().keyPressEvent(event)
@@ -204,17 +204,6 @@ class MessageEdit(QPlainTextEdit):
         super().focusOutEvent(event)
         self.focus_changed.emit()
 
-    def _is_at_edge(self, direction: QTextCursor.MoveOperation) -> bool:
-        """Whether there is no further line in this direction."""
-        cursor = QTextCursor(self.textCursor())
-        line = self._line_of(cursor)
-        cursor.movePosition(direction)
-        return self._line_of(cursor) == line
-
-    def _line_of(self, cursor: QTextCursor) -> tuple[int, int]:
-        block = cursor.block()
-        return block.blockNumber(), block.layout().lineForTextPosition(cursor.positionInBlock()).lineNumber()
-
     def _show_prompt(self, prompt: str | None) -> None:
         if prompt is not None:
             self.replace_text(prompt)
@@ -228,3 +217,15 @@ def _files_in(data: QMimeData) -> tuple[str, ...]:
 
 def _is_enter(event: QKeyEvent) -> bool:
     return event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+def _is_at_edge(cursor: QTextCursor, direction: QTextCursor.MoveOperation) -> bool:
+    """Whether there is no further line in this direction."""
+    line = _line_of(cursor)
+    cursor.movePosition(direction)
+    return _line_of(cursor) == line
+
+
+def _line_of(cursor: QTextCursor) -> tuple[int, int]:
+    block = cursor.block()
+    return block.blockNumber(), block.layout().lineForTextPosition(cursor.positionInBlock()).lineNumber()
