@@ -84,7 +84,7 @@ def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, sp
     composer = Composer(theme)
     pickers = ModePickers(composer)
     for button in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
-        composer.add_control(button)
+        composer.controls.add(button)
     jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:

@@ -1685,14 +1685,6 @@
         <translation>Eingabefeld</translation>
     </message>
     <message>
-        <source>It starts when the turn has ended.</source>
-        <translation>Sie beginnt, wenn die Runde beendet ist.</translation>
-    </message>
-    <message>
-        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
-        <translation>Sie beginnt, wenn die Runde zu Ende ist. {keys} sendet sie in die Runde, die sie beim nächsten Schritt erhält.</translation>
-    </message>
-    <message>
         <source>Mention files…</source>
         <translation>Dateien erwähnen …</translation>
     </message>
@@ -1701,28 +1693,12 @@
         <translation>Dateien erwähnen … (oder @ tippen)</translation>
     </message>
     <message>
-        <source>Queue</source>
-        <translation>Einreihen</translation>
-    </message>
-    <message>
         <source>Queue the next message…</source>
         <translation>Nächste Nachricht einreihen…</translation>
     </message>
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
         <translation>Nächste Nachricht einreihen … {keys} sendet sie in diese Runde.</translation>
-    </message>
-    <message>
-        <source>Send</source>
-        <translation>Senden</translation>
-    </message>
-    <message>
-        <source>Stop</source>
-        <translation>Anhalten</translation>
-    </message>
-    <message>
-        <source>Stop this turn</source>
-        <translation>Diese Runde anhalten</translation>
     </message>
 </context>
 <context>
@@ -1887,6 +1863,33 @@
     <message>
         <source>{0} of {1} tokens, {2}</source>
         <translation>{0} von {1} Token, {2}</translation>
+    </message>
+</context>
+<context>
+    <name>ControlRow</name>
+    <message>
+        <source>It starts when the turn has ended.</source>
+        <translation>Sie beginnt, wenn die Runde beendet ist.</translation>
+    </message>
+    <message>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <translation>Sie beginnt, wenn die Runde zu Ende ist. {keys} sendet sie in die Runde, die sie beim nächsten Schritt erhält.</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>Einreihen</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>Diese Runde anhalten</translation>
     </message>
 </context>
 <context>

@@ -1675,14 +1675,6 @@
         <translation>输入框</translation>
     </message>
     <message>
-        <source>It starts when the turn has ended.</source>
-        <translation>当前轮次结束后开始。</translation>
-    </message>
-    <message>
-        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
-        <translation>本轮结束后开始。按 {keys} 将其发送到本轮，在下一步生效。</translation>
-    </message>
-    <message>
         <source>Mention files…</source>
         <translation>提及文件…</translation>
     </message>
@@ -1691,28 +1683,12 @@
         <translation>提及文件…（或键入 @）</translation>
     </message>
     <message>
-        <source>Queue</source>
-        <translation>排队</translation>
-    </message>
-    <message>
         <source>Queue the next message…</source>
         <translation>将下一条消息加入队列…</translation>
     </message>
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
         <translation>将下一条消息加入队列… 按 {keys} 发送到当前轮次。</translation>
-    </message>
-    <message>
-        <source>Send</source>
-        <translation>发送</translation>
-    </message>
-    <message>
-        <source>Stop</source>
-        <translation>停止</translation>
-    </message>
-    <message>
-        <source>Stop this turn</source>
-        <translation>停止本轮</translation>
     </message>
 </context>
 <context>
@@ -1876,6 +1852,33 @@
     <message>
         <source>{0} of {1} tokens, {2}</source>
         <translation>{0} / {1} 个 token，{2}</translation>
+    </message>
+</context>
+<context>
+    <name>ControlRow</name>
+    <message>
+        <source>It starts when the turn has ended.</source>
+        <translation>当前轮次结束后开始。</translation>
+    </message>
+    <message>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <translation>本轮结束后开始。按 {keys} 将其发送到本轮，在下一步生效。</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop this turn</source>
+        <translation>停止本轮</translation>
     </message>
 </context>
 <context>

@@ -70,15 +70,15 @@ class SessionStatus:
             composer.set_working(is_working=is_busy)
         composer.waiting.set_steerable(is_steerable=transcript.turns.is_running)
         queued = transcript.turns.queued
-        composer.set_queued(
+        composer.waiting.show(
             [(prompt.prompt_id, prompt.text) for prompt in queued],
             steering={prompt.prompt_id for prompt in queued if prompt.is_steering},
         )
         if self._is_news("context", use := transcript.context.use):
-            composer.set_context(use)
+            composer.controls.show_context(use)
         turns = transcript.turns
         if self._is_news("cost", *(costs := (turns.usage, turns.turn_usage, turns.cache_miss))):
-            composer.set_cost(*costs)
+            composer.controls.show_cost(*costs)
 
     def refresh_changes(self) -> None:
         """Show what changed, in the review and in the file tree."""

@@ -1,12 +1,9 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
-from collections.abc import Collection, Sequence
-
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
@@ -57,7 +54,7 @@ class Composer(QWidget):
         self.edit.submitted_at_once.connect(self._on_submitted_at_once)
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)
-        self.edit.keys.changed.connect(self._on_keys_changed)
+        self.edit.keys.changed.connect(self._say_state)
         self.setFocusProxy(self.edit)
         self.attach = make_button(
             "+",
@@ -69,7 +66,9 @@ class Composer(QWidget):
         )
         self.attach.setToolTip(self.tr("Mention files… (or type @)"))
         self.waiting = WaitingPrompts(theme, self)
-        self.controls = ControlRow(theme, self)
+        self.waiting.changed.connect(self._arrange)
+        self.controls = ControlRow(theme, self, tab_from=self.attach)
+        self.controls.changed.connect(self._arrange)
         self.controls.send.clicked.connect(self._on_submitted)
         self.contents = AttachedContents(self.edit, theme, self)
         self.contents.changed.connect(self._arrange)
@@ -94,11 +93,14 @@ class Composer(QWidget):
     def set_working(self, *, is_working: bool) -> None:
         """Say whether a turn is running: what is sent then waits for its end, or for its next step."""
         self._is_working = is_working
-        self.controls.stop.setVisible(is_working and not self._blocked)
-        self.edit.setPlaceholderText(self._blocked or self._placeholder())
-        self.controls.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
-        self._explain_sending()
         self.waiting.set_sendable(is_sendable=not is_working)
+        self._say_state()
+
+    def _say_state(self) -> None:
+        """Say what can be written here, and what sending it does."""
+        self.edit.setPlaceholderText(self._blocked or self._placeholder())
+        at_once = self.edit.keys.shown("send_at_once")
+        self.controls.show_sending(is_working=self._is_working, blocked=self._blocked, at_once=at_once)
         self._arrange()
 
     def _placeholder(self) -> str:
@@ -118,42 +120,7 @@ class Composer(QWidget):
         self.attach.setEnabled(not reason)
         self.controls.set_enabled(is_enabled=not reason)
         self._on_text_changed()
-        self.set_working(is_working=self._is_working)
-
-    def _on_keys_changed(self) -> None:
-        self.set_working(is_working=self._is_working)
-
-    def _explain_sending(self) -> None:
-        """Say at the button what sending does, or why it cannot be done."""
-        if not self._is_working:
-            explanation = ""
-        elif keys := self.edit.keys.shown("send_at_once"):
-            explanation = self.tr(
-                "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
-            ).format(keys=keys)
-        else:
-            explanation = self.tr("It starts when the turn has ended.")
-        self.controls.send.setToolTip(self._blocked or explanation)
-
-    def set_queued(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """Show the waiting prompts, each an id and a text, next one first; those `steering` go into the turn."""
-        if self.waiting.show(prompts, steering=steering):
-            self._arrange()
-
-    def set_context(self, use: ContextUse | None) -> None:
-        """Show how full the model's context is; nothing while that is not known."""
-        self.controls.meter.show_use(use)
-        self._arrange()
-
-    def set_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
-        """Show what the session and its last turn cost, and what no cache had; nothing while that is not known."""
-        self.controls.cost.show_usage(session, turn, missed)
-        self._arrange()
-
-    def add_control(self, widget: QWidget) -> None:
-        """Put a picker or a button into the row below the field, behind those that are there."""
-        self.controls.add(widget, tab_from=self.attach)
-        self._arrange()
+        self._say_state()
 
     # -- geometry --
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, QRect, Qt
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.ui.chat.composer.cost_label import CostLabel
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
@@ -12,38 +13,70 @@ from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 
 
-class ControlRow:
-    """Gives every control its words while there is room; what is only read gives way first."""
+class ControlRow(QObject):
+    """Gives every control its words while there is room; what is only read gives way first.
 
-    def __init__(self, theme: Theme, composer: QWidget) -> None:
+    Signals:
+        changed: something else is in it, or says something else: it is to be placed anew.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
+        """To the first control, Tab comes from `tab_from`."""
+        super().__init__(composer)
         self._composer = composer
+        self._tab_from = tab_from
         self._controls: list[QWidget] = []
         self.cost = CostLabel(composer)
         self.meter = ContextMeter(theme, composer)
         self.stop = make_button(
-            QCoreApplication.translate("Composer", "Stop"),
+            self.tr("Stop"),
             object_name="stopButton",
             variant="destructive",
-            accessible_name=QCoreApplication.translate("Composer", "Stop this turn"),
+            accessible_name=self.tr("Stop this turn"),
             parent=composer,
         )
         self.stop.hide()
-        self.send = make_button(
-            QCoreApplication.translate("Composer", "Send"), object_name="sendButton", variant="primary", parent=composer
-        )
+        self.send = make_button(self.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
         self.send.setEnabled(False)
-        for button in (
-            self.stop,
-            self.send,
-        ):  # a click leaves the keyboard where it is: the button goes, or is disabled
+        for button in (self.stop, self.send):
+            # A click leaves the keyboard where it is: the button goes, or is disabled.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
-    def add(self, control: QWidget, *, tab_from: QWidget) -> None:
-        """Put a picker or a button behind those that are there. To the first one, Tab comes from `tab_from`."""
+    def show_context(self, use: ContextUse | None) -> None:
+        """Show how full the model's context is; nothing while that is not known."""
+        self.meter.show_use(use)
+        self.changed.emit()
+
+    def show_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        """Show what the session and its last turn cost, and what no cache had; nothing while that is not known."""
+        self.cost.show_usage(session, turn, missed)
+        self.changed.emit()
+
+    def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
+        """Say what sending does while a turn runs or not, or why nothing can be sent; it can be stopped, too.
+
+        `at_once` are the keys that send into the running turn.
+        """
+        self.stop.setVisible(is_working and not blocked)
+        self.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        self.send.setToolTip(blocked or (self._waiting_words(at_once) if is_working else ""))
+
+    def _waiting_words(self, at_once: str) -> str:
+        if not at_once:
+            return self.tr("It starts when the turn has ended.")
+        return self.tr(
+            "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
+        ).format(keys=at_once)
+
+    def add(self, control: QWidget) -> None:
+        """Put a picker or a button behind those that are there."""
         control.setParent(self._composer)
-        QWidget.setTabOrder(self._controls[-1] if self._controls else tab_from, control)
+        QWidget.setTabOrder(self._controls[-1] if self._controls else self._tab_from, control)
         self._controls.append(control)
         control.show()
+        self.changed.emit()
 
     def set_enabled(self, *, is_enabled: bool) -> None:
         """Let the pickers be used, or not."""

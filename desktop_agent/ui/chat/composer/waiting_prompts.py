@@ -18,6 +18,7 @@ class WaitingPrompts(QObject):
     """A card for each of the next few, and how many more there are.
 
     Signals:
+        changed: others wait than before: they are to be placed anew.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         send_requested: a waiting prompt (id) shall be sent now.
         steer_requested: a waiting prompt (id) shall go into the running turn.
@@ -25,6 +26,7 @@ class WaitingPrompts(QObject):
         move_requested: a waiting prompt (id) shall come before another one (id; empty: after all of them).
     """
 
+    changed = Signal()
     unqueue_requested = Signal(str)
     send_requested = Signal(str)
     steer_requested = Signal(str)
@@ -43,13 +45,10 @@ class WaitingPrompts(QObject):
         self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
 
-    def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> bool:
-        """Show these, each an id and a text, next one first; those `steering` go into the running turn.
-
-        Return whether that is different from before.
-        """
+    def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
+        """Show these, each an id and a text, next one first; those `steering` go into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
-            return False
+            return
         self._prompts = list(prompts)
         self._steering = frozenset(steering)
         focused = next((card for card in self._cards if card.has_focus), None)
@@ -63,7 +62,7 @@ class WaitingPrompts(QObject):
         self._more.setVisible(more > 0)
         if focused is not None:
             self._keep_focus(focused.prompt_id)
-        return True
+        self.changed.emit()
 
     def _order_tabs(self) -> None:
         """Let Tab come to what waits before it comes to the message field, as the eye does."""

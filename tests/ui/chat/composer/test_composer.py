@@ -192,17 +192,17 @@ class TestWorking:
         assert (sent, steered) == ([("before any",), ("behind it",)], [("into it",)])
 
     def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
-        desk.composer.set_queued([("p1", "first waits"), ("p2", "second waits")])
+        desk.composer.waiting.show([("p1", "first waits"), ("p2", "second waits")])
         removed = record(desk.composer.waiting.unqueue_requested)
         remove = [button for button in desk.composer.findChildren(QPushButton) if button.text() == "Remove"]
         click(remove[1])
         assert removed == [("p2",)]
-        desk.composer.set_queued([])
+        desk.composer.waiting.show([])
         assert "Remove" not in desk.buttons()
 
     def test_tab_comes_to_what_waits_before_it_comes_to_the_message(self, desk: Desk) -> None:
         for prompts in ([("p1", "one"), ("p2", "two")], [("p2", "two"), ("p1", "one")]):
-            desk.composer.set_queued(prompts)
+            desk.composer.waiting.show(prompts)
             names: list[str] = []
             desk.composer.edit.setFocus()
             for _ in range(4):
@@ -217,7 +217,7 @@ class TestWorking:
             record, (waiting.move_requested, waiting.edit_requested, waiting.unqueue_requested)
         )
         prompts = [(name, name) for name in "abc"]
-        desk.composer.set_queued(prompts)
+        desk.composer.waiting.show(prompts)
         middle = desk.composer.findChildren(QueueCard)[1]
         middle.setFocus()
         for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
@@ -225,19 +225,19 @@ class TestWorking:
         assert moved == [("b", "a"), ("b", "")]
         QTest.keyClick(desk.composer.findChildren(QueueCard)[0], Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
         assert len(moved) == 2
-        desk.composer.set_queued([prompts[1], prompts[0], prompts[2]])
+        desk.composer.waiting.show([prompts[1], prompts[0], prompts[2]])
         focused = QApplication.focusWidget()
         assert isinstance(focused, QueueCard)
         assert focused.prompt_id == "b"
         QTest.keyClick(focused, Qt.Key.Key_Return)
         QTest.keyClick(focused, Qt.Key.Key_Delete)
         assert (edited, removed) == ([("b",)], [("b",)])
-        desk.composer.set_queued(prompts[2:])
+        desk.composer.waiting.show(prompts[2:])
         assert QApplication.focusWidget() is desk.edit
 
     def test_a_waiting_prompt_is_dragged_to_its_place(self, desk: Desk) -> None:
         moved = record(desk.composer.waiting.move_requested)
-        desk.composer.set_queued([(name, name) for name in "abc"])
+        desk.composer.waiting.show([(name, name) for name in "abc"])
         first, _, last = desk.composer.findChildren(QueueCard)
         home = first.geometry()
         for way in (last.y() - first.y() + 4, QApplication.startDragDistance() + 1):
@@ -246,19 +246,19 @@ class TestWorking:
         assert moved == [("a", "")]
 
     def test_it_stays_in_the_hand_when_something_is_arranged_meanwhile(self, desk: Desk) -> None:
-        desk.composer.set_queued([(name, name) for name in "ab"])
+        desk.composer.waiting.show([(name, name) for name in "ab"])
         first, last = desk.composer.findChildren(QueueCard)
         home, moved = first.geometry(), record(desk.composer.waiting.move_requested)
         way = last.y() - first.y() + 4
         QTest.mousePress(first, Qt.MouseButton.LeftButton, pos=QPoint(40, 5))
         move_mouse(first, QPoint(40, 5 + way))
-        desk.composer.set_cost(PAID, LAST)
+        desk.composer.controls.show_cost(PAID, LAST)
         assert first.y() == home.y() + way
         QTest.mouseRelease(first, Qt.MouseButton.LeftButton, pos=QPoint(40, 5))
         assert (first.geometry(), moved) == (home, [("a", "")])
 
     def test_many_waiting_prompts_leave_room_for_the_field(self, desk: Desk) -> None:
-        desk.composer.set_queued([(str(number), f"prompt {number}") for number in range(20)])
+        desk.composer.waiting.show([(str(number), f"prompt {number}") for number in range(20)])
         assert desk.buttons().count("Remove") == 4
         labels = [label.text() for label in desk.composer.findChildren(QLabel) if label.isVisible()]
         assert "and 16 more" in labels
@@ -284,12 +284,12 @@ class TestFitting:
 
     def test_a_control_that_says_more_gets_more_room(self, desk: Desk) -> None:
         button = QPushButton("Sandbox")
-        desk.composer.add_control(button)
+        desk.composer.controls.add(button)
         button.setText("Sandbox not available")
         desk.qtbot.waitUntil(lambda: button.width() == button.sizeHint().width())
 
     def test_of_a_long_prompt_no_more_is_measured_than_can_be_in_sight(self, desk: Desk) -> None:
-        desk.composer.set_queued([("p", "waits " * 300_000)])
+        desk.composer.waiting.show([("p", "waits " * 300_000)])
         [card] = desk.composer.findChildren(QueueCard)
         assert len(card.accessibleName()) < 3_000
         assert card.accessibleName().endswith("…")
@@ -297,11 +297,11 @@ class TestFitting:
     @pytest.mark.parametrize("width", [340, 430, 640, 1200])
     def test_nothing_is_cut_or_covered_at_any_width(self, desk: Desk, width: int) -> None:
         for text in ("claude-sonnet-5-5 ▾", "Asks before writing ▾", "Workspace sandbox ▾"):
-            desk.composer.add_control(QPushButton(text))
+            desk.composer.controls.add(QPushButton(text))
         desk.composer.set_working(is_working=True)
-        desk.composer.set_context(USE)
-        desk.composer.set_cost(PAID, LAST)
-        desk.composer.set_queued([("p", "waits " * 50), ("s", "steers " * 50)], steering={"s"})
+        desk.composer.controls.show_context(USE)
+        desk.composer.controls.show_cost(PAID, LAST)
+        desk.composer.waiting.show([("p", "waits " * 50), ("s", "steers " * 50)], steering={"s"})
         desk.composer.waiting.set_steerable(is_steerable=True)
         desk.window.resize(width, 500)
         children = [
@@ -319,8 +319,8 @@ class TestFitting:
 
 def test_the_meter_is_a_ring_alone_where_its_words_have_no_room(desk: Desk) -> None:
     control = QPushButton("Sandbox")
-    desk.composer.add_control(control)
-    desk.composer.set_context(USE)
+    desk.composer.controls.add(control)
+    desk.composer.controls.show_context(USE)
     desk.composer.set_working(is_working=True)
     meter, stop = desk.child("contextMeter"), desk.child("stopButton")
     whole = meter.width()
@@ -335,8 +335,8 @@ def test_the_meter_is_a_ring_alone_where_its_words_have_no_room(desk: Desk) -> N
 
 def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk) -> None:
     control = QPushButton("Sandbox")
-    desk.composer.add_control(control)
-    desk.composer.set_context(USE)
+    desk.composer.controls.add(control)
+    desk.composer.controls.show_context(USE)
     desk.composer.set_working(is_working=True)
     meter, stop = desk.child("contextMeter"), desk.child("stopButton")
     desk.window.resize(340, 500)
@@ -351,17 +351,17 @@ def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk)
 def test_the_context_is_a_share_of_the_window_or_nothing(desk: Desk) -> None:
     meter = desk.child("contextMeter")
     assert isinstance(meter, ContextMeter)
-    desk.composer.set_context(USE)
+    desk.composer.controls.show_context(USE)
     assert meter.text() == "ctx 34 %"
     assert "68\u202f000 of 200\u202f000 tokens" in meter.toolTip()
-    desk.composer.set_context(None)
+    desk.composer.controls.show_context(None)
     assert meter.text() == ""
 
 
 def test_the_meter_says_when_the_window_is_nearly_full_and_a_click_asks_what_fills_it(desk: Desk) -> None:
     meter = desk.child("contextMeter")
     assert isinstance(meter, ContextMeter)
-    desk.composer.set_context(ContextUse(tokens=170_000, window=200_000, source="estimated"))
+    desk.composer.controls.show_context(ContextUse(tokens=170_000, window=200_000, source="estimated"))
     assert meter.is_nearly_full
     assert "nearly full" in meter.toolTip()
     asked = record(desk.composer.controls.meter.clicked)
@@ -378,7 +378,7 @@ def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:
 
 def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     control = QPushButton("Model")
-    desk.composer.add_control(control)
+    desk.composer.controls.add(control)
     sent = record(desk.composer.prompt_submitted)
     type_text(desk.edit, "a draft")
     desk.composer.set_working(is_working=True)
@@ -406,9 +406,9 @@ def add_pickers(desk: Desk) -> tuple[PickerButton, ...]:
     pickers = ModePickers(desk.composer)
     controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
     for control in controls:
-        desk.composer.add_control(control)
+        desk.composer.controls.add(control)
     pickers.show_mode(ModelRef(provider="anthropic", model="claude-sonnet-5-5"), "on_write", "restricted")
-    desk.composer.set_context(USE)
+    desk.composer.controls.show_context(USE)
     desk.composer.set_working(is_working=True)
     return controls
 
@@ -433,13 +433,13 @@ def test_the_row_is_one_row_at_every_width_with_everything_in_it(
     pickers = ModePickers(desk.composer)
     controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
     for control in controls:
-        desk.composer.add_control(control)
+        desk.composer.controls.add(control)
         if not has_own_fonts:
             control.setFont(_wide(control.font()))
     longest = ModelRef(provider="anthropic", model="a-model-with-a-name-that-does-not-end-2026-11-26", effort="medium")
     pickers.show_mode(longest, "on_request", "restricted")
-    desk.composer.set_context(USE)
-    desk.composer.set_cost(PAID, LAST)
+    desk.composer.controls.show_context(USE)
+    desk.composer.controls.show_cost(PAID, LAST)
     desk.composer.set_working(is_working=True)
     stop = desk.child("stopButton")
     for width in range(572, 1441, 31):
@@ -473,9 +473,9 @@ def _wide(font: QFont) -> QFont:
 def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
     label = desk.child("costLabel")
     assert isinstance(label, QLabel)
-    desk.composer.set_cost(Usage(input_tokens=5), Usage(input_tokens=5))
+    desk.composer.controls.show_cost(Usage(input_tokens=5), Usage(input_tokens=5))
     assert label.isHidden()
-    desk.composer.set_cost(PAID, LAST)
+    desk.composer.controls.show_cost(PAID, LAST)
     assert (label.isVisible(), label.text()) == (True, "$0.42")
     assert label.toolTip().split("\n") == [
         "This session: $0.42",
@@ -485,14 +485,14 @@ def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
         "Click to see the usage of all sessions.",
     ]
     assert label.accessibleDescription() == label.toolTip()
-    desk.composer.set_cost(Usage(), Usage())
+    desk.composer.controls.show_cost(Usage(), Usage())
     assert (label.isHidden(), label.toolTip()) == (True, "")
 
 
 def test_a_cost_that_is_known_in_part_is_shown_as_the_least(desk: Desk) -> None:
     label = desk.child("costLabel")
     assert isinstance(label, QLabel)
-    desk.composer.set_cost(PAID + Usage(input_tokens=2_000), Usage(input_tokens=2_000))
+    desk.composer.controls.show_cost(PAID + Usage(input_tokens=2_000), Usage(input_tokens=2_000))
     assert label.text() == "≥ $0.42"
     assert "The price of 2\u202f000 tokens is not known" in label.toolTip()
     assert "Last turn" not in label.toolTip()
@@ -500,26 +500,26 @@ def test_a_cost_that_is_known_in_part_is_shown_as_the_least(desk: Desk) -> None:
 
 def test_the_cost_says_what_the_cache_did_not_have_and_why(desk: Desk) -> None:
     label = desk.child("costLabel")
-    desk.composer.set_cost(PAID, LAST, CacheMiss(reason="tools", tokens=8_200))
+    desk.composer.controls.show_cost(PAID, LAST, CacheMiss(reason="tools", tokens=8_200))
     assert "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed." in (
         label.toolTip().split("\n")
     )
-    desk.composer.set_cost(PAID, LAST)
+    desk.composer.controls.show_cost(PAID, LAST)
     assert "cache:" not in label.toolTip()
 
 
 def test_what_cost_nothing_is_shown_as_that(desk: Desk) -> None:
     label = desk.child("costLabel")
     assert isinstance(label, QLabel)
-    desk.composer.set_cost(Usage(input_tokens=5, cost_usd=0.0), Usage(input_tokens=5, cost_usd=0.0))
+    desk.composer.controls.show_cost(Usage(input_tokens=5, cost_usd=0.0), Usage(input_tokens=5, cost_usd=0.0))
     assert (label.isVisible(), label.text()) == (True, "$0.00")
 
 
 def test_the_cost_gives_way_before_the_meter_and_after_its_words(desk: Desk) -> None:
     control = QPushButton("Sandbox")
-    desk.composer.add_control(control)
-    desk.composer.set_context(USE)
-    desk.composer.set_cost(PAID, LAST)
+    desk.composer.controls.add(control)
+    desk.composer.controls.show_context(USE)
+    desk.composer.controls.show_cost(PAID, LAST)
     meter, cost, send = desk.child("contextMeter"), desk.child("costLabel"), desk.child("sendButton")
     whole = meter.width()
     assert cost.geometry().right() < meter.x()

@@ -21,8 +21,8 @@ def test_tab_goes_through_the_row_below_the_field_as_it_is_read(qtbot: QtBot, th
     column.addWidget(QPushButton("after"))
     pickers = ModePickers(composer)
     for control in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
-        composer.add_control(control)
-    composer.set_context(ContextUse(tokens=68_000, window=200_000, source="reported"))
+        composer.controls.add(control)
+    composer.controls.show_context(ContextUse(tokens=68_000, window=200_000, source="reported"))
     composer.set_working(is_working=True)
     qtbot.addWidget(window)
     window.resize(width, 400)
