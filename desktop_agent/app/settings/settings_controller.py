@@ -8,7 +8,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.app.settings.look import apply_keys, apply_look
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.setup import Setup, open_in_editor
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
@@ -185,7 +185,7 @@ class SettingsController(QObject):
 
     def _on_faulty_file(self) -> None:
         if self._faults:
-            self._spawner.spawn(self._setup.open_text_file(self._faults[0].path))
+            self._spawner.spawn(open_in_editor(self._faults[0].path))
 
     def _on_go_on(self) -> None:
         """Let what can be read hold in the files that the banner named, and in no others: the user saw only those."""

@@ -1,7 +1,6 @@
 """Setting up: the settings dialog, and the keys behind it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,14 @@ from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.dialog_making import DialogMaking
 from desktop_agent.app.settings.key_actions import KeyActions
 from desktop_agent.app.settings.server_control import ServerControl
+from desktop_agent.app.settings.setting_changes import SettingChanges
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import DEMO, known_vendor
+from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.settings.live_settings import SettingChange
-from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.next_turn import open_next_turn
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -57,23 +56,21 @@ class Setup(QObject):
         live = bench.live
         self._path = live.path or bench.paths.settings_file()
         self._live = live
-        self._asked = live.current.model.provider
-        """The provider that was asked last, before the demo if that is chosen."""
         self._project: WorkspaceSettings | None = None
-        self.keys = KeyActions(bench, try_, self, changed=self._refresh_accounts)
+        self._changes = SettingChanges(live, try_, done=self._show_change, fail=self._show_failure)
         self._accounts = AccountActions(bench, try_, self, show=self._show_accounts, fail=self._show_failure)
-        self._sign_ins = SignInActions(bench, try_, self, changed=self._refresh_accounts)
+        self.keys = KeyActions(bench, try_, self, changed=self._accounts.refresh)
+        self._sign_ins = SignInActions(bench, try_, self, changed=self._accounts.refresh)
         self.local_servers = LocalServers(bench, try_, self._show_server)
         self.servers = ServerControl(bench, try_, self, fail=self._show_failure)
         """Shows the MCP servers and does with them what the user wants."""
         self._try = try_
-        self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
         self._dialog: SettingsDialog | None = None
         self._rules: tuple[Rule, ...] = ()
         self._actions = SettingsActions(
-            change=self._on_changed,
-            reset=self._on_reset,
+            change=self._changes.change,
+            reset=self._changes.reset,
             open_file=self._on_file,
             answer_project=self.project_answered.emit,
             revoke_rule=self.rule_revoked.emit,
@@ -157,8 +154,6 @@ class Setup(QObject):
             self._dialog = self.keys.editor = self._sign_ins.panel = None
 
     def _show_settings(self) -> None:
-        if (provider := self._live.current.model.provider) != DEMO:
-            self._asked = provider
         if self._dialog is None:
             return
         project = self._project
@@ -169,9 +164,6 @@ class Setup(QObject):
         self.servers.refresh()
         self._dialog.show_project(proposal, project.answer if project is not None else None)
 
-    def _refresh_accounts(self) -> None:
-        self._accounts.refresh()
-
     def _show_accounts(self, accounts: AccountsView) -> None:
         if self._dialog is not None:
             self._dialog.show_accounts(accounts)
@@ -180,30 +172,7 @@ class Setup(QObject):
         if self._dialog is not None:
             self._dialog.show_server(account, server)
 
-    def _on_changed(self, key: str, value: object) -> None:
-        if key == "model.provider":
-            self._try(self._save(lambda: self._change_provider(str(value))))
-        else:
-            self._try(self._save(lambda: self._live.change(key, value)))
-
-    async def _change_provider(self, provider: str) -> SettingChange:
-        """Choose another provider, without the address, account and model of the one before."""
-        if provider != self._asked:
-            for key in left_behind(self._live.loaded, provider):
-                await self._live.reset(key)
-        return await self._live.change("model.provider", provider)
-
-    def _on_reset(self, key: str) -> None:
-        self._try(self._save(lambda: self._live.reset(key)))
-
-    async def _save(self, carry_out: Callable[[], Awaitable[SettingChange]]) -> None:
-        """Change one setting, after those before it, and say what came of it."""
-        async with self._saving:
-            try:
-                change = await carry_out()
-            except AgentError as error:
-                self._show_failure(error)
-                return
+    def _show_change(self, change: SettingChange) -> None:
         if self._dialog is not None:
             self._dialog.foot.show_change(change)
 
@@ -219,12 +188,13 @@ class Setup(QObject):
     async def _open_file(self) -> None:
         """Open the settings file in the user's editor; an empty one is made if there is none."""
         await asyncio.to_thread(_begin_file, self._path)
-        await self.open_text_file(self._path)
+        await open_in_editor(self._path)
 
-    async def open_text_file(self, path: Path) -> None:
-        """Open a file in the user's editor; where there is nothing that an editor can show, its folder."""
-        shown = path if await asyncio.to_thread(path.is_file) else path.parent
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
+
+async def open_in_editor(path: Path) -> None:
+    """Open a file in the user's editor; where there is nothing that an editor can show, its folder."""
+    shown = path if await asyncio.to_thread(path.is_file) else path.parent
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
 
 
 def _begin_file(path: Path) -> None:
