@@ -9,6 +9,7 @@ from desktop_agent.core.settings import Setting, declared_section, declared_sett
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.sections import Section, section_title
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
@@ -71,19 +72,19 @@ def _by_section() -> dict[str, list[Setting]]:
 
 
 class GeneratedPage(Page):
-    """All settings of one or more sections."""
+    """A section of the dialog that has all settings of one or more tables of the settings file."""
 
-    def __init__(self, title: str, sections: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(title)
-        self._groups = {section: SettingRows(settings_of(section), theme, actions) for section in sections}
+    def __init__(self, section: Section, tables: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(section_title(section))
+        self._groups = {table: SettingRows(settings_of(table), theme, actions) for table in tables}
 
     def show_view(self, view: SettingsView) -> None:
         for rows in self._groups.values():
             rows.show_view(view)
 
     def _build(self) -> Iterator[None]:
-        for place, (section, rows) in enumerate(self._groups.items()):
-            about = declared_section(section)
+        for place, (table, rows) in enumerate(self._groups.items()):
+            about = declared_section(table)
             if place > 0:
                 self.column.addWidget(hairline())
                 self.column.addWidget(make_label(words(about.title), role="strong"))

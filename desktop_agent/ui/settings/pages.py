@@ -16,7 +16,7 @@ from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.parts import Page
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
-from desktop_agent.ui.settings.sections import Section, section_title
+from desktop_agent.ui.settings.sections import Section
 from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.servers.view import ServersView
 from desktop_agent.ui.settings.state import SettingsView
@@ -122,7 +122,7 @@ class Pages(QStackedWidget):
                     project.show_proposal(*self._proposal)
                 return project
             case _:
-                return GeneratedPage(section_title(section), _GENERATED[section], theme, actions)
+                return GeneratedPage(section, _GENERATED[section], theme, actions)
 
     def _keep(self, section: Section, page: Page) -> Page:
         self._made[section] = page
