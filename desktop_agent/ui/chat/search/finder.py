@@ -1,6 +1,6 @@
 """Runs a search over the rows of a transcript a few milliseconds at a time, and shows what it finds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,6 +22,48 @@ class _Sought(NamedTuple):
     """In which the search goes on when the page is there."""
 
 
+class UnreadPages:
+    """The pages that are not loaded and may have matches, as far as that is known. None stands for no page."""
+
+    def __init__(self) -> None:
+        self.numbers: frozenset[int | None] = frozenset()
+        """Their numbers."""
+        self._candidates: frozenset[int | None] = frozenset()
+        """All pages that may have matches, loaded or not."""
+
+    def clear(self) -> None:
+        """Know of none any more: something else is searched for."""
+        self.numbers = self._candidates = frozenset()
+
+    def show_candidates(self, numbers: Iterable[int], not_loaded: Collection[int | None]) -> None:
+        """Take in which pages may have matches."""
+        self._candidates = frozenset(numbers)
+        self.numbers = self._candidates & frozenset(not_loaded)
+
+    def note_read(self, number: int | None) -> None:
+        """Take in that a page was loaded."""
+        self.numbers -= {number}
+
+    def note_dropped(self, number: int | None) -> None:
+        """Take in that a page is not loaded any more."""
+        if number in self._candidates:
+            self.numbers |= {number}
+
+    def page_before(self, rows: EntryRows, target: EntryRow | None, direction: int, origin: int) -> int | None:
+        """Return the first of these pages on the way from row `origin` to `target`, round the end."""
+        if direction > 0:
+            way = chain(range(origin + 1, len(rows)), range(origin + 1))
+        else:
+            way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
+        for index in way:
+            row = rows[index]
+            if row is target and index != origin:
+                return None
+            if isinstance(row.entry, PageEntry) and row.page in self.numbers:
+                return row.page
+        return None
+
+
 class Finder(QObject):
     """Find in transcript.
 
@@ -40,10 +82,8 @@ class Finder(QObject):
         self._layout = layout
         self._viewport = viewport
         self._search: Search | None = None
-        self._candidates: frozenset[int | None] = frozenset()
-        """The pages that may have matches, as far as that is known."""
-        self._unread: frozenset[int | None] = frozenset()
-        """Those of them that are not loaded."""
+        self.unread = UnreadPages()
+        """The pages that are not loaded and may have matches."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
@@ -62,7 +102,7 @@ class Finder(QObject):
     def find(self, text: str) -> None:
         """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
         if text:
-            self._candidates = self._unread = frozenset()
+            self.unread.clear()
             self._sought = None
             self._search = Search(text)
             rows = self._layout.rows
@@ -74,7 +114,7 @@ class Finder(QObject):
 
     def clear(self) -> None:
         """Search for nothing any more."""
-        self._candidates = self._unread = frozenset()
+        self.unread.clear()
         self._sought = None
         self._search = self._steps = None
         self._timer.stop()
@@ -89,11 +129,8 @@ class Finder(QObject):
         origin = before[0].index if before is not None else min(self._last_visible(), len(self._layout.rows) - 1)
         target = self._search.step(direction, self._last_visible())
         is_near = before is not None and target is not None and target[0] is before[0] and target != before
-        page = (
-            None
-            if is_near
-            else _page_before(self._layout.rows, self._unread, target[0] if target else None, direction, origin)
-        )
+        to_row = target[0] if target is not None else None
+        page = self.unread.page_before(self._layout.rows, to_row, direction, origin) if not is_near else None
         if page is not None:
             self._search.current = before
             self._sought = _Sought(page, direction)
@@ -118,7 +155,7 @@ class Finder(QObject):
     @property
     def has_unread(self) -> bool:
         """Whether pages that are not loaded may have matches."""
-        return bool(self._unread)
+        return bool(self.unread.numbers)
 
     @property
     def wanted_pages(self) -> tuple[int, ...]:
@@ -131,8 +168,7 @@ class Finder(QObject):
             return
         rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
         placeholders = {row.page for row in rows if isinstance(row.entry, PageEntry)}
-        self._candidates = frozenset(numbers)
-        self._unread = self._candidates & placeholders
+        self.unread.show_candidates(numbers, placeholders)
         if not self.is_reading and not self._search.total:
             self.step(-1)
         self._report()
@@ -142,14 +178,9 @@ class Finder(QObject):
         if self._search is None or not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]
-        self._unread -= {rows[0].page}
+        self.unread.note_read(rows[0].page)
         self._steps = chain(self._search.read(rows), self._steps or ())
         self._timer.start()
-
-    def let_go(self, number: int | None) -> None:
-        """Take in that a page is not loaded any more."""
-        if number in self._candidates:
-            self._unread |= {number}
 
     def forget(self, row: EntryRow) -> None:
         """Drop what was found in a row that is no more."""
@@ -183,7 +214,7 @@ class Finder(QObject):
             self._steps = None
         assert self._search is not None
         sought = self._sought
-        if sought is not None and self._steps is None and sought.page not in self._unread:
+        if sought is not None and self._steps is None and sought.page not in self.unread.numbers:
             self.step(sought.direction)
         elif self._search.current is None and self._search.total and sought is None:
             self.step(1)
@@ -218,23 +249,6 @@ class Finder(QObject):
     def _report(self) -> None:
         if self._search is not None:
             self.found.emit(self._search.position, self._search.total)
-
-
-def _page_before(
-    rows: EntryRows, unread: frozenset[int | None], target: EntryRow | None, direction: int, origin: int
-) -> int | None:
-    """Return the page of `unread` that comes first on the way from row `origin` to `target`, round the end."""
-    if direction > 0:
-        way = chain(range(origin + 1, len(rows)), range(origin + 1))
-    else:
-        way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
-    for index in way:
-        row = rows[index]
-        if row is target and index != origin:
-            return None
-        if isinstance(row.entry, PageEntry) and row.page in unread:
-            return row.page
-    return None
 
 
 def _run(steps: Iterator[None]) -> bool:
