@@ -53,7 +53,7 @@ def _effort(model: ModelRef | None) -> str:
 
 def _auto(parts: CommandParts) -> str:
     model = parts.transcript.session.model
-    target = parts.context_manager.target(model) if model is not None else 0
+    target = parts.context_manager.packer.target(model) if model is not None else 0
     running = ", and one is being made now" if parts.context_manager.is_compacting else ""
     return (f"on, from {target:,} tokens on" if target else "off") + running
 

@@ -16,7 +16,7 @@ async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHand
     """Show the level of effort or set it, for this session and this model."""
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
-    known = await parts.context_manager.look_up(model) if model is not None else None
+    known = await parts.context_manager.packer.look_up(model) if model is not None else None
     if model is None or known is None:
         raise UsageError("Nothing is known of the model, so no effort can be asked of it.")
     if not invocation.words:
