@@ -1,4 +1,4 @@
-"""Renaming and deleting files from the tree: as changes of the user, which can be taken back at once."""
+"""Renaming and deleting from the tree: as changes of the user, which can be taken back at once."""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +11,7 @@ from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.protocol.ops import MoveFile, WriteFile
-from desktop_agent.core.system.files import read_state
+from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.ui.files.file_words import displayed
 
 
@@ -37,13 +37,14 @@ class FileChanging(QObject):
             self._try(self._delete(root, path))
 
     async def _rename(self, root: Path, path: str, to: str) -> None:
-        digest = await asyncio.to_thread(_digest, root, path)
-        problem, changes = await self._saving.write(root, MoveFile(path=path, to=to, expected=digest))
+        state = await asyncio.to_thread(_state, root, path)
+        op = MoveFile(path=path, to=to, expected=state.digest, is_folder=state.kind == "folder")
+        problem, changes = await self._saving.write(root, op)
         self._say(problem or self.tr("{0} is {1} now.").format(path, to), changes)
 
     async def _delete(self, root: Path, path: str) -> None:
-        digest = await asyncio.to_thread(_digest, root, path)
-        problem, changes = await self._saving.write(root, WriteFile(path=path, expected=digest, content=None))
+        state = await asyncio.to_thread(_state, root, path)
+        problem, changes = await self._saving.write(root, WriteFile(path=path, expected=state.digest, content=None))
         self._say(problem or self.tr("{0} was deleted.").format(path), changes)
 
     def _say(self, words: str, changes: tuple[str, ...]) -> None:
@@ -51,12 +52,12 @@ class FileChanging(QObject):
         self._files.refresh()
 
 
-def _digest(root: Path, path: str) -> str:
-    """Return what the file has now. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
+def _state(root: Path, path: str) -> FileState:
+    """Return what is there now. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
     try:
-        state = read_state(root / path)
+        state = read_state(root / path, with_special=True)
     except OSError as error:
         raise WorkspaceError(f"{path} cannot be read.", hint="Nothing was done.", detail=str(error)) from error
     if state is None:
         raise WorkspaceError(f"{path} is no longer there.", hint="It was moved or deleted since.")
-    return state.digest
+    return state

@@ -11,8 +11,11 @@ from desktop_agent.app.file_writing import FileWriting
 from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.ui.files.viewer.new_paths import new_paths
 from desktop_agent.ui.review.source import Spawn
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.bridge import SessionBridge
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.offers import FolderPaths
@@ -39,6 +42,8 @@ class FileViewing(QObject):
         self._theme = theme
         self._spawn = spawn
         self._viewer: ViewerWindow | None = None
+        self._bridge: SessionBridge | None = None
+        """Whose renamings are followed."""
         navigator.shown.connect(self._on_shown)
         files.listed.connect(self._on_listed)
         panels.files.file_activated.connect(self.open_file)
@@ -62,9 +67,26 @@ class FileViewing(QObject):
         self._viewer.ask_for_unsaved()
         return False
 
+    # -- files that are renamed --
+
+    def _follow_bridge(self) -> None:
+        if self._bridge is not None:
+            self._bridge.happened.disconnect(self._on_happened)
+        if (bridge := self._panels.wiring.bridge) is not None:
+            bridge.happened.connect(self._on_happened)
+        self._bridge = bridge
+
+    def _on_happened(self, event: ev.Event) -> None:
+        root = self._navigator.workspace
+        if self._viewer is None or self._bridge is None or root is None:
+            return
+        if paths := new_paths(event, self._bridge.transcript.changes):
+            self._viewer.follow(root, paths)
+
     # -- what paths in the conversation lead to --
 
     def _on_shown(self) -> None:
+        self._follow_bridge()
         if self._files.known is None and (root := self._navigator.workspace) is not None:
             self._panels.transcript.row_layout.files.set_files(str(root), frozenset(), {})
             self._spawn(self._list())

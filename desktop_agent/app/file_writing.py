@@ -13,6 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.window.bridge import SessionBridge
 
 _PATIENCE_S = 60.0
@@ -93,6 +94,6 @@ class FileWriting(QObject):
             ):
                 self._outcome.set_result(Written("", tuple(change.id for change in changes)))
             case ev.Notice(code=code, title=title, hint=hint) if code in _NOT_WRITTEN:
-                self._outcome.set_result(Written(f"{title} {hint}".strip()))
+                self._outcome.set_result(Written(f"{core_words(title)} {core_words(hint)}".strip()))
             case _:
                 pass

@@ -2470,6 +2470,10 @@
         <translation>Es wurde nichts umbenannt.</translation>
     </message>
     <message>
+        <source>Nothing was renamed. A file manager or the terminal can do it, without an undo here.</source>
+        <translation>Es wurde nichts umbenannt. Ein Dateimanager oder das Terminal kann es, ohne dass es hier rückgängig gemacht werden kann.</translation>
+    </message>
+    <message>
         <source>Nothing was sent. Send the message again, and it goes there.</source>
         <translation>Es wurde nichts gesendet. Senden Sie die Nachricht erneut, dann geht sie dorthin.</translation>
     </message>
@@ -3322,12 +3326,28 @@
         <translation>{0} antwortet, aber nicht wie die API dieses Modells.</translation>
     </message>
     <message>
+        <source>{0} belongs to git.</source>
+        <translation>{0} gehört zu git.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be moved into itself.</source>
+        <translation>{0} kann nicht in sich selbst verschoben werden.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read to its end.</source>
+        <translation>{0} kann nicht ganz gelesen werden.</translation>
+    </message>
+    <message>
         <source>{0} cannot be read.</source>
         <translation>{0} kann nicht gelesen werden.</translation>
     </message>
     <message>
         <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
         <translation>{0} hat sich auf der Platte geändert, bevor die Bearbeitung geschrieben werden konnte. Es wurde nichts geschrieben. Lesen Sie sie erneut, und wiederholen Sie die Bearbeitung am aktuellen Inhalt.</translation>
+    </message>
+    <message>
+        <source>{0} could not be moved: {1}. Nothing was changed.</source>
+        <translation>{0} konnte nicht verschoben werden: {1}. Es wurde nichts geändert.</translation>
     </message>
     <message>
         <source>{0} could not be written: {1}. Nothing was changed.</source>
@@ -3358,8 +3378,24 @@
         <translation>{0} liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
     <message>
+        <source>{0} has a git repository in it: {1}.</source>
+        <translation>In {0} liegt ein Git-Repository: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} has another name (a hard link), which an undo would part from it.</source>
+        <translation>{0} hat einen weiteren Namen (Hardlink), den ein Rückgängigmachen davon trennen würde.</translation>
+    </message>
+    <message>
+        <source>{0} has become a {1}.</source>
+        <translation>{0} ist jetzt etwas anderes: {1}.</translation>
+    </message>
+    <message>
         <source>{0} has cost {1}, and may cost {2}.</source>
         <translation>{0} hat {1} gekostet und darf {2} kosten.</translation>
+    </message>
+    <message>
+        <source>{0} has more in it than is kept for an undo: {1} files and folders, or {2} MiB.</source>
+        <translation>In {0} ist mehr, als für ein Rückgängigmachen aufgehoben wird: {1} Dateien und Ordner oder {2} MiB.</translation>
     </message>
     <message>
         <source>{0} has nothing in common with what is checked out.</source>
@@ -3368,10 +3404,6 @@
     <message>
         <source>{0} is a {1} and cannot hold this.</source>
         <translation>{0} ist {1} und kann dies nicht enthalten.</translation>
-    </message>
-    <message>
-        <source>{0} is a {1}; only files can be renamed here.</source>
-        <translation>{0} ist {1}; nur Dateien können hier umbenannt werden.</translation>
     </message>
     <message>
         <source>{0} is no file that code can be applied to.</source>
@@ -3408,6 +3440,10 @@
     <message>
         <source>{0} knows no effort {1}.</source>
         <translation>{0} kennt den Denkaufwand {1} nicht.</translation>
+    </message>
+    <message>
+        <source>{0} may not be written in, so no undo could fill it again.</source>
+        <translation>In {0} darf nicht geschrieben werden; kein Rückgängigmachen könnte es wieder füllen.</translation>
     </message>
     <message>
         <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
@@ -6660,6 +6696,10 @@
 </context>
 <context>
     <name>RenameDialog</name>
+    <message>
+        <source>All that is in the folder goes with it. Your change is on record, and can be undone.</source>
+        <translation>Alles, was in dem Ordner ist, geht mit. Ihre Änderung wird festgehalten und kann rückgängig gemacht werden.</translation>
+    </message>
     <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>

@@ -2459,6 +2459,10 @@
         <translation>未重命名任何内容。</translation>
     </message>
     <message>
+        <source>Nothing was renamed. A file manager or the terminal can do it, without an undo here.</source>
+        <translation>未重命名任何内容。可用文件管理器或终端完成，但此处无法撤销。</translation>
+    </message>
+    <message>
         <source>Nothing was sent. Send the message again, and it goes there.</source>
         <translation>未发送任何内容。请重新发送消息，它将发往那里。</translation>
     </message>
@@ -3311,12 +3315,28 @@
         <translation>{0} 有响应，但不符合此模型的 API。</translation>
     </message>
     <message>
+        <source>{0} belongs to git.</source>
+        <translation>{0} 属于 git。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be moved into itself.</source>
+        <translation>{0} 不能移动到其自身之内。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read to its end.</source>
+        <translation>无法完整读取 {0}。</translation>
+    </message>
+    <message>
         <source>{0} cannot be read.</source>
         <translation>无法读取 {0}。</translation>
     </message>
     <message>
         <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
         <translation>写入编辑之前，{0} 在磁盘上已更改。未写入任何内容。请重新读取，然后针对当前内容重做编辑。</translation>
+    </message>
+    <message>
+        <source>{0} could not be moved: {1}. Nothing was changed.</source>
+        <translation>无法移动 {0}：{1}。未作任何更改。</translation>
     </message>
     <message>
         <source>{0} could not be written: {1}. Nothing was changed.</source>
@@ -3347,8 +3367,24 @@
         <translation>{0} 不在此对话的文件夹中。</translation>
     </message>
     <message>
+        <source>{0} has a git repository in it: {1}.</source>
+        <translation>{0} 中有一个 git 仓库：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} has another name (a hard link), which an undo would part from it.</source>
+        <translation>{0} 还有另一个名称（硬链接），撤销会使二者分离。</translation>
+    </message>
+    <message>
+        <source>{0} has become a {1}.</source>
+        <translation>{0} 现在是 {1}。</translation>
+    </message>
+    <message>
         <source>{0} has cost {1}, and may cost {2}.</source>
         <translation>{0} 已花费 {1}，最多可花费 {2}。</translation>
+    </message>
+    <message>
+        <source>{0} has more in it than is kept for an undo: {1} files and folders, or {2} MiB.</source>
+        <translation>{0} 中的内容超出可为撤销保留的上限：{1} 个文件和文件夹，或 {2} MiB。</translation>
     </message>
     <message>
         <source>{0} has nothing in common with what is checked out.</source>
@@ -3357,10 +3393,6 @@
     <message>
         <source>{0} is a {1} and cannot hold this.</source>
         <translation>{0} 是 {1}，无法容纳此内容。</translation>
-    </message>
-    <message>
-        <source>{0} is a {1}; only files can be renamed here.</source>
-        <translation>{0} 是 {1}；此处只能重命名文件。</translation>
     </message>
     <message>
         <source>{0} is no file that code can be applied to.</source>
@@ -3397,6 +3429,10 @@
     <message>
         <source>{0} knows no effort {1}.</source>
         <translation>{0} 没有推理强度 {1}。</translation>
+    </message>
+    <message>
+        <source>{0} may not be written in, so no undo could fill it again.</source>
+        <translation>{0} 不可写入，因此撤销无法重新放入其内容。</translation>
     </message>
     <message>
         <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
@@ -6635,6 +6671,10 @@
 </context>
 <context>
     <name>RenameDialog</name>
+    <message>
+        <source>All that is in the folder goes with it. Your change is on record, and can be undone.</source>
+        <translation>文件夹中的所有内容都会一起移动。您的更改会被记录，并可撤销。</translation>
+    </message>
     <message>
         <source>Cancel</source>
         <translation>取消</translation>

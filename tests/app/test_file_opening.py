@@ -6,13 +6,14 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.protocol.events import TextDelta, TurnStarted
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
-from desktop_agent.core.protocol.ops import UndoChanges
+from desktop_agent.core.protocol.ops import RedoSteps, UndoChanges
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -108,6 +109,66 @@ def test_what_is_saved_in_the_viewer_is_a_change_of_the_user_that_can_be_undone(
             return shown is not None and shown.toPlainText() == "mine\n"
 
         await user.until_true(is_read_again, "the viewer shows it")
+
+    go([str(project)], journey)
+
+
+def test_a_folder_is_renamed_from_the_tree_and_back_and_what_is_open_of_it_follows(go: Go, project: Path) -> None:
+    (project / "src/deep").mkdir(parents=True)
+    (project / "src/app.py").write_text("x = 1\n")
+    (project / "src/deep/b.py").write_text("b\n")
+
+    async def journey(user: Driver) -> None:
+        files = user.window.panels.files
+        for name in ("deep/b.py", "app.py"):
+            files.file_activated.emit(str(project / "src" / name))
+        text = await user.see(FileEditor, "viewerText")
+        await user.until_true(lambda: text.is_ready, "the text is there")
+        QTest.keyClicks(text, "# mine")
+        viewer = user.window.main_window.findChild(ViewerWindow)
+        assert viewer is not None
+
+        def paths() -> list[str]:
+            return [page.path for page in viewer.tabs.pages]
+
+        rows = await user.see(FileRows, "fileTree")
+        await user.until_true(lambda: rows.model().rowCount() == 2, "the folder is read")
+        rows.select_row(0)
+        QTest.keyClick(rows, Qt.Key.Key_F2)
+        field, button = await user.see(QLineEdit, "renameFileField"), user.find(QPushButton, "renameFileButton")
+        assert field.selectedText() == "src"
+        field.setText("src/lib")
+        assert button is None or not button.isEnabled(), "it cannot be in itself"
+        field.setText("lib.d")
+        await user.click("renameFileButton")
+        await user.until_true(lambda: paths() == ["lib.d/deep/b.py", "lib.d/app.py"], "the tabs follow")
+        assert not (project / "src").exists()
+        assert text.toPlainText() == "# minex = 1\n", "what is not saved is still there"
+        files.file_activated.emit(str(project / "lib.d/app.py"))
+        assert len(paths()) == 2
+        QTest.keyClick(text, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: (project / "lib.d/app.py").read_text() == "# minex = 1\n", "it is saved there")
+        await user.click("filesUndoButton")
+        await user.until_true(lambda: paths() == ["src/deep/b.py", "src/app.py"], "the tabs follow it back")
+        assert (project / "src/app.py").read_text() == "# minex = 1\n"
+        assert not (project / "lib.d").exists()
+        bridge = user.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.submit(RedoSteps())
+        await user.until_true(lambda: paths() == ["lib.d/deep/b.py", "lib.d/app.py"], "and there again")
+
+    go([str(project)], journey)
+
+
+def test_a_folder_whose_renaming_could_not_be_undone_is_left_alone_and_that_is_said(go: Go, project: Path) -> None:
+    (project / "src/.git").mkdir(parents=True)
+
+    async def journey(user: Driver) -> None:
+        user.window.panels.files.rename_requested.emit("src", "lib")
+        said = await user.see(QLabel, "filesDone")
+        assert said.text().startswith("src has a git repository in it: src/.git. Nothing was renamed.")
+        assert user.find(QPushButton, "filesUndoButton") is None
+        assert (project / "src").is_dir()
 
     go([str(project)], journey)
 

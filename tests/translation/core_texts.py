@@ -24,7 +24,12 @@ _MODULES = (
     ),
     *("core/store/forking.py", "core/store/blobs.py", "core/store/filing.py", "core/store/removal.py"),
     *("core/undo", "core/capture/safety.py", "core/capture/stat_capture.py", "core/capture/scan.py"),
-    *("core/changes/ledger.py", "core/changes/untouched.py", "core/merge/file_merge.py"),
+    *(
+        "core/changes/ledger.py",
+        "core/changes/folder_moves.py",
+        "core/changes/untouched.py",
+        "core/merge/file_merge.py",
+    ),
     *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),
     *("core/providers/auth/keys.py", "core/providers/auth/keyring_calls.py", "core/providers/auth/sign_in/failures.py"),
     *(

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.errors import AgentError, StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.anchored import anchored
+from desktop_agent.core.changes.folder_moves import FolderContents, move
 from desktop_agent.core.changes.other_names import IsSpecial, is_hidden
 from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.stored_images import StoredImages, image_of
@@ -90,9 +91,12 @@ class Ledger:
             recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
         return recorder.changes[0]
 
-    def recorder(self) -> ChangeRecorder:
-        """Return what records many changes at once, in a `with` block."""
-        return ChangeRecorder(self._blobs, self.files.missing_folders)
+    def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
+        """Return what records many changes at once, in a `with` block.
+
+        It `finds_folders` that come with a file, unless those are among the changes.
+        """
+        return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
         """Store both images of a file that no change can name, by its absolute path; it had one before."""
@@ -140,6 +144,20 @@ class Ledger:
                         self._restore(change, before, self.images.state(change.after) if is_ours else ANYTHING)
             path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
+
+    def move_folder(self, contents: FolderContents, to: str) -> None:
+        """Give a folder another path in one step, if it still is as it was looked at.
+
+        Raises `ToolError` when it is not, or cannot be moved: then all is as it was.
+        """
+        new = self.files.missing_folders(to)
+        try:
+            self.require_root()
+            move(self.files.root, contents, to, identity=self._held.identity)
+        except (OSError, AgentError) as error:
+            self._remove_empty(new)
+            reason = (error.strerror if isinstance(error, OSError) else "") or error
+            raise ToolError(f"{contents.path} could not be moved: {reason}. Nothing was changed.") from error
 
     def apply_each(
         self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
@@ -291,3 +309,7 @@ class Ledger:
             if state is not None:
                 raise
             return ""
+
+
+def _no_folders(_path: str) -> tuple[str, ...]:
+    return ()

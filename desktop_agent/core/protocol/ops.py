@@ -154,14 +154,17 @@ class WriteFile(Struct, frozen=True, kw_only=True):
 
 
 class MoveFile(Struct, frozen=True, kw_only=True):
-    """Give a file another path in the folder, as the user wants it. Refused while a turn is running.
+    """Give a file or folder another path in the workspace, as the user wants it. Refused while a turn is running.
 
-    Nothing is done unless the file still has the digest `expected`, and nothing is at `to`.
+    Nothing is done unless the file still has the digest `expected`, and nothing is at `to`. A folder has that of
+    nothing; it goes with all that is in it, or not at all if that could not be undone exactly.
     """
 
     path: str
     to: str
     expected: Digest
+    is_folder: bool = False
+    """Whether it is a folder; a file is not taken for one, nor the other way round."""
     type: Literal["move_file"] = "move_file"
 
 

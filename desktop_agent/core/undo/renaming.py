@@ -1,21 +1,33 @@
-"""Renaming a file as the user wants it: on record like what an agent renames, so that an undo takes it back."""
+"""Renaming a file or folder as the user wants it: on record like what an agent renames, and undone like that."""
 
 import asyncio
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import AgentError, ToolError
+from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, transitions_of
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange
-from desktop_agent.core.system.files import FileTransition
+from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.transcript import Transcript
 
-_UNTOUCHED = "Nothing was renamed."
+
+class _Move(Struct, frozen=True):
+    """What becomes of each path, and how it is done."""
+
+    transitions: Iterable[FileTransition]
+    """Those of a folder are read from the disk one after the other."""
+    count: int
+    carry_out: Callable[[Sequence[FileChange]], None]
+    """Raises `ToolError`: then all is as it was."""
 
 
 class Renaming:
@@ -28,41 +40,62 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Give a file another path. Raises `AgentError` when it is not what the user saw, or there is something."""
+        """Give it another path. Raises `AgentError` when it is not what the user saw, or could not be taken back."""
         await self._effects.jobs.look()
-        transitions = await asyncio.to_thread(self._transitions, op)
-        await unhurried(self._write(op, transitions))
+        move = await asyncio.to_thread(self._plan, op)
+        await unhurried(self._write(op, move))
 
-    def _transitions(self, op: ops.MoveFile) -> tuple[FileTransition, FileTransition]:
+    def _plan(self, op: ops.MoveFile) -> _Move:
         self._ledger.require_root()
         files = self._ledger.files
         for path in (op.path, op.to):
             if not is_a_name(path) or not files.is_inside(path):
-                raise AgentError(f"{path} does not lie in the folder of this conversation.", hint=_UNTOUCHED)
+                raise AgentError(f"{path} does not lie in the folder of this conversation.", hint=UNTOUCHED)
         try:
             before, there = files.current(op.path), files.current(op.to)
         except OSError as error:
-            raise AgentError(f"{op.path} cannot be read.", hint=_UNTOUCHED, detail=str(error)) from error
+            raise AgentError(f"{op.path} cannot be read.", hint=UNTOUCHED, detail=str(error)) from error
         if before is None or before.digest != op.expected:
-            raise AgentError(f"{op.path} was changed in the meantime.", hint=f"{_UNTOUCHED} Look at it again.")
-        if before.kind not in ("file", "symlink"):
-            raise AgentError(f"{op.path} is a {before.kind}; only files can be renamed here.", hint=_UNTOUCHED)
+            raise AgentError(f"{op.path} was changed in the meantime.", hint=f"{UNTOUCHED} Look at it again.")
+        if before.kind not in (("folder",) if op.is_folder else ("file", "symlink")):
+            raise AgentError(f"{op.path} has become a {before.kind}.", hint=f"{UNTOUCHED} Look at it again.")
+        if op.is_folder and op.to.startswith(f"{op.path}/"):
+            raise AgentError(f"{op.path} cannot be moved into itself.", hint=f"{UNTOUCHED} Choose another name.")
         if there is not None:
-            raise AgentError(f"There already is a {op.to}.", hint=f"{_UNTOUCHED} Choose another name.")
-        return (
-            FileTransition(op.to, before=None, after=before, moved_from=op.path),
-            FileTransition(op.path, before=before, after=None, moved_to=op.to),
-        )
+            raise AgentError(f"There already is a {op.to}.", hint=f"{UNTOUCHED} Choose another name.")
+        return self._folder(op) if op.is_folder else self._file(op, before)
 
-    async def _write(self, op: ops.MoveFile, transitions: tuple[FileTransition, ...]) -> None:
+    def _file(self, op: ops.MoveFile, state: FileState) -> _Move:
+        transitions = (
+            FileTransition(op.to, before=None, after=state, moved_from=op.path),
+            FileTransition(op.path, before=state, after=None, moved_to=op.to),
+        )
+        return _Move(transitions, len(transitions), self._ledger.apply)
+
+    def _folder(self, op: ops.MoveFile) -> _Move:
+        for path in (op.path, op.to):
+            if ".git" in path.lower().split("/"):
+                raise AgentError(f"{path} belongs to git.", hint=UNTOUCHED)
+        contents = look_into(self._ledger.files.root, op.path)
+
+        def carry_out(_changes: Sequence[FileChange]) -> None:
+            self._ledger.move_folder(contents, op.to)
+
+        return _Move(transitions_of(self._ledger.files, contents, op.to), contents.change_count, carry_out)
+
+    async def _write(self, op: ops.MoveFile, move: _Move) -> None:
         turn = self._transcript.turn
-        ids = self._effects.recording.reserve_ids(turn, len(transitions))
-        changes = await asyncio.to_thread(self._record, transitions, ids)
+        ids = self._effects.recording.reserve_ids(turn, move.count)
+        try:
+            changes = await asyncio.to_thread(self._record, move, ids, finds_folders=not op.is_folder)
+        except OSError as error:
+            raise AgentError(f"{op.path} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose="apply", changes=changes))
-        self._effects.note_written({change.path: change.after for change in changes})
+        written = {change.path: change.after for change in changes}
+        await asyncio.to_thread(self._effects.note_written, written)
         problem = ""
         try:
-            await asyncio.to_thread(self._ledger.apply, changes)
+            await asyncio.to_thread(move.carry_out, changes)
         except ToolError as error:
             problem = str(error)
         await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=() if problem else changes))
@@ -70,9 +103,9 @@ class Renaming:
             hint = "It changed on disk, or cannot be written there. All is as it was."
             raise AgentError(f"{op.path} was not renamed.", hint=hint, detail=problem)
 
-    def _record(self, transitions: tuple[FileTransition, ...], ids: tuple[str, ...]) -> tuple[FileChange, ...]:
-        with self._ledger.recorder() as recorder:
-            for change_id, transition in zip(ids, transitions, strict=True):
+    def _record(self, move: _Move, ids: Sequence[str], *, finds_folders: bool) -> tuple[FileChange, ...]:
+        with self._ledger.recorder(finds_folders=finds_folders) as recorder:
+            for change_id, transition in zip(ids, move.transitions, strict=True):
                 recorder.add(transition, author="person", change_id=change_id)
         return recorder.changes
 

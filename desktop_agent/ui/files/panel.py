@@ -34,7 +34,7 @@ class FileTree(QWidget):
         show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
         mention_requested: let the message mention this (a `str`, relative to the workspace; a folder ends in `/`).
         turn_requested: show what a turn did to a file (a `FileTurn`).
-        rename_requested: let this file (a `str`, relative to the workspace) have this other path.
+        rename_requested: let this file or folder (a `str`, relative to the workspace) have this other path.
         delete_requested: delete this file (a `str`, relative to the workspace).
         repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
     """

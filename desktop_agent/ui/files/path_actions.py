@@ -89,10 +89,10 @@ class PathActions(QObject):
         menu.addSeparator()
         menu.addAction(self.tr("Copy path"), self._copy_absolute)
         menu.addAction(self.tr("Copy relative path"), self._copy_relative)
+        menu.addSeparator()
+        rename = menu.addAction(self.tr("Rename…"), self._rename)
+        rename.setShortcut(QKeySequence("F2"))
         if not self._shown.is_folder(index.row()):
-            menu.addSeparator()
-            rename = menu.addAction(self.tr("Rename…"), self._rename)
-            rename.setShortcut(QKeySequence("F2"))
             delete = menu.addAction(self.tr("Delete"), self._delete)
             delete.setShortcut(QKeySequence("Del"))
         menu.popup(self._rows.viewport().mapToGlobal(at))
@@ -112,8 +112,9 @@ class PathActions(QObject):
             self._show_turn(turn)
 
     def _rename(self) -> None:
-        if (path := self._file()) is not None:
-            dialog = RenameDialog(path, self._widget.window())
+        if (row := self._rows.row) >= 0:
+            path, is_folder = self._shown.path_at(row), self._shown.is_folder(row)
+            dialog = RenameDialog(path, self._widget.window(), is_folder=is_folder)
             dialog.chosen.connect(self._rename_path)
             dialog.open()
 

@@ -1,4 +1,4 @@
-"""A new name for a file."""
+"""A new name for a file or folder."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
@@ -14,7 +14,7 @@ _WIDTH = 420
 
 
 class RenameDialog(QDialog):
-    """Asks for the path that a file shall have. Show it with `open()`.
+    """Asks for the path that a file or folder shall have. Show it with `open()`.
 
     Signals:
         chosen: the old path and the new one, both from the folder on.
@@ -22,10 +22,11 @@ class RenameDialog(QDialog):
 
     chosen = Signal(object, object)
 
-    def __init__(self, path: str, parent: QWidget) -> None:
+    def __init__(self, path: str, parent: QWidget, *, is_folder: bool = False) -> None:
         super().__init__(parent)
         set_up_dialog(self, "renameFileDialog", self.tr("Rename {0}").format(displayed(path.rpartition("/")[2])))
         self._path = path
+        self._is_folder = is_folder
         self._field = QLineEdit(path)
         self._field.setObjectName("renameFileField")
         self._field.setAccessibleName(self.tr("New name, with its path from the folder on"))
@@ -35,7 +36,10 @@ class RenameDialog(QDialog):
         )
         self._rename.setDefault(True)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
-        note = make_label(self.tr("Your change is on record, and can be undone."), role="secondary", wraps=True)
+        words = self.tr("Your change is on record, and can be undone.")
+        if is_folder:
+            words = self.tr("All that is in the folder goes with it. Your change is on record, and can be undone.")
+        note = make_label(words, role="secondary", wraps=True)
         vbox(
             make_label(self.windowTitle(), role="title", is_plain=True),
             self._field,
@@ -47,7 +51,8 @@ class RenameDialog(QDialog):
         )
         self.setMinimumWidth(_WIDTH)
         name_at = (path.rpartition("/")[0] and path.rfind("/") + 1) or 0
-        stem = path[name_at:].rpartition(".")[0] or path[name_at:]
+        name = path[name_at:]
+        stem = name if is_folder else name.rpartition(".")[0] or name
         self._field.setSelection(name_at, len(stem))
         self._field.setFocus()
         self._on_changed()
@@ -58,7 +63,9 @@ class RenameDialog(QDialog):
 
     def _on_changed(self) -> None:
         parts = self._wanted.split("/")
-        self._rename.setEnabled(self._wanted not in ("", self._path) and not {"", ".", ".."}.intersection(parts))
+        is_inside_itself = self._is_folder and self._wanted.startswith(f"{self._path}/")
+        is_path = self._wanted not in ("", self._path) and not {"", ".", ".."}.intersection(parts)
+        self._rename.setEnabled(is_path and not is_inside_itself)
 
     def _on_rename(self) -> None:
         self.chosen.emit(self._path, self._wanted)

@@ -453,7 +453,7 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
         ("gone.txt", "c.txt", b"", "gone.txt was changed in the meantime."),
         ("a.txt", "../c.txt", b"one\n", "../c.txt does not lie in the folder of this conversation."),
         ("a.txt", "out/c.txt", b"one\n", "out/c.txt does not lie in the folder of this conversation."),
-        ("d", "e", b"", "d is a folder; only files can be renamed here."),
+        ("d", "e", b"", "d has become a folder."),
     ],
 )
 async def test_a_renaming_that_would_lose_something_is_refused_and_changes_nothing(

@@ -331,7 +331,9 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) 
 
     async def scenario() -> None:
         await desk.open_workspace(repository)
-        assert list(menu_of(desk, "src")) == ["Open", "Mention in the message", "Copy path", "Copy relative path"]
+        assert list(menu_of(desk, "src")) == [
+            *("Open", "Mention in the message", "Copy path", "Copy relative path", "Rename…")
+        ]
         assert list(menu_of(desk, ".gitignore")) == [
             *("Open", "Open with its application", "Mention in the message"),
             *("Copy path", "Copy relative path", "Rename…", "Delete"),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -90,6 +91,13 @@ class FilePage(QWidget):
         self.wanted_line = 0
         if had_focus or self.isVisible():
             self.setFocus()
+        self.changed.emit()
+
+    def follow(self, path: str) -> None:
+        """Be the page of this path from now on: the file was renamed. What is shown of it stays."""
+        if self.content is not None and self.content.path == self.path:
+            self.content = replace(self.content, path=path)
+        self.path = path
         self.changed.emit()
 
     def go_to(self, line: int) -> None:

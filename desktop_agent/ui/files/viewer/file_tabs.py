@@ -1,6 +1,6 @@
 """The open files, each in a tab."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +90,19 @@ class FileTabs(QWidget):
             self.opened_changed.emit()
         self.show_page(page)
         return page
+
+    def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
+        """Let the files below `root` that were renamed stay open under their new paths, and be opened again there."""
+        for page in self.pages:
+            if page.root == root and (path := new_paths.get(page.path)) is not None:
+                for other in self.pages:  # it showed that there was nothing
+                    if (other.root, other.path) == (root, path) and not other.is_dirty:
+                        self.drop(other)
+                page.follow(path)
+        self._closed = [
+            one._replace(path=new_paths.get(one.path, one.path)) if one.root == root else one for one in self._closed
+        ]
+        self.opened_changed.emit()
 
     def set_head(self, head: QWidget) -> None:
         """Show this between the tabs and the file."""

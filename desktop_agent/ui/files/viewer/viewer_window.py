@@ -1,6 +1,7 @@
 """The viewer's window: files in tabs, read beside the window's thread, and read again when they change."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
@@ -72,6 +73,13 @@ class ViewerWindow(QWidget):
         self.raise_()
         self.activateWindow()
         page.setFocus()
+
+    def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
+        """Let the files below `root` that were renamed stay open, each under its new path."""
+        if any(page.root == root and page.path in new_paths for page in self.tabs.pages):
+            self.tabs.follow(root, new_paths)
+            self._on_current_changed()
+            self.refresh()
 
     @property
     def has_unsaved(self) -> bool:

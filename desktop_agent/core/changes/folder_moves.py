@@ -1,0 +1,151 @@
+"""A folder that gets another path, with all that is in it: as changes that can be taken back, made in one step.
+
+The changes are those that a command's `mv` would come to: the folders that come, each file at its new path and away
+from its old one, the folders that go. Whatever could not come back exactly is refused before anything is done.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.exchange import ExchangeUnsupportedError, rename_to_free
+from desktop_agent.core.changes.anchored import anchored
+from desktop_agent.core.changes.workspace_files import WorkspaceFiles
+from desktop_agent.core.system.displacing import MEANWHILE, ChangedError
+from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.system.staged_file import sync_folder
+
+MOST_ENTRIES = 2_000
+MOST_BYTES = 256 * 2**20
+"""How much is kept for an undo of one move. An undo writes file by file, which takes half a minute for that many."""
+
+UNTOUCHED = "Nothing was renamed."
+_ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, without an undo here."
+
+
+class FolderContents(Struct, frozen=True):
+    """All that is in a folder, by paths from there on; the folder itself is the empty path."""
+
+    path: str
+    folders: tuple[str, ...]
+    """Each after the one that it is in."""
+    files: tuple[str, ...]
+    """Also symlinks, pipes and sockets."""
+    marks: Mapping[str, tuple[int, ...]]
+    """By what each is known to be the same and untouched."""
+
+    @property
+    def change_count(self) -> int:
+        """How many changes it is to move it."""
+        return 2 * (len(self.folders) + len(self.files))
+
+
+def look_into(root: Path, path: str) -> FolderContents:
+    """Return what is in a folder of `root`. Raises `AgentError` for what an undo could not bring back. Blocks."""
+    folders, files, marks = [""], list[str](), dict[str, tuple[int, ...]]()
+    size = 0
+    try:
+        for name, status in _walk(root / path):
+            if stat.S_ISDIR(status.st_mode):
+                folders += [name] if name else []
+                marks[name] = (status.st_ino, status.st_mode)
+            else:
+                files.append(name)
+                marks[name] = (
+                    *(status.st_ino, status.st_mode, status.st_size),
+                    *(status.st_mtime_ns, status.st_ctime_ns),
+                )
+                size += status.st_size
+            _require_undoable(path, name, status)
+            if len(marks) > MOST_ENTRIES or size > MOST_BYTES:
+                raise AgentError(
+                    f"{path} has more in it than is kept for an undo: {MOST_ENTRIES:,} files and folders, or "
+                    f"{MOST_BYTES >> 20} MiB.",
+                    hint=_ELSEWHERE,
+                )
+    except OSError as error:
+        raise AgentError(f"{path} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
+    return FolderContents(path, tuple(folders), tuple(files), marks)
+
+
+def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
+    """Yield what becomes of each path, in an order in which it could be done, and taken back in the opposite one.
+
+    Reads one file after the other. Raises `OSError` when one cannot be read.
+    """
+    modes: list[tuple[str, FileState]] = []
+    for name in contents.folders:
+        modes.append((name, state := _state(files, _join(contents.path, name))))
+        parents = () if name else files.missing_folders(to)
+        yield FileTransition(_join(to, name), before=None, after=state, new_folders=parents)
+    for name in contents.files:
+        old, new = _join(contents.path, name), _join(to, name)
+        state = _state(files, old)
+        yield FileTransition(new, before=None, after=state, moved_from=old)
+        yield FileTransition(old, before=state, after=None, moved_to=new)
+    for name, state in reversed(modes):
+        yield FileTransition(_join(contents.path, name), before=state, after=None)
+
+
+def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, int] | None) -> None:
+    """Give the folder the path `to` in one step, if it still is as it was looked at and nothing is there.
+
+    Raises `OSError`, and `AgentError` as `look_into`: then nothing was moved. What another program writes into it after
+    that look goes along.
+    """
+    with (
+        anchored(root, contents.path, makes_folders=False, identity=identity) as source,
+        anchored(root, to, makes_folders=True, identity=identity) as target,
+    ):
+        if look_into(root, contents.path).marks != contents.marks:
+            raise ChangedError(errno.EBUSY, MEANWHILE)
+        try:
+            rename_to_free(source, target)
+        except ExchangeUnsupportedError:
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+            os.rename(source, target)  # noqa: PTH104 - as the system does it
+        sync_folder(target.parent)
+        sync_folder(source.parent)
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield a folder and everything in it by its path from there on, outer folders first."""
+    yield "", folder.lstat()
+    waiting = [""]
+    while waiting:
+        outer = waiting.pop()
+        with os.scandir(folder / outer) as listing:
+            for entry in listing:
+                name = _join(outer, entry.name)
+                yield name, os.lstat(folder / name)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+
+
+def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
+    """Raise `AgentError` when an undo could not bring this back as it was."""
+    what = _join(path, name)
+    if name.rpartition("/")[2].lower() == ".git":
+        raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)
+    if stat.S_ISDIR(status.st_mode):
+        if os.name != "nt" and not status.st_mode & stat.S_IWUSR:
+            raise AgentError(f"{what} may not be written in, so no undo could fill it again.", hint=_ELSEWHERE)
+    elif status.st_nlink > 1:
+        raise AgentError(f"{what} has another name (a hard link), which an undo would part from it.", hint=_ELSEWHERE)
+
+
+def _state(files: WorkspaceFiles, path: str) -> FileState:
+    state = files.current(path)
+    if state is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return state
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder and name else folder or name
