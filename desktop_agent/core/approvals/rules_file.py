@@ -18,7 +18,7 @@ because of it.
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -26,10 +26,7 @@ from msgspec.structs import asdict
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings import FileProblem
 from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in, time_in
-from desktop_agent.core.settings.table_file import TableEntry, TableFile, drop_tables
-
-if TYPE_CHECKING:
-    from tomlkit.items import AoT, Table
+from desktop_agent.core.settings.table_file import TableEntry, TableFile, TableList
 
 RULES_NAME = "rules.toml"
 
@@ -74,10 +71,10 @@ class RulesFile:
         """
         lasting = [rule for rule in rules if rule.scope != "session"]
 
-        def put(entries: "AoT") -> None:
+        def put(tables: TableList) -> None:
             for rule in lasting:
-                _drop(entries, rule.id)
-                cast("Any", entries).append(_table(rule))  # the library leaves the type of a table open
+                _drop(tables, rule.id)
+                tables.append(_table(rule))
 
         if lasting:
             self._file.change(put)
@@ -86,9 +83,9 @@ class RulesFile:
         """Take a rule out and return whether it was there. Blocks. Raises like `add`."""
         found = False
 
-        def take(entries: "AoT") -> None:
+        def take(tables: TableList) -> None:
             nonlocal found
-            found = _drop(entries, rule_id)
+            found = _drop(tables, rule_id)
 
         if self.path.exists():
             self._file.change(take)
@@ -100,20 +97,14 @@ class RulesFile:
         return self._file.problem_of(entry, f"{error}; it does not count", is_fault=effect != "allow")
 
 
-def _drop(entries: "AoT", rule_id: str) -> bool:
-    return drop_tables(entries, lambda entry: entry.get("id") == rule_id)
+def _drop(tables: TableList, rule_id: str) -> bool:
+    return tables.drop(lambda table: table.get("id") == rule_id)
 
 
-def _table(rule: Rule) -> "Table":
+def _table(rule: Rule) -> dict[str, object]:
     """Return the rule as it stands in the file: the names of the fields of `Rule` are the keys there."""
-    import tomlkit
-
-    table = tomlkit.table()
     values = asdict(rule) | {"details": list(rule.details)}
-    for key, value in values.items():
-        if value:  # what is left out is what a rule has anyway
-            table.append(key, value)
-    return table
+    return {key: value for key, value in values.items() if value}  # what is left out is what a rule has anyway
 
 
 def _rule(entry: object, *, known: Collection[str]) -> Rule:

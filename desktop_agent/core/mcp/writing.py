@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.definition import (
@@ -17,9 +17,7 @@ from desktop_agent.core.mcp.definition import (
 from desktop_agent.core.mcp.reading import LIST, definition_in
 from desktop_agent.core.mcp.secret_headers import Keyring, keep_secret_headers, without_secrets
 from desktop_agent.core.mcp.server_sandbox import sandbox_table
-
-if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to import
-    from tomlkit.items import AoT, Table
+from desktop_agent.core.settings.table_file import TableList
 
 
 def add_definitions(
@@ -38,14 +36,14 @@ def add_definitions(
     split = [without_secrets(definition) for definition in definitions]
     tables = [table_of_definition(definition) for definition, _ in split]
 
-    def change(entries: "AoT") -> None:
+    def change(entries: TableList) -> None:
         for table in tables:
-            if _index(entries, str(table["name"])) is not None:
+            if _place_of(entries, str(table["name"])) is not None:
                 raise UsageError(
                     f"There is a server named {table['name']!r} already.",
                     hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
                 )
-            cast("list[Table]", entries).append(_as_toml(table))
+            entries.append(table, is_spaced=True)
         keep_others()
         for definition, secrets in split:
             keep_secret_headers(keyring, definition, secrets)
@@ -60,10 +58,10 @@ def remove_definition(path: Path, name: str) -> ServerDefinition | None:
     """
     removed: list[Mapping[str, object]] = []
 
-    def change(entries: "AoT") -> None:
-        index = _required(entries, name)
-        removed.append(_plain(entries)[index])
-        del entries[index]
+    def change(entries: TableList) -> None:
+        place = _required(entries, name)
+        removed.append(entries.plain()[place])
+        entries.remove(place)
 
     _change_list(path, change)
     with suppress(ValueError):
@@ -73,26 +71,16 @@ def remove_definition(path: Path, name: str) -> ServerDefinition | None:
 
 def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:
     """Let a server be used, or not. Blocks. Raises as `remove_definition` does."""
-
-    def change(table: "Table") -> None:
-        if not is_enabled:
-            table["enabled"] = False
-        elif "enabled" in table:
-            del table["enabled"]
-
-    _change_one(path, name, change)
+    _change_one(path, name, lambda _: {"enabled": None if is_enabled else False})
 
 
 def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
     """Let the model be offered a tool of a server, or not. Blocks. Raises as `remove_definition` does."""
 
-    def change(table: "Table") -> None:
-        disabled = [item for item in cast("list[str]", table.unwrap().get("disabled_tools", [])) if item != tool]
+    def change(table: Mapping[str, object]) -> dict[str, object | None]:
+        disabled = [item for item in cast("list[str]", table.get("disabled_tools", [])) if item != tool]
         disabled += [] if is_enabled else [tool]
-        if disabled:
-            table["disabled_tools"] = disabled
-        elif "disabled_tools" in table:
-            del table["disabled_tools"]
+        return {"disabled_tools": disabled or None}
 
     _change_one(path, name, change)
 
@@ -127,45 +115,30 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
     return found
 
 
-def _as_toml(values: Mapping[str, object]) -> "Table":
-    """Return a table for the file, with what is itself a table in one line."""
-    import tomlkit
-
-    table = tomlkit.table()
-    for key, value in values.items():
-        if isinstance(value, dict):
-            inline = tomlkit.inline_table()
-            for name, text in cast("dict[str, object]", value).items():
-                inline.append(name, text)
-            table.add(key, inline)
-        else:
-            table.add(key, value)
-    table.add(tomlkit.nl())
-    return table
-
-
-def _change_list(path: Path, change: "Callable[[AoT], None]") -> None:
-    from desktop_agent.core.settings.settings_file import change_tables
+def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
+    from desktop_agent.core.settings.settings_file import change_tables  # with a parser that takes a while to import
 
     change_tables(path, LIST, change)
 
 
-def _change_one(path: Path, name: str, change: "Callable[[Table], None]") -> None:
-    _change_list(path, lambda entries: change(entries[_required(entries, name)]))
+def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
+    """Change what `change` returns of the table with this name; None takes a key out."""
+
+    def change_one(entries: TableList) -> None:
+        place = _required(entries, name)
+        entries.update(place, change(entries.plain()[place]))
+
+    _change_list(path, change_one)
 
 
-def _required(entries: "AoT", name: str) -> int:
-    index = _index(entries, name)
-    if index is None:
-        known = [str(entry.get("name")) for entry in _plain(entries)]
+def _required(entries: TableList, name: str) -> int:
+    place = _place_of(entries, name)
+    if place is None:
+        known = [str(entry.get("name")) for entry in entries.plain()]
         hint = f"There are: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
         raise UsageError(f"There is no server named {name!r} in your settings.", hint=hint)
-    return index
+    return place
 
 
-def _index(entries: "AoT", name: str) -> int | None:
-    return next((index for index, entry in enumerate(_plain(entries)) if entry.get("name") == name), None)
-
-
-def _plain(entries: "AoT") -> list[Mapping[str, object]]:
-    return cast("list[Mapping[str, object]]", entries.unwrap())
+def _place_of(entries: TableList, name: str) -> int | None:
+    return entries.find(lambda entry: entry.get("name") == name)

@@ -16,6 +16,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES
 from desktop_agent.core.settings.plain_file import read_plain, with_last_line_ended
+from desktop_agent.core.settings.table_file import TableList
 from desktop_agent.core.system.file_writes import write_atomically
 
 _Section = AbstractTable | OutOfOrderTableProxy
@@ -77,7 +78,7 @@ def remove_setting(path: Path, key: str) -> None:
         _write(path, document, mark, (key, None))
 
 
-def change_tables(path: Path, key: str, change: Callable[[AoT], None]) -> None:
+def change_tables(path: Path, key: str, change: Callable[[TableList], None]) -> None:
     """Let `change` work on the list of tables `key` of the file, which is created if need be. Blocks.
 
     Raises as `save_setting` does; what `change` raises leaves the file as it was.
@@ -95,7 +96,7 @@ def change_tables(path: Path, key: str, change: Callable[[AoT], None]) -> None:
     if not isinstance(tables, AoT):
         title = f"{key} is not written as [[{key}]] in the settings file."
         raise UsageError(title, hint=f"Mend {path} first.")
-    change(tables)
+    change(TableList(tables))
     expected = tables.unwrap()
     if not tables:
         del table[name]

@@ -6,7 +6,7 @@ What stands in a table is the reader's business: `entry_values` has what readers
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,64 @@ class LoadedTables(Struct, frozen=True):
     """What is wrong with the file as a whole; each is a fault."""
 
 
+class TableList:
+    """The list of tables while a file is changed; what else stands in them and around them is kept."""
+
+    def __init__(self, tables: "AoT") -> None:
+        self._tables = tables
+
+    def plain(self) -> list[Mapping[str, object]]:
+        """Return the tables as values, in their order."""
+        return cast("list[Mapping[str, object]]", self._tables.unwrap())
+
+    def find(self, is_meant: Callable[[Mapping[str, object]], bool]) -> int | None:
+        """Return the place of the first table that is meant."""
+        return next((place for place, values in enumerate(self.plain()) if is_meant(values)), None)
+
+    def append(self, values: Mapping[str, object], *, is_spaced: bool = False) -> None:
+        """Add a table, with what is itself a table in one line, and with a blank line behind it if `is_spaced`."""
+        import tomlkit
+
+        table = tomlkit.table()
+        for key, value in values.items():
+            table.append(key, _written(value))
+        if is_spaced:
+            table.add(tomlkit.nl())
+        cast("Any", self._tables).append(table)  # the library leaves the type of a table open
+
+    def update(self, place: int, values: Mapping[str, object]) -> None:
+        """Change these keys of a table; those with None are taken out of it."""
+        table, before = self._tables[place], self.plain()[place]
+        for key, value in values.items():
+            if value is None and key in before:
+                table.remove(key)
+            elif value is not None and before.get(key) != value:
+                table[key] = _written(value)
+
+    def remove(self, place: int) -> None:
+        """Take a table out."""
+        del self._tables[place]
+
+    def drop(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
+        """Take the tables out that are meant, and return whether there were any."""
+        places = [place for place, values in enumerate(self.plain()) if is_meant(values)]
+        for place in reversed(places):
+            self.remove(place)
+        return bool(places)
+
+
+def _written(value: object) -> object:
+    """Return a table as one that stands in a line, and everything else as it is."""
+    import tomlkit
+
+    if not isinstance(value, Mapping):
+        return value
+    inline = tomlkit.inline_table()
+    for key, inner in cast("Mapping[str, object]", value).items():
+        inline.append(key, inner)
+    return inline
+
+
 class TableFile:
     """A file of tables of one name. Several processes may change it: each change reads it anew."""
 
@@ -73,7 +131,7 @@ class TableFile:
         """Return what is wrong with one table; its key is its number in the file: `rule 1`."""
         return FileProblem(self.path, f"{self._table} {entry.number}", message, entry.line, is_fault=is_fault)
 
-    def change(self, change: "Callable[[AoT], None]") -> None:
+    def change(self, change: Callable[[TableList], None]) -> None:
         """Read, change and write the list as one step that no other process comes between. Blocks.
 
         Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
@@ -92,7 +150,7 @@ class TableFile:
                     document = tomlkit.parse(content.decode("utf-8-sig"))
                 except FileNotFoundError:
                     document = tomlkit.document()
-                change(self._list_in(document))
+                change(TableList(self._list_in(document)))
                 self._drop_empty_list(document)
                 write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
         except Timeout as error:
@@ -141,15 +199,6 @@ class TableFile:
                 lines[count] = number
             lines.setdefault(name, number)
         return lines
-
-
-def drop_tables(entries: "AoT", is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
-    """Take the tables out that are meant, and return whether there were any."""
-    plain = cast("list[dict[str, object]]", entries.unwrap())
-    places = [index for index, entry in enumerate(plain) if is_meant(entry)]
-    for index in reversed(places):
-        del entries[index]
-    return bool(places)
 
 
 _HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")

@@ -4,15 +4,13 @@ import os
 import sys
 import tomllib
 from pathlib import Path
-from typing import cast
 
 import pytest
-import tomlkit
-from tomlkit.items import AoT, Table
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings.settings_file import begin_settings_file, change_tables, remove_setting, save_setting
+from desktop_agent.core.settings.table_file import TableList
 
 ANNOTATED = """\
 # My settings, since 2024.
@@ -137,10 +135,8 @@ def test_a_table_that_cannot_be_added_to_what_is_written_is_refused_and_changes_
     assert file.read_text() == text
 
 
-def add_new(tables: AoT) -> None:
-    table = tomlkit.table()
-    table["name"] = "new"
-    cast("list[Table]", tables).append(table)
+def add_new(tables: TableList) -> None:
+    tables.append({"name": "new"})
 
 
 def test_a_list_in_an_inner_section_is_written(file: Path) -> None:

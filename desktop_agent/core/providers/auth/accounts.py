@@ -15,7 +15,7 @@ It fails closed: while anything in the file cannot be read, no account is used, 
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,10 +33,7 @@ from desktop_agent.core.models.vendors import VENDORS, KeyHeader, known_vendor, 
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.settings import FileProblem
 from desktop_agent.core.settings.entry_values import choice_in, table_of, text_in
-from desktop_agent.core.settings.table_file import TableFile, drop_tables
-
-if TYPE_CHECKING:
-    from tomlkit.items import AoT, Table
+from desktop_agent.core.settings.table_file import TableFile, TableList
 
 ACCOUNTS_NAME = "accounts.toml"
 
@@ -122,17 +119,13 @@ class AccountsFile:
         if reason := why_unusable(account):
             raise UsageError(f"The account cannot be used: {reason}.")
 
-        def put(entries: "AoT") -> None:
-            import tomlkit
-
-            plain = cast("list[dict[str, object]]", entries.unwrap())
-            place = next((index for index, entry in enumerate(plain) if _is_entry_of(account, entry)), None)
+        def put(tables: TableList) -> None:
+            values = _table(account)
+            place = tables.find(lambda table: _is_entry_of(account, table))
             if place is None:
-                cast("Any", entries).append(
-                    _filled(tomlkit.table(), account)
-                )  # the library leaves the type of a table open
+                tables.append({key: value for key, value in values.items() if value is not None})
             else:
-                _filled(entries[place], account)
+                tables.update(place, values)
 
         self._file.change(put)
 
@@ -141,9 +134,9 @@ class AccountsFile:
         self._require_sound()
         found = False
 
-        def take(entries: "AoT") -> None:
+        def take(tables: TableList) -> None:
             nonlocal found
-            found = drop_tables(entries, lambda entry: _is_entry_of(account, entry))
+            found = tables.drop(lambda table: _is_entry_of(account, table))
 
         if self.path.exists():
             self._file.change(take)
@@ -162,29 +155,17 @@ def _is_same_address(one: str, other: str) -> bool:
     return one.rstrip("/") == other.rstrip("/")
 
 
-def _filled(table: "Table", account: Account) -> "Table":
-    """Write the account into a table of the file, with what else is in it kept, and return the table."""
-    import tomlkit
-
+def _table(account: Account) -> dict[str, object | None]:
+    """Return the account as it stands in the file; what is None is as usual, and left out there."""
     usual = usual_account(account.provider)
-    headers = tomlkit.inline_table()
-    for name, value in account.headers.items():
-        headers.append(name, value)
-    values = {
-        "provider": account.provider,
-        "name": account.name,
-        "address": account.address,
-        "kind": account.kind if account.kind != usual.kind else "",
-        "header": account.header if account.header != usual.header else "",
-        "headers": headers,
+    return {
+        "provider": account.provider or None,
+        "name": account.name or None,
+        "address": account.address or None,
+        "kind": account.kind if account.kind != usual.kind else None,
+        "header": account.header if account.header != usual.header else None,
+        "headers": dict(account.headers) or None,
     }
-    before = cast("dict[str, object]", table.unwrap())
-    for key, value in values.items():
-        if not value and key in before:
-            table.remove(key)
-        elif value and before.get(key) != value:
-            table[key] = value
-    return table
 
 
 def _account(entry: object, others: Collection[Account]) -> Account:
