@@ -1,12 +1,9 @@
 """Lexers for code in answers. The first of a language takes tens of milliseconds to make, so a thread makes it."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from desktop_agent.ui.chat.markdown.highlight import Lexer
 from desktop_agent.ui.runtime.background_call import BackgroundCall
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 
 class Lexers:
@@ -28,12 +25,12 @@ class Lexers:
             search.start()
         return search.is_done
 
-    def get(self, language: str) -> "Lexer | None":
+    def get(self, language: str) -> Lexer | None:
         """Return the lexer of a known language, or `None` if there is none."""
         return self._searches[language].result
 
 
-def lexer_for_language(language: str) -> "Lexer | None":
+def lexer_for_language(language: str) -> Lexer | None:
     """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
     from pygments.util import ClassNotFound

@@ -2,15 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat.cards.excerpt import DiffLine
-from desktop_agent.ui.chat.markdown.highlight import colour_code
+from desktop_agent.ui.chat.markdown.highlight import Lexer, colour_code
 from desktop_agent.ui.chat.text.marks import TextMark, Tint
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 _LANGUAGES = frozenset(
     {
@@ -29,7 +25,7 @@ def language_of(path: str) -> str:
     return suffix if suffix in _LANGUAGES else _OTHER_SUFFIXES.get(suffix, "")
 
 
-def line_colours(lexer: "Lexer", lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
+def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
     """Return the colours of each line."""
     found: list[list[TextMark]] = [[] for _ in lines]
     for tones in (("", "removed"), ("", "added")):

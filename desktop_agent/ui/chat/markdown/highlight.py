@@ -4,13 +4,11 @@ Pieces are coloured one by one, each with the piece before it as context, so the
 once. A string or comment longer than that can lose its colour; the code itself is never touched.
 """
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 SyntaxRole = Literal["keyword", "function", "string", "comment", "number"]
 Colouring = tuple[tuple[int, int, SyntaxRole], ...]
@@ -20,7 +18,15 @@ _MAX_LINE = 2_000
 """Lines longer than this are data, not code; some lexers take seconds for them."""
 
 
-def colour_code(lexer: "Lexer", before: str, code: str) -> Colouring:
+class Lexer(Protocol):
+    """Takes source of one language apart. Those of Pygments do, which is slow to import."""
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+        """Yield each token: where it begins, its type, which is a tuple of names, and its text."""
+        ...
+
+
+def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
     """Return the colours of `code`, a piece of a fence, which continues `before`."""
     if max(map(len, code.split("\n"))) > _MAX_LINE:
         return ()
