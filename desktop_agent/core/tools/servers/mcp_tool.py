@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -20,10 +20,8 @@ from desktop_agent.core.tools.servers.naming import shown_name, wire_name
 from desktop_agent.core.tools.servers.results import is_plain, result_of
 from desktop_agent.core.tools.servers.schema import offered_schema
 from desktop_agent.core.tools.servers.session_trust import SessionTrust
+from desktop_agent.core.tools.servers.validation import ArgumentCheck
 from desktop_agent.core.tools.spec import ServerTool, ToolArguments, ToolContext
-
-if TYPE_CHECKING:
-    from desktop_agent.core.tools.servers.validation import ArgumentCheck
 
 _LONGEST_TITLE = 120
 _LONGEST_PROGRESS = 500
@@ -102,9 +100,7 @@ class McpTool(ServerTool[McpArguments]):
         return ToolDefinition(name=self.name, description=self.description, input_schema=self._schema.schema)
 
     @cached_property
-    def _check(self) -> "ArgumentCheck":
-        from desktop_agent.core.tools.servers.validation import ArgumentCheck  # its library takes 0.1 s to import
-
+    def _check(self) -> ArgumentCheck:
         return ArgumentCheck(self._told.input_schema)
 
     def parse(self, arguments: JsonObject) -> McpArguments:
@@ -178,8 +174,6 @@ class McpTool(ServerTool[McpArguments]):
 
     def _mistake_by(self, now: OfferedTool, arguments: McpArguments) -> str:
         """Return what is wrong with arguments by another definition than the model was told."""
-        from desktop_agent.core.tools.servers.validation import ArgumentCheck
-
         is_told = is_same_definition(now, self._told)
         return "" if is_told else ArgumentCheck(now.input_schema).mistake_in(arguments.values)
 

@@ -1,18 +1,11 @@
 """Whether arguments are what a server's schema asks for, told so that the model can put it right.
 
 A schema is written by the server: nothing it names is fetched, and its regular expressions, which can be made to take
-for ever, are left to the server. `jsonschema` is imported at the first call of a server's tool (0.1 s).
+for ever, are left to the server. `jsonschema` is imported with the first check, at a call of a server's tool (0.1 s).
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, cast
-
-from jsonschema import SchemaError, ValidationError
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 _DEEPEST = 64
@@ -22,22 +15,29 @@ class ArgumentCheck:
     """Checks arguments against one schema, which is itself checked once: that takes longer than the arguments."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
+        from jsonschema import SchemaError
+        from jsonschema.validators import validator_for
+        from referencing import Registry
+        from referencing.exceptions import Unresolvable
+
         checked = cast("dict[str, Any]", _checked(schema, 0))
         kind = validator_for(checked)
         registry: Registry[Any] = Registry()
-        self._validator: Validator | None = None
-        """None where the schema is none: then nothing is wrong."""
-        with suppress(SchemaError, Unresolvable, RecursionError):
+        try:
             kind.check_schema(checked)
             self._validator = kind(checked, registry=registry)
+        except (SchemaError, Unresolvable, RecursionError):
+            self._validator = None  # the schema is none, so nothing is wrong
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
         """Return what is wrong with the arguments, in a line; nothing where the schema itself is none."""
         if self._validator is None:
             return ""
+        from referencing.exceptions import Unresolvable
+
         try:
             mistakes = self._validator.iter_errors(cast("dict[str, Any]", values))
-            found: ValidationError | None = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
+            found = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
         except (Unresolvable, RecursionError):
             return ""
         if found is None:
