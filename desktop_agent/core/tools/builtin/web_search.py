@@ -9,7 +9,6 @@ beforehand, and no redirect leaves their sites there. Without a proxy, addresses
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from msgspec.structs import asdict
@@ -17,15 +16,12 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+from desktop_agent.core.system.network.proxies import proxy_for
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
-from desktop_agent.core.tools.web.download import ClientFactory, download
+from desktop_agent.core.tools.web.download import ClientFactory, clients_with, download
 from desktop_agent.core.tools.web.engines import Engine, SearchResult, standard_engines
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient
 
 TIMEOUT_S = 15.0
 ENGINE_TIMEOUT_S = 6.0
@@ -40,11 +36,8 @@ _HEADERS = {
 }
 
 
-def search_client(proxy: Proxy | None) -> "AsyncClient":
-    """Return a client for search engines. Call it from a thread."""
-    from desktop_agent.core.system.network.client import page_client
-
-    return page_client(_HEADERS, timeout_s=ENGINE_TIMEOUT_S, proxy=proxy)
+search_client = clients_with(_HEADERS, ENGINE_TIMEOUT_S)
+"""Builds a client for search engines."""
 
 
 class WebSearchArguments(ToolArguments):

@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import ipaddress
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING
 
@@ -56,11 +56,19 @@ class Download(Struct, frozen=True, kw_only=True):
     is_cut: bool
 
 
-def fetch_client(proxy: Proxy | None) -> "AsyncClient":
-    """Return a client for pages. Call it from a thread."""
-    from desktop_agent.core.system.network.client import page_client
+def clients_with(headers: Mapping[str, str], timeout_s: float) -> ClientFactory:
+    """Return what builds clients that send these headers. Call that from a thread."""
 
-    return page_client(_HEADERS, timeout_s=10.0, proxy=proxy)
+    def build(proxy: Proxy | None) -> "AsyncClient":
+        from desktop_agent.core.system.network.client import page_client
+
+        return page_client(headers, timeout_s=timeout_s, proxy=proxy)
+
+    return build
+
+
+fetch_client = clients_with(_HEADERS, timeout_s=10.0)
+"""Builds a client for pages."""
 
 
 def directly(_url: str) -> None:
