@@ -85,9 +85,10 @@ class EarlyMessage(QObject):
         if draft:
             self._wiring.give_back([draft])
 
-    def _keep(self) -> None:
-        self._message = self._composer.text()
-        self._say(self._left if self._is_something_chosen else self._waits)
+    def _keep(self, sent: str) -> None:
+        if self._composer.text() == sent:  # else it is an example, above something that the user was writing
+            self._message = sent
+            self._say(self._left if self._is_something_chosen else self._waits)
 
     def _on_changed(self) -> None:
         if self._message and self._composer.text() != self._message:

@@ -7,7 +7,6 @@ imported in a thread while the window already answers.
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
@@ -161,7 +160,11 @@ class Window(QObject):
             title = self.tr("Desktop Agent could not be loaded, so nothing can be sent or opened here.")
             hint = self.tr("Copy what you wrote in the field, close the window and start it again.")
             detail = f"{type(error).__name__}: {error}"
-            show = partial(self.panels.conversation.banner.show_error, AgentError(title, hint=hint, detail=detail))
+            reason = AgentError(title, hint=hint, detail=detail)
+
+            def show() -> None:
+                self.panels.conversation.banner.show_error(reason)
+
             early.stop_listening()
             self.panels.wiring.folder_requested.connect(show)  # to every message that is sent now
             show()

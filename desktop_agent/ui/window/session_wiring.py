@@ -34,13 +34,13 @@ class SessionWiring(QObject):
     Signals:
         review_requested: the review panel should come into sight.
         retry_requested: the last prompt is about to be asked again.
-        folder_requested: the user wrote something, but nothing is open that could answer.
+        folder_requested: the user sent something, which it carries, but nothing is open that could answer.
         rules_changed: other rules are in force in the shown session; carries them.
     """
 
     review_requested = Signal()
     retry_requested = Signal()
-    folder_requested = Signal()
+    folder_requested = Signal(str)
     rules_changed = Signal(object)
 
     def __init__(
@@ -197,9 +197,9 @@ class SessionWiring(QObject):
             self._prompts.run_command(text)
 
     def _ask_for_folder(self, text: str) -> None:
-        """Keep what was written in the field until something is open that can answer."""
+        """Keep what was sent in the field, before what is written there, until something is open that can answer."""
         self.give_back([text])
-        self.folder_requested.emit()
+        self.folder_requested.emit(text)
 
     # -- what happens in the session --
 

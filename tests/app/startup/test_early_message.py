@@ -106,6 +106,20 @@ def test_one_that_is_changed_is_a_draft_again(begin: Begin, machinery: Machinery
     begin([str(folder)], journey)
 
 
+def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_it(
+    begin: Begin, machinery: Machinery, folder: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        await user.type("composer", "And the")
+        user.window.panels.transcript.entry_actions.example_chosen.emit("What is this?")
+        assert field(user) == "What is this?\n\nAnd the"
+        await load(user, machinery)
+        assert field(user) == "What is this?\n\nAnd the"
+        assert user.transcript.turn == 0
+
+    begin([str(folder)], journey)
+
+
 def test_one_that_is_sent_again_after_a_change_is_sent_once_as_it_is_then(
     begin: Begin, machinery: Machinery, folder: Path
 ) -> None:

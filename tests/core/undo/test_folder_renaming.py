@@ -205,6 +205,22 @@ async def test_a_file_that_the_agent_made_in_it_says_where_it_is_and_goes_when_t
         assert tree_of(ground.workspace) == before
 
 
+async def test_a_command_that_runs_next_is_not_held_for_the_renaming(ground: Ground) -> None:
+    fill(ground)
+    first = Call("run_terminal_cmd", {"command": "echo more >> src/a.txt"})
+    second = Call("run_terminal_cmd", {"command": "echo more >> lib/deep/er/b.txt"})
+    script = [[first], [Say("Done.")], [second], [Say("Done.")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await moved(s, "src", "lib")
+        await s.prompt()
+        by_shell = [record.change.path for record in s.session.transcript.changes.values() if record.change.is_by_agent]
+        assert by_shell == ["src/a.txt", "lib/deep/er/b.txt"]
+        await undo(s, ChangeSelection())
+        assert ground.read("lib/deep/er/b.txt") == "b\n"
+        assert (ground.workspace / "lib/a.txt").read_bytes() == b"one\r\n\xff\0two"
+
+
 async def test_what_is_written_at_the_new_place_since_goes_back_with_it_or_is_kept_there(ground: Ground) -> None:
     ground.write("src/a.txt", "".join(f"line {number}\n" for number in range(20)))
     ground.write("src/b.txt", "b\n")
