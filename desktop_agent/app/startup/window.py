@@ -113,6 +113,7 @@ class Window(QObject):
         from desktop_agent.app.startup.preloading import preload
         from desktop_agent.app.startup.services import WindowServices
         from desktop_agent.ui.runtime.eventloop import idle
+        from desktop_agent.ui.runtime.known_viewport import make_widget_classes
 
         self.add_panels()
         # Beside the first painting of the panels, which takes about as long.
@@ -128,6 +129,7 @@ class Window(QObject):
             self.panels.review.wait_for_preparation()
             begun = await show_first_sight(self.panels, await reading)
             await idle()  # an import beside it would take half of its time
+            make_widget_classes()
             bench = await self._wait_for_core(early)
             early.stop_listening()
             self._controller = controller = self._build_controller(bench, begun)

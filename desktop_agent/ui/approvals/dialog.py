@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied
@@ -19,7 +19,7 @@ from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, scroll_down, vbox
 
 
 class ApprovalDialog(QDialog):
@@ -235,13 +235,7 @@ def _message_edit(body: QWidget) -> QLineEdit:
 
 def _scrolled_body(dialog: QDialog) -> tuple[QScrollArea, QWidget]:
     scroll = QScrollArea(dialog)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     body = QWidget()
-    scroll.setWidget(body)
-    # The dialog's own ground shows through.
-    scroll.viewport().setAutoFillBackground(False)
-    body.setAutoFillBackground(False)
+    scroll_down(scroll, body)
     return scroll, body

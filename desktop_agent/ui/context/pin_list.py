@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtCore import QDateTime, QLocale, Signal
+from PySide6.QtWidgets import QLineEdit, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Pin
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.layouts import hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -36,12 +36,7 @@ class PinList(QWidget):
         listed = QWidget(self)
         self._rows = vbox(on=listed, spacing=Space.XS)
         self._area = QScrollArea(self)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setWidget(listed)
-        for ground in (self._area.viewport(), listed):
-            ground.setAutoFillBackground(False)
+        scroll_down(self._area, listed)
         self._field = QLineEdit(self)
         self._field.setObjectName("pinEdit")
         self._field.setPlaceholderText(self.tr("Pin text for the agent…"))

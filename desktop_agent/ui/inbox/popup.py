@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from desktop_agent.ui.inbox.items import InboxItem
 from desktop_agent.ui.inbox.row import InboxRow
@@ -14,7 +14,7 @@ from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
 from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
 
@@ -92,13 +92,8 @@ class InboxPopup(RaisedFrame):
         self._scroll = QScrollArea()
         self._scroll.setObjectName("inboxList")
         self._scroll.setAccessibleName(self.tr("What waits for you"))
-        self._scroll.setWidget(self._list)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setAutoFillBackground(False)
-        self._scroll.viewport().setAutoFillBackground(False)
+        scroll_down(self._scroll, self._list)
         self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))
         vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
 

@@ -5,14 +5,14 @@ from datetime import datetime
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
 
 TICK_MS = 1_000
 _MAX_ROWS = 4
@@ -140,13 +140,8 @@ class JobsPanel(QWidget):
         content = QWidget()
         content.setLayout(self._list)
         self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(content)
-        self._scroll.viewport().setAutoFillBackground(False)
-        content.setAutoFillBackground(False)
+        scroll_down(self._scroll, content)
         margins = (Space.XL, Space.S, Space.L, Space.S)  # at the right in line with the composer, for all of the list
         inside = QWidget()
         inside.setMaximumWidth(_MAX_WIDTH)

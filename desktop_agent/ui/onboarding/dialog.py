@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.local_server import LocalServer
@@ -22,7 +22,7 @@ from desktop_agent.ui.onboarding.subscription_step import SubscriptionStep
 from desktop_agent.ui.onboarding.waiting_step import WaitingStep
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.layouts import hairline, scroll_down, vbox
 from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -133,16 +133,10 @@ class OnboardingDialog(QDialog):
             step.column.setContentsMargins(*margins)
             self._foot.add_buttons(step)
         vbox(*self._steps.values(), on=self._content)
-        self._scroll.setWidget(self._content)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll_down(self._scroll, self._content)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.viewport().setAutoFillBackground(False)
-        self._content.setAutoFillBackground(False)
-        self._content.setMinimumHeight(
-            1
-        )  # else as high as it is at its narrowest, with a scroll bar that leads nowhere
+        # Else it is as high as at its narrowest, with a scroll bar that leads nowhere.
+        self._content.setMinimumHeight(1)
         self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
         self._said.hide()
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QWidget
 
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.runtime.laid_out_ahead import measured, placed, polished
@@ -12,7 +12,7 @@ from desktop_agent.ui.runtime.next_turn import in_next_turn
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.widgets.layouts import scroll_down, vbox
 from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -33,16 +33,10 @@ class Page(QScrollArea):
         self._is_built = False
         self._when_built: list[Callable[[], object]] = []
         self._building = GradualWork(self)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         self.column = vbox(on=content, spacing=Space.M, margins=(Space.XL, Space.XL, Space.XL, Space.XL))
-        self.setWidget(content)
-        # The dialog's own ground shows through: pages have none.
-        self.viewport().setAutoFillBackground(False)
-        content.setAutoFillBackground(False)
+        scroll_down(self, content)
         self._content = content
         content.hide()
 

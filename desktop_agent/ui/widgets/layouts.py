@@ -2,7 +2,18 @@
 
 from msgspec import Struct
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.ui.runtime.known_viewport import give_viewport
 
 Margins = tuple[int, int, int, int]
 """Left, top, right and bottom, in device-independent pixels."""
@@ -41,6 +52,16 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
         page.setParent(on)  # the layout shows its first page at once: without a parent, as a window of its own
         layout.addWidget(page)
     return layout
+
+
+def scroll_down(area: QScrollArea, content: QWidget) -> None:
+    """Let an area show this content, as wide as itself, and scroll it down. What lies below both shows through."""
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    give_viewport(area).setAutoFillBackground(False)
+    area.setWidget(content)
+    content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
 
 
 def hairline(*, is_vertical: bool = False) -> QFrame:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, 
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from desktop_agent.ui.runtime.known_viewport import give_viewport
 from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -92,7 +93,7 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
     """
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
-    view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+    give_viewport(view).setAttribute(Qt.WidgetAttribute.WA_Hover)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return FocusRing(view)
 

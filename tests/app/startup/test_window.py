@@ -152,3 +152,31 @@ def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> No
         [sys.executable, "-c", PANELS, *names], stdout=subprocess.PIPE, check=True, text=True, timeout=120
     )
     assert built.stdout.split() == []
+
+
+CLASSES = """
+import os, sys
+from PySide6 import QtWidgets
+from desktop_agent.ui.runtime import known_viewport
+
+def are_all_made():
+    return "QWizard" in vars(QtWidgets)  # which no window of ours has
+
+make = known_viewport.make_widget_classes
+def noted():
+    print(are_all_made(), end=" ")
+    make()
+    print(are_all_made(), flush=True)
+    os._exit(0)
+known_viewport.make_widget_classes = noted
+from desktop_agent.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_no_class_of_qt_that_nothing_uses_is_made_until_the_first_sight_is_shown(tmp_path: Path) -> None:
+    """Qt's binding makes all of them when it is asked for a widget that it does not know: a viewport that Qt made."""
+    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
+        [sys.executable, "-c", CLASSES, str(tmp_path)], stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    )
+    assert noted.stdout.split() == ["False", "True"]

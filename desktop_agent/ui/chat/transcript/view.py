@@ -36,6 +36,7 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.runtime.known_viewport import give_viewport
 from desktop_agent.ui.theme import Theme
 
 _NEAR_END = 4
@@ -59,6 +60,7 @@ class TranscriptView(QAbstractScrollArea):
     ) -> None:
         """`now` returns the time, to show how long a call runs. Without a loader, cards show no diffs and pictures."""
         super().__init__()
+        give_viewport(self)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

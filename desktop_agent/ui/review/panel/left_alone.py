@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
@@ -13,7 +13,7 @@ from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, scroll_down, vbox
 
 _WIDTH = 520
 _LIST_HEIGHT = 240
@@ -71,13 +71,8 @@ def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
         lines += path, reason
     vbox(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
     area = QScrollArea()
-    area.setWidget(content)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll_down(area, content)
     area.setMaximumHeight(_LIST_HEIGHT)
-    area.viewport().setAutoFillBackground(False)
-    content.setAutoFillBackground(False)
     area.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
     area.setAccessibleName(name)
     return area
