@@ -1,0 +1,96 @@
+"""What a test of a server came to: what it offers, what that costs, and what changed since it was allowed."""
+
+from msgspec.structs import asdict
+
+from desktop_agent.cli.console import table
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
+from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
+from desktop_agent.core.protocol.model import JsonObject, ToolChange
+from desktop_agent.core.slash.server_prompts import command_name
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+
+_ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}
+_LINES = 20
+_MOST_LISTED = 20
+_LONGEST_LINE = 80
+
+
+def server_report(connection: Connection, trust: ToolTrust) -> tuple[JsonObject, str]:
+    """Return what a test of this connection came to, as a document and in words."""
+    status, facts = connection.status, connection.status.facts
+    changes = {tool.name: tool_change(trust, connection.definition, tool) for tool in status.tools}
+    tools = [McpTool(connection, offered) for offered in status.tools]
+    costs = [round(tool.tokens) for tool in tools]
+    document: JsonObject = {
+        "name": status.name,
+        "works": not status.problem,
+        "problem": status.problem,
+        "hint": status.hint,
+        "confinement": connection.definition.confinement,
+        "server": asdict(facts) if facts is not None else None,
+        "tools": [
+            {
+                "name": tool.offered.name,
+                "tokens": cost,
+                "description": tool.offered.description,
+                "unusable": tool.offered.unusable,
+                "view": tool.offered.view,
+                "definition": change.kind if (change := changes[tool.offered.name]) is not None else "allowed",
+            }
+            for tool, cost in zip(tools, costs, strict=True)
+        ],
+        "log": connection.log.tail(),
+    }
+    document["prompts"] = [prompt.name for prompt in status.prompts]
+    document["resources"] = [resource.uri for resource in status.resources]
+    if status.problem or facts is None:
+        said = connection.log.tail(_LINES)
+        lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
+        lines += ["", "What it said last:", said] if said else []
+        return document, "\n".join(filter(None, lines))
+    who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
+    rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in zip(tools, costs, strict=True)]
+    lines = [
+        f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
+        f"{number_of(len(tools), 'tool')}, about {number_of(sum(costs), 'token')} in each request.",
+        *filter(None, [connection.definition.confinement, unused_line(facts)]),
+        "",
+        table([("tool", "tokens", ""), *rows], right=(1,)),
+    ]
+    lines += _said_of_changes([change for change in changes.values() if change is not None], len(tools))
+    if status.prompts:
+        names = ", ".join(f"/{command_name(status.name, prompt.name)}" for prompt in status.prompts)
+        lines += ["", f"{number_of(len(status.prompts), 'prompt')}: {names}"]
+    if status.resources:
+        uris = ", ".join(named(resource.uri) for resource in status.resources[:_MOST_LISTED])
+        more = ", …" if len(status.resources) > _MOST_LISTED else ""
+        lines += ["", f"{number_of(len(status.resources), 'resource')}: {uris}{more}"]
+    return document, "\n".join(lines)
+
+
+def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:
+    """Say which tools are not what the user allowed; nothing of a server of which nothing was ever allowed."""
+    changed = [change for change in changes if change.kind == "changed"]
+    lines: list[str] = []
+    if changed:
+        names = ", ".join(named(change.tool) for change in changed)
+        lines += ["", f"Changed since you allowed {'it' if len(changed) == 1 else 'them'}: {names}."]
+        for change in changed:
+            lines += ["", f"{named(change.tool)}:", *(f"  {line}" for line in change.diff.split("\n"))]
+    new = [named(change.tool) for change in changes if change.kind == "unknown"]
+    if new and len(new) < of:
+        lines += ["", f"Not among those that you allowed: {', '.join(new)}."]
+    if lines:
+        lines += ["", "Rules do not answer for these until you allow them as they are now: at their next call, or"]
+        lines += ["all at once with --accept."]
+    return lines
+
+
+def _first_line(tool: McpTool) -> str:
+    if tool.offered.unusable:
+        return f"Not usable. {tool.offered.unusable}"
+    line = tool.description.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
