@@ -30,6 +30,7 @@ _MODULES = {
     ("changes", "redo"): "changes.undo_redo",
     ("run", ""): "run.command",
     ("batch", ""): "batch.command",
+    ("doctor", ""): "doctor.command",
     ("tools", "list"): "tools.listing",
     ("tools", "describe"): "tools.listing",
     ("tools", "call"): "tools.calling",
