@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ Decoder(Kind)
 
 def _makers(text: str) -> Iterator[ast.Call]:
     """Yield the calls in a module that have msgspec make something of a type, or let it be made later."""
-    if "msgspec" not in text:
+    if "msgspec" not in text or not re.search(r"\b(convert|decode|Decoder)\(", text):
         return
     tree = ast.parse(text)
     own = {
