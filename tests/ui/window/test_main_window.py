@@ -190,6 +190,19 @@ def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainW
 
 
 @pytest.mark.parametrize("name", ["sessions", "review"])
+def test_a_window_that_is_widened_while_it_is_hidden_takes_its_panels_back(
+    qtbot: QtBot, window: MainWindow, panels: Panels
+) -> None:
+    window.resize(NARROW)
+    window.side.show()
+    window.hide()
+    window.resize(WIDE)
+    window.show()
+    qtbot.waitUntil(panels.sessions.isVisible)
+    assert not window.side.drawer.isVisible()
+    assert window.side.dock.isAncestorOf(panels.sessions)
+
+
 def test_a_panel_that_comes_back_has_its_room_at_once_and_is_there_in_the_next_turn(
     qtbot: QtBot, window: MainWindow, panels: Panels, name: str
 ) -> None:

@@ -44,8 +44,8 @@ class Drawer(QFrame):
         panel.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def close_drawer(self) -> None:
-        """Close it, if it is open."""
-        if self.isVisible():
+        """Close it, if it is open, also in a window that is hidden."""
+        if not self.isHidden():
             self._over.removeEventFilter(self)
             self.hide()
             self.closed.emit()
