@@ -58,8 +58,7 @@ class ArrivingPrompts:
             return False
         self._waiting.append(_Waiting(text, typed, include, is_steering))
         if self._task is None:
-            self._task = asyncio.create_task(self._work(), name="what prompts mention")
-            self._task.add_done_callback(self._over)
+            self._begin()
         return True
 
     def stop(self) -> None:
@@ -73,6 +72,10 @@ class ArrivingPrompts:
             task.cancel()
             await asyncio.wait({task})
 
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._work(), name="what prompts mention")
+        self._task.add_done_callback(self._over)
+
     async def _work(self) -> None:
         while self._waiting:
             arrived = await self._completed(self._waiting[0])
@@ -80,10 +83,17 @@ class ArrivingPrompts:
             self._arrived(arrived)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Give back what still waits. A task that is cancelled before it begins runs none of its own code."""
+        """Give back what still waits, or go on with what has come since the task found nothing more.
+
+        A task that is cancelled before it begins runs none of its own code.
+        """
         self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
             logger.error("What prompts mention could not be fetched", exc_info=error)
+        elif self._waiting and not task.cancelled():
+            self._begin()
+            return
         while self._waiting:
             self._arrived(ArrivedPrompt(text=self._waiting.popleft().text, is_stopped=True))
 

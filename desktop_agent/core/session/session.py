@@ -40,9 +40,6 @@ logger = logging.getLogger(__name__)
 class _TurnDone(Struct, frozen=True):
     """Posted to the mailbox when the turn task has ended, or a summary was made."""
 
-    goes_on: bool = False
-    """Whether queued prompts go on however the last turn ended: they came after it."""
-
 
 class Session:
     """The running end of one conversation."""
@@ -169,8 +166,8 @@ class Session:
                 await self._parts.tools.carry_out(op)
             case ops.RunCommand(text=text):
                 await self._run_command(text)
-            case _TurnDone(goes_on=goes_on):
-                await self._turns.start_queued(goes_on=goes_on)
+            case _TurnDone():
+                await self._turns.start_queued()
             case ops.Shutdown():
                 pass
             case _:
@@ -219,8 +216,8 @@ class Session:
             self._report_storage_failure(error, None)
         elif error is not None:
             logger.error("A compaction failed unexpectedly", exc_info=error)
-        self._turns.expect_queue(goes_on=True)
-        self._mailbox.put_nowait(_TurnDone(goes_on=True))
+        self._turns.expect_queue()
+        self._mailbox.put_nowait(_TurnDone())
 
     # -- commands --
 

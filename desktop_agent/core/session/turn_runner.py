@@ -20,6 +20,7 @@ from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.readiness import Readiness
 from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
+from desktop_agent.core.transcript.entries import QueuedPrompt
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,9 @@ class TurnRunner:
         self._task: asyncio.Task[None] | None = None
         self._is_working = False
         self._is_interruptible = False
-        self._is_queue_due = self._goes_on = False
+        self._is_queue_due = False
+        self._after_summary: set[PromptId] = set()
+        """The prompts that came while a summary was made: they wait for that alone, however the last turn ended."""
 
     @property
     def is_running(self) -> bool:
@@ -91,7 +94,10 @@ class TurnRunner:
             if not await self.may_run():
                 self._parts.recorder.emit(ev.PromptRejected(text=text))
                 return False
-            if self.is_running or self._parts.context_manager.is_compacting or self._is_next_starting:
+            if self._parts.context_manager.is_compacting:
+                self._after_summary.add(prompt_id)
+                await self.queue.add(prompt_id, text, attachments, is_steering=False)
+            elif self.is_running or self._is_next_starting:
                 is_steering = is_steering and self.is_running
                 await self.queue.add(prompt_id, text, attachments, is_steering=is_steering)
             else:
@@ -107,19 +113,22 @@ class TurnRunner:
         if comments and await self.submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
-    def expect_queue(self, *, goes_on: bool = False) -> None:
+    def expect_queue(self) -> None:
         """Let new prompts come behind those that wait until `start_queued` is called, which has to follow."""
-        self._is_queue_due, self._goes_on = True, goes_on or self._goes_on
+        self._is_queue_due = True
 
-    async def start_queued(self, *, goes_on: bool) -> None:
+    async def start_queued(self) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the user should look at first.
 
-        With `goes_on` it starts however the last turn ended.
+        Nothing starts beside a summary, whose end has to call this again.
         """
-        self._is_queue_due = self._goes_on = False
-        queued = self.queue.waiting
-        if queued and not self.is_running and (goes_on or self.has_next):
-            await self._start(queued[0].prompt_id, queued[0].text, queued[0].attachments)
+        if self._parts.context_manager.is_compacting:
+            return
+        self._is_queue_due = False
+        prompt = self._next
+        self._after_summary.clear()
+        if prompt is not None and not self.is_running:
+            await self._start(prompt.prompt_id, prompt.text, prompt.attachments)
 
     @property
     def has_next(self) -> bool:
@@ -129,8 +138,17 @@ class TurnRunner:
     @property
     def _is_next_starting(self) -> bool:
         """Whether a queued prompt is about to start: a new one comes behind it, though no turn runs just now."""
-        is_due = self._is_working or self._is_queue_due
-        return is_due and (self.has_next or (self._goes_on and bool(self.queue.waiting)))
+        return (self._is_working or self._is_queue_due) and self._next is not None
+
+    @property
+    def _next(self) -> QueuedPrompt | None:
+        """The queued prompt that starts when no turn runs and no summary is made."""
+        waiting = self.queue.waiting if self.has_next else self._waiting_for_summary
+        return waiting[0] if waiting else None
+
+    @property
+    def _waiting_for_summary(self) -> list[QueuedPrompt]:
+        return [prompt for prompt in self.queue.waiting if prompt.prompt_id in self._after_summary]
 
     async def steer_queued(self, prompt_id: PromptId) -> None:
         """Let the running turn have one of the queued prompts before its next request; nothing when no turn runs."""
@@ -138,9 +156,12 @@ class TurnRunner:
             await self.queue.steer(prompt_id)
 
     async def send_queued(self, prompt_id: PromptId) -> None:
-        """Start a turn with one of the queued prompts, if no turn runs."""
+        """Start a turn with one of the queued prompts, if no turn runs; the next one, if a summary is made."""
         prompt = self.queue.find(prompt_id)
-        if prompt is not None and not self.is_running and await self.may_run():
+        if prompt is not None and self._parts.context_manager.is_compacting:
+            self._after_summary.add(prompt_id)
+            await self.queue.move(prompt_id, self.queue.waiting[0].prompt_id)
+        elif prompt is not None and not self.is_running and await self.may_run():
             await self._start(prompt.prompt_id, prompt.text, prompt.attachments)
 
     async def _start(self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...]) -> None:

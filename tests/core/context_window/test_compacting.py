@@ -10,7 +10,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.summaries import SUMMARISED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
+from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece
 from desktop_agent.core.providers.demo import demo_reply
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
@@ -222,6 +222,44 @@ async def test_a_prompt_sent_when_the_summary_ends_comes_behind_one_that_waited_
         for _ in range(2):
             await s.rx.expect(ev.TurnEnded)
         assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["a", "b", "c", "d"]
+
+
+async def test_a_waiting_prompt_that_is_sent_while_a_summary_is_made_is_the_next_behind_it(ground: Ground) -> None:
+    async with ground.session(script([[Say("one")], [Say("two")]], [[Hang()]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        for text in ("c", "d"):
+            s.submit(ops.SubmitPrompt(text=text))
+            queued = await s.rx.expect(ev.Queued)
+        s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
+        s.submit(ops.RenameSession(title="still summarising"))
+        await s.rx.expect(ev.SessionRenamed)
+        assert not s.session.transcript.turns.is_running
+        s.submit(ops.Interrupt())
+        for _ in range(2):
+            await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["a", "b", "d", "c"]
+
+
+async def test_a_prompt_that_waited_for_a_turn_waits_for_the_summary_that_was_asked_for_at_its_end(
+    ground: Ground,
+) -> None:
+    call = Call("run_terminal_cmd", {"command": "touch x"})
+    async with ground.session(script([[Say("one")], [call], [Say("two")], [Say("three")]], [[SUMMARY]])) as s:
+        await s.prompt("a")
+        s.submit(ops.SubmitPrompt(text="b"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.SubmitPrompt(text="c"))
+        await s.rx.expect(ev.Queued)
+        s.rx.at_once = lambda event: s.submit(ops.Compact()) if isinstance(event, ev.TurnEnded) else None
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        s.rx.at_once = lambda _: None
+        came = [await s.rx.expect((ev.Compacted, ev.PromptSubmitted)) for _ in range(2)]
+        assert [event.type for event in came] == ["compacted", "prompt_submitted"]
+        await s.rx.expect(ev.TurnEnded)
 
 
 async def test_a_conversation_that_the_model_finds_too_long_is_summarised_and_sent_once_more(ground: Ground) -> None:

@@ -1,11 +1,14 @@
 """Files that a user names for a prompt otherwise than in its text: wherever they are, and recorded like mentions."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.mentions.prompts import MOST_MENTIONS
-from desktop_agent.core.protocol.model import ImageBlock
+from desktop_agent.core.mentions.prompts import MOST_MENTIONS, AnyMention, PromptMentions
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Attachment, ImageBlock
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.core.mentions.test_files import PNG
 from tests.core.mentions.test_resources import refused, sent, texts_of
@@ -75,3 +78,25 @@ async def test_no_more_come_along_than_can_be_mentioned(ground: Ground) -> None:
     async with ground.session([[Say("ok")]]) as s:
         notice = await refused(s, "@app.py", *paths)
     assert notice.title == f"The message brings {MOST_MENTIONS + 1} things along, so it was not sent."
+
+
+async def test_a_prompt_sent_while_the_one_before_arrives_comes_behind_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = PromptMentions.fetched
+
+    async def fetched(
+        self: PromptMentions, mentions: Sequence[AnyMention], include: Sequence[str] = ()
+    ) -> tuple[Attachment, ...]:
+        found = await fetch(self, mentions, include)
+        if mentions:
+            s.submit(ops.SubmitPrompt(text="And test it."))
+        return found
+
+    monkeypatch.setattr(PromptMentions, "fetched", fetched)
+    async with ground.session([[Say("ok")]] * 2) as s:
+        s.submit(ops.SubmitPrompt(text="Do it in @app.py."))
+        for text in ("Do it in @app.py.", "And test it."):
+            assert (await s.rx.expect((ev.PromptSubmitted, ev.PromptRejected))).text == text
+        assert s.rx.all(ev.PromptRejected) == []
+        await s.rx.expect(ev.TurnEnded)

@@ -9,9 +9,11 @@ from desktop_agent.core.providers.scripted import Hang, Say
 from tests.harness import Ground
 
 
-async def left_waiting(ground: Ground) -> str:
+async def left_waiting(ground: Ground, turns_before: int = 0) -> str:
     """A session that was killed in the middle of a turn, with two prompts waiting."""
-    async with ground.session([[Say("Working."), Hang()]]) as s:
+    async with ground.session([*[[Say("ok")]] * turns_before, [Say("Working."), Hang()]]) as s:
+        for _ in range(turns_before):
+            await s.prompt("before")
         s.submit(ops.SubmitPrompt(text="first"))
         await s.rx.expect(ev.TextDelta)
         for text in ("second", "third"):
@@ -32,6 +34,31 @@ async def test_after_a_crash_waiting_prompts_are_there_and_do_not_start_by_thems
         s.submit(ops.RenameSession(title="still here"))
         await s.rx.expect(ev.SessionRenamed)
     assert s.provider.requests == []
+
+
+async def test_nor_do_they_start_after_a_summary(ground: Ground) -> None:
+    session_id = await left_waiting(ground, turns_before=1)
+    async with ground.session([[Say("A summary.")], [Say("no")]], resume=session_id) as s:
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.Compacted)
+        for title in ("summarised", "still here"):
+            s.submit(ops.RenameSession(title=title))
+            await s.rx.expect(ev.SessionRenamed)
+        assert s.rx.all(ev.PromptSubmitted) == []
+        assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second", "third"]
+
+
+async def test_what_was_sent_while_a_summary_was_made_starts_before_them(ground: Ground) -> None:
+    session_id = await left_waiting(ground, turns_before=1)
+    async with ground.session([[Hang()], *[[Say("ok")]] * 3], resume=session_id) as s:
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.ToolProgress)
+        s.submit(ops.SubmitPrompt(text="new"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.Interrupt())
+        for text in ("new", "second", "third"):
+            assert (await s.rx.expect(ev.PromptSubmitted)).text == text
+        await s.rx.expect(ev.TurnEnded)
 
 
 async def test_sending_one_goes_on_with_the_others(ground: Ground) -> None:

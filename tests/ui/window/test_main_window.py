@@ -189,7 +189,6 @@ def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainW
     assert window.side.dock.isAncestorOf(panels.sessions)
 
 
-@pytest.mark.parametrize("name", ["sessions", "review"])
 def test_a_window_that_is_widened_while_it_is_hidden_takes_its_panels_back(
     qtbot: QtBot, window: MainWindow, panels: Panels
 ) -> None:
@@ -203,6 +202,7 @@ def test_a_window_that_is_widened_while_it_is_hidden_takes_its_panels_back(
     assert window.side.dock.isAncestorOf(panels.sessions)
 
 
+@pytest.mark.parametrize("name", ["sessions", "review"])
 def test_a_panel_that_comes_back_has_its_room_at_once_and_is_there_in_the_next_turn(
     qtbot: QtBot, window: MainWindow, panels: Panels, name: str
 ) -> None:
