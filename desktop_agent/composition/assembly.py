@@ -6,18 +6,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
+from desktop_agent.composition.call_parts import build_session_tools
 from desktop_agent.composition.change_parts import ChangeParts, build_change_parts
 from desktop_agent.composition.context_parts import build_commands, build_context_manager, history_reader
+from desktop_agent.composition.mention_parts import build_mentions
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.mentions.files import FileMentions
-from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
-from desktop_agent.core.mentions.prompts import PromptMentions
-from desktop_agent.core.mentions.resources import ResourceMentions
-from desktop_agent.core.mentions.sessions import SessionMentions
-from desktop_agent.core.mentions.symbols import SymbolMentions
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
@@ -25,18 +21,10 @@ from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.resuming.opening import close_with_snapshot
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.session_tools import SessionTools
 from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
 from desktop_agent.core.telemetry.facts import SessionFacts
 from desktop_agent.core.telemetry.session_telemetry import SessionTelemetry
-from desktop_agent.core.tools.approval.gate import ApprovalGate
-from desktop_agent.core.tools.approval.judging import Judge
-from desktop_agent.core.tools.approval.live_judging import LiveJudging
-from desktop_agent.core.tools.approval.server_questions import ServerQuestions
-from desktop_agent.core.tools.execution.executor import ToolExecutor
-from desktop_agent.core.tools.execution.runtime import ToolRuntime
-from desktop_agent.core.tools.servers.sampling import AsideModel, ServerSampling
 
 
 def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
@@ -57,7 +45,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
         spending=spending,
         log=recorder,
     )
-    tools = _session_tools(shared, changes, parts, recorder, approvals, model)
+    tools = build_session_tools(shared, changes, parts, recorder, approvals, model)
     context_manager = build_context_manager(shared, plan, recorder, parts.access, limits, retries)
     return Session(
         SessionParts(
@@ -69,7 +57,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             tools=tools,
             context_manager=context_manager,
             commands=build_commands(shared, plan, context_manager, parts.servers),
-            mentions=_mentions(shared, plan, parts),
+            mentions=build_mentions(shared, plan, parts),
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,
@@ -85,52 +73,6 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             read_history=history_reader(shared, plan),
             release=_release(shared, plan, changes, parts),
         )
-    )
-
-
-def _mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> PromptMentions:
-    async def takes_pictures() -> bool | None:
-        model = plan.state.transcript.session.model
-        return await shared.takes_images(model) if model is not None else None
-
-    files = FileMentions(parts.toolbox, parts.policies, takes_pictures)
-    return PromptMentions(
-        ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
-        files,
-        SymbolMentions(files, parts.toolbox),
-        SessionMentions(shared.catalog, shared.blobs),
-        PastedMentions(PastedContents.of(shared.paths), shared.blobs.put_ref, takes_pictures),
-    )
-
-
-def _session_tools(
-    shared: SharedParts,
-    changes: ChangeParts,
-    parts: ToolParts,
-    recorder: Recorder,
-    approvals: Approvals,
-    model: AsideModel,
-) -> SessionTools:
-    judge = Judge(parts.policies, changes.safeguard)
-    gate = ApprovalGate(approvals, recorder, parts.policies, judge)
-    questions = ServerQuestions(approvals, recorder, parts.policies)
-    sampling = ServerSampling(model, recorder, parts.policies)
-    executor = ToolExecutor(parts.toolbox, gate, questions, sampling, changes.effects, recorder, shared.clock)
-    return SessionTools(
-        approvals=approvals,
-        judging=LiveJudging(gate, approvals, judge, recorder),
-        rulebook=parts.rulebook,
-        runtime=ToolRuntime(
-            registry=parts.registry,
-            access=parts.access,
-            executor=executor,
-            servers=parts.servers,
-            log=recorder,
-            clock=shared.clock,
-        ),
-        jobs=parts.jobs,
-        ledger=changes.ledger,
-        effects=changes.effects,
     )
 
 
