@@ -9,24 +9,21 @@ from msgspec.structs import replace
 from desktop_agent.composition.assembly import assemble
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.resumption import take_up
+from desktop_agent.composition.session_models import SessionModels
 from desktop_agent.composition.session_plan import SessionOptions, SessionPlan, SessionStorage, sweep_folders
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
-from desktop_agent.core.base.errors import AccountGoneError, AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.models.efforts import effort_meant
-from desktop_agent.core.models.vendors import known_vendor, usual_model
+from desktop_agent.core.models.vendors import usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.session.failure_notices import NO_ACCOUNT, notice_of
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.core.transcript import Transcript
 
 
 class SessionOpener:
@@ -35,6 +32,7 @@ class SessionOpener:
     def __init__(self, shared: SharedParts, settings: UserSettings) -> None:
         self._shared = shared
         self._settings = settings
+        self._models = SessionModels(shared, settings)
 
     async def create(
         self, workspace: Path, sink: Sink, options: SessionOptions, *, is_attended: bool = True
@@ -43,7 +41,7 @@ class SessionOpener:
 
         Raises `UsageError` when no model is named, and only the server knows which there are.
         """
-        shared, model = self._shared, self._model_of(options)
+        shared, model = self._shared, self._models.model_of(options)
         if not model.model:
             model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)
@@ -93,7 +91,7 @@ class SessionOpener:
             settings = self._settings.settings_in(root)
             await settings.refresh()
             system = await asyncio.to_thread(options.system_prompt, root, taken.state.transcript.session.opened_at)
-            gone = await self._about_account(options, taken.state.transcript)
+            gone = await self._models.notices_of(options, taken.state.transcript)
         except BaseException:
             taken.storage.close()
             raise
@@ -128,58 +126,18 @@ class SessionOpener:
         Raises what `create` and `open` raise, and `UsageError` for an account that is not there.
         """
         if resumed is None:
-            model = self._model_of(options)
-            await self._require_account(model)
-            options = replace(options, model=await self._with_known_effort(model, options.named.effort))
+            model = self._models.model_of(options)
+            await self._models.require_account(model)
+            options = replace(options, model=await self._models.with_known_effort(model, options.named.effort))
             return OpenedSession(await self.create(workspace, sink, options, is_attended=is_attended), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=is_attended)
         is_named = options.model is not None or not options.named.is_nothing
-        model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
+        model = self._models.model_of(options, opened.session.transcript.session.model) if is_named else None
         if model is not None:
-            model = await self._with_known_effort(model, options.named.effort)
+            model = await self._models.with_known_effort(model, options.named.effort)
         if (model, options.approval, options.sandbox) != (None, None, None):
             opened.session.submit(ops.SetMode(model=model, approval=options.approval, sandbox=options.sandbox))
         return opened
-
-    def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
-        return options.model or self._settings.model_meant(options.named, before)
-
-    async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
-        """Return the model with the effort that was named, if any. Raises `UsageError` for a level it does not know."""
-        if effort is None:
-            return model
-        known = await self._shared.known_models.of(model)
-        if known is None:
-            raise UsageError(f"No effort can be asked of {model.provider}/{model.model}.")
-        return replace(model, effort=effort_meant(effort, known))
-
-    async def _require_account(self, model: ModelRef) -> None:
-        """Raise `UsageError` when the account of a model is not there."""
-        try:
-            await self._look_for_account(model)
-        except AccountGoneError as error:
-            raise UsageError(error.title, hint=error.hint) from error
-
-    async def _about_account(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
-        """Say that the account of a session is not there any more, if that is not the last thing that was said.
-
-        Of one that the options name it is an error.
-        """
-        model = self._model_of(options, transcript.session.model)
-        if options.named.account is not None:
-            await self._require_account(model)
-        await self._with_known_effort(model, options.named.effort)
-        last = transcript.entries[-1] if transcript.entries else None
-        try:
-            await self._look_for_account(model)
-        except AgentError as error:
-            is_said = isinstance(last, NoticeEntry) and last.notice.code == NO_ACCOUNT
-            return () if is_said else (replace(notice_of(error, None), level="warning"),)  # nothing has failed yet
-        return ()
-
-    async def _look_for_account(self, model: ModelRef) -> None:
-        if model.account and known_vendor(model.provider) is not None:
-            (await asyncio.to_thread(self._shared.accounts.load)).of_model(model)
 
     async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:
         """Open a session only to read it. Raises `SessionNotFoundError` or `StorageError`."""
