@@ -7,15 +7,14 @@ from typing import TypedDict, Unpack
 from msgspec import Struct
 
 from desktop_agent.composition.model_parts import build_model_parts
+from desktop_agent.composition.server_parts import build_server_pool
 from desktop_agent.composition.shared_parts import SharedParts, SharedTools
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
@@ -25,11 +24,9 @@ from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.servers.confined import server_confiner
 from desktop_agent.core.tools.spec import AnyTool
 
 
@@ -83,15 +80,8 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
-    credentials = KeyringCredentials(ServerKeyring(keys), paths.data, clock)
     probe = own.get("probe") or SandboxProbe(environ)
-    servers = ServerPool(
-        clock,
-        child_environment(environ),
-        paths.logs / "mcp",
-        credentials=credentials,
-        confiner=server_confiner(paths, environ, probe),
-    )
+    servers = build_server_pool(paths, environ, clock, ServerKeyring(keys), probe)
     services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
     shared = SharedParts(
         paths=paths,

@@ -10,19 +10,16 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.cli.mcp.server_report import server_report
+from desktop_agent.composition.server_parts import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.servers.confined import server_confiner
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -47,11 +44,8 @@ class _Test:
     def __init__(
         self, definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
     ) -> None:
-        clock = SystemClock()
-        credentials = KeyringCredentials(ServerKeyring(tell=tell), paths.data, clock)
-        logs = paths.logs / "mcp"
-        confiner = server_confiner(paths, os.environ, SandboxProbe(os.environ))
-        self._pool = ServerPool(clock, child_environment(os.environ), logs, credentials=credentials, confiner=confiner)
+        keyring, probe = ServerKeyring(tell=tell), SandboxProbe(os.environ)
+        self._pool = build_server_pool(paths, os.environ, SystemClock(), keyring, probe)
         self._connection = self._pool.lease(definition, workspace).connection
         self._start: asyncio.Task[object] | None = None
 
