@@ -39,9 +39,6 @@ from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.runtime.known_viewport import give_viewport
 from desktop_agent.ui.theme import Theme
 
-_NEAR_END = 4
-"""A fraction of the view: an end that is not further away is found without a button, which lies over text."""
-
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
@@ -76,8 +73,8 @@ class TranscriptView(QAbstractScrollArea):
         self.finder = Finder(self.row_layout, self.viewport())
         self.row_layout.widgets.made.connect(self.finder.decorate)
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
+        JumpButton(self, self.row_layout, self.finder)
         self.row_layout.laid_out.connect(self._on_laid_out)
-        self.finder.found.connect(self._place_jump)
         self.navigation = Navigation(self.row_layout)
         self.pages = PageRequests(self.row_layout, self.finder, self.viewport())
         self.updates = RowUpdates(self.row_layout)
@@ -85,8 +82,6 @@ class TranscriptView(QAbstractScrollArea):
         self._activity = ActivityLine(theme, self.viewport())
         self._activity.hide()
         self.ticker = Ticker(self.row_layout.widgets.live, self._activity, self)
-        self._jump = JumpButton(self)
-        self._jump.clicked.connect(self.row_layout.scroll_to_bottom)
         self.empty = EmptyState(self.entry_actions, self.viewport())
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
@@ -200,20 +195,12 @@ class TranscriptView(QAbstractScrollArea):
         return widget
 
     def _on_laid_out(self) -> None:
-        self._place_jump()
         self._place_empty()
         self._keyboard.arrange()
         self._keyboard.mark()
         if self.isVisible():
             self.ticker.update()
         self.pages.update()
-
-    def _place_jump(self) -> None:
-        """Show it when the end is well away; not over what a search has found, which goes everywhere by itself."""
-        bar = self.verticalScrollBar()
-        is_end_away = bar.maximum() - bar.value() > self.viewport().height() // _NEAR_END
-        is_needed = is_end_away and not self.row_layout.reading.is_following and not self.finder.is_searching
-        self._jump.place(self.rect(), is_needed=is_needed)
 
     def _place_empty(self) -> None:
         self.empty.setGeometry(0, 0, self.width(), self.viewport().height())  # in line with the composer
