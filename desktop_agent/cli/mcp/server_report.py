@@ -6,6 +6,7 @@ from desktop_agent.cli.console import table
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
@@ -18,57 +19,79 @@ _MOST_LISTED = 20
 _LONGEST_LINE = 80
 
 
-def server_report(connection: Connection, trust: ToolTrust) -> tuple[JsonObject, str]:
-    """Return what a test of this connection came to, as a document and in words."""
-    status, facts = connection.status, connection.status.facts
-    changes = {tool.name: tool_change(trust, connection.definition, tool) for tool in status.tools}
-    tools = [McpTool(connection, offered) for offered in status.tools]
-    costs = [round(tool.tokens) for tool in tools]
-    document: JsonObject = {
-        "name": status.name,
-        "works": not status.problem,
-        "problem": status.problem,
-        "hint": status.hint,
-        "confinement": connection.definition.confinement,
-        "server": asdict(facts) if facts is not None else None,
-        "tools": [
-            {
-                "name": tool.offered.name,
-                "tokens": cost,
-                "description": tool.offered.description,
-                "unusable": tool.offered.unusable,
-                "view": tool.offered.view,
-                "definition": change.kind if (change := changes[tool.offered.name]) is not None else "allowed",
-            }
-            for tool, cost in zip(tools, costs, strict=True)
-        ],
-        "log": connection.log.tail(),
-    }
-    document["prompts"] = [prompt.name for prompt in status.prompts]
-    document["resources"] = [resource.uri for resource in status.resources]
-    if status.problem or facts is None:
-        said = connection.log.tail(_LINES)
-        lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
-        lines += ["", "What it said last:", said] if said else []
-        return document, "\n".join(filter(None, lines))
-    who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
-    rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in zip(tools, costs, strict=True)]
-    lines = [
-        f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
-        f"{number_of(len(tools), 'tool')}, about {number_of(sum(costs), 'token')} in each request.",
-        *filter(None, [connection.definition.confinement, unused_line(facts)]),
-        "",
-        table([("tool", "tokens", ""), *rows], right=(1,)),
-    ]
-    lines += _said_of_changes([change for change in changes.values() if change is not None], len(tools))
-    if status.prompts:
-        names = ", ".join(f"/{command_name(status.name, prompt.name)}" for prompt in status.prompts)
-        lines += ["", f"{number_of(len(status.prompts), 'prompt')}: {names}"]
-    if status.resources:
-        uris = ", ".join(named(resource.uri) for resource in status.resources[:_MOST_LISTED])
-        more = ", …" if len(status.resources) > _MOST_LISTED else ""
-        lines += ["", f"{number_of(len(status.resources), 'resource')}: {uris}{more}"]
-    return document, "\n".join(lines)
+class ServerReport:
+    """What a test of one connection came to, as a document and in words."""
+
+    def __init__(self, connection: Connection, trust: ToolTrust) -> None:
+        self._connection = connection
+        offered = connection.status.tools
+        self._tools = [McpTool(connection, tool) for tool in offered]
+        self._costs = [round(tool.tokens) for tool in self._tools]
+        self._changes = {tool.name: tool_change(trust, connection.definition, tool) for tool in offered}
+
+    def document(self) -> JsonObject:
+        """Return all that is known, for programs."""
+        status = self._connection.status
+        return {
+            "name": status.name,
+            "works": not status.problem,
+            "problem": status.problem,
+            "hint": status.hint,
+            "confinement": self._connection.definition.confinement,
+            "server": asdict(status.facts) if status.facts is not None else None,
+            "tools": [
+                {
+                    "name": tool.offered.name,
+                    "tokens": cost,
+                    "description": tool.offered.description,
+                    "unusable": tool.offered.unusable,
+                    "view": tool.offered.view,
+                    "definition": change.kind if (change := self._changes[tool.offered.name]) else "allowed",
+                }
+                for tool, cost in zip(self._tools, self._costs, strict=True)
+            ],
+            "log": self._connection.log.tail(),
+            "prompts": [prompt.name for prompt in status.prompts],
+            "resources": [resource.uri for resource in status.resources],
+        }
+
+    def text(self) -> str:
+        """Return what users read: why the server does not work, or what it offers."""
+        status, facts = self._connection.status, self._connection.status.facts
+        if status.problem or facts is None:
+            said = self._connection.log.tail(_LINES)
+            lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
+            lines += ["", "What it said last:", said] if said else []
+            return "\n".join(filter(None, lines))
+        changes = [change for change in self._changes.values() if change is not None]
+        return "\n".join(
+            [*self._said_of_tools(facts), *_said_of_changes(changes, len(self._tools)), *self._said_of_rest()]
+        )
+
+    def _said_of_tools(self, facts: ServerFacts) -> list[str]:
+        who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
+        priced = zip(self._tools, self._costs, strict=True)
+        rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in priced]
+        return [
+            f"{self._connection.status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
+            f"{number_of(len(rows), 'tool')}, about {number_of(sum(self._costs), 'token')} in each request.",
+            *filter(None, [self._connection.definition.confinement, unused_line(facts)]),
+            "",
+            table([("tool", "tokens", ""), *rows], right=(1,)),
+        ]
+
+    def _said_of_rest(self) -> list[str]:
+        """Say which prompts and resources there are."""
+        status = self._connection.status
+        lines: list[str] = []
+        if status.prompts:
+            names = ", ".join(f"/{command_name(status.name, prompt.name)}" for prompt in status.prompts)
+            lines += ["", f"{number_of(len(status.prompts), 'prompt')}: {names}"]
+        if status.resources:
+            uris = ", ".join(named(resource.uri) for resource in status.resources[:_MOST_LISTED])
+            more = ", …" if len(status.resources) > _MOST_LISTED else ""
+            lines += ["", f"{number_of(len(status.resources), 'resource')}: {uris}{more}"]
+        return lines
 
 
 def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
-from desktop_agent.cli.mcp.server_report import server_report
+from desktop_agent.cli.mcp.server_report import ServerReport
 from desktop_agent.composition.server_parts import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
@@ -33,8 +33,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     trust, works = ToolTrust(paths.tool_trust), connection.status.state not in ("failed", "resting")
     if args.accept and works:
         trust.trust(definition, connection.status.tools)
-    document, text = server_report(connection, trust)
-    console.result(document, text)
+    report = ServerReport(connection, trust)
+    console.result(report.document(), report.text())
     return int(not works)
 
 
