@@ -7808,52 +7808,13 @@
 </context>
 <context>
     <name>SessionListModel</name>
-    <message numerus="yes">
-        <source>%n turns</source>
-        <translation>
-            <numerusform>%n Runde</numerusform>
-            <numerusform>%n Runden</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Fold the sessions</source>
         <translation>Sitzungen einklappen</translation>
     </message>
     <message>
-        <source>New session</source>
-        <translation>Neue Sitzung</translation>
-    </message>
-    <message>
         <source>Show the sessions</source>
         <translation>Sitzungen anzeigen</translation>
-    </message>
-    <message>
-        <source>archived</source>
-        <translation>archiviert</translation>
-    </message>
-    <message>
-        <source>asks</source>
-        <translation>fragt</translation>
-    </message>
-    <message>
-        <source>is working</source>
-        <translation>arbeitet</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>runs</source>
-        <translation>läuft</translation>
-    </message>
-    <message>
-        <source>selected</source>
-        <translation>ausgewählt</translation>
-    </message>
-    <message>
-        <source>waits for you</source>
-        <translation>wartet auf Sie</translation>
     </message>
     <message>
         <source>{0}, folded, {1}</source>
@@ -7940,6 +7901,48 @@
     <message>
         <source>Show archived ({0})</source>
         <translation>Archivierte anzeigen ({0})</translation>
+    </message>
+</context>
+<context>
+    <name>SessionWords</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n Runde</numerusform>
+            <numerusform>%n Runden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>archived</source>
+        <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>asks</source>
+        <translation>fragt</translation>
+    </message>
+    <message>
+        <source>is working</source>
+        <translation>arbeitet</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>ausgewählt</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>wartet auf Sie</translation>
     </message>
 </context>
 <context>

@@ -7770,51 +7770,13 @@
 </context>
 <context>
     <name>SessionListModel</name>
-    <message numerus="yes">
-        <source>%n turns</source>
-        <translation>
-            <numerusform>%n 轮</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Fold the sessions</source>
         <translation>折叠会话</translation>
     </message>
     <message>
-        <source>New session</source>
-        <translation>新会话</translation>
-    </message>
-    <message>
         <source>Show the sessions</source>
         <translation>显示会话</translation>
-    </message>
-    <message>
-        <source>archived</source>
-        <translation>已归档</translation>
-    </message>
-    <message>
-        <source>asks</source>
-        <translation>询问</translation>
-    </message>
-    <message>
-        <source>is working</source>
-        <translation>正在工作</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>已固定</translation>
-    </message>
-    <message>
-        <source>runs</source>
-        <translation>运行</translation>
-    </message>
-    <message>
-        <source>selected</source>
-        <translation>已选择</translation>
-    </message>
-    <message>
-        <source>waits for you</source>
-        <translation>等待您</translation>
     </message>
     <message>
         <source>{0}, folded, {1}</source>
@@ -7901,6 +7863,47 @@
     <message>
         <source>Show archived ({0})</source>
         <translation>显示已归档 ({0})</translation>
+    </message>
+</context>
+<context>
+    <name>SessionWords</name>
+    <message numerus="yes">
+        <source>%n turns</source>
+        <translation>
+            <numerusform>%n 轮</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>archived</source>
+        <translation>已归档</translation>
+    </message>
+    <message>
+        <source>asks</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>is working</source>
+        <translation>正在工作</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>已固定</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>selected</source>
+        <translation>已选择</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>等待您</translation>
     </message>
 </context>
 <context>

@@ -53,11 +53,11 @@ class SessionDelegate(RowDelegate):
             self._draw_tick(painter, centre)
         else:
             self._draw_mark(painter, centre, row.session)
-        status = self._model.status_of(row.session)
+        status = self._model.words.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
         draw_line(painter, line, status, self.fonts.small, self._status_colour(row.session), RIGHT)
         line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self._model.title_of(row.session), self.fonts.text, colour)
+        draw_line(painter, line, self._model.words.title(row.session), self.fonts.text, colour)
         if details := self._model.details_of(row):
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
             draw_line(painter, below, details, self.fonts.small, muted)

@@ -36,6 +36,67 @@ class SessionRow(NamedTuple):
         return f"group:{self.group}" if self.session is None else self.session.id
 
 
+class SessionWords(QObject):
+    """What is said of a session: in its row, in the tooltip, and to users who do not see the row."""
+
+    def __init__(self, now: Callable[[], datetime], parent: QObject) -> None:
+        super().__init__(parent)
+        self._now = now
+
+    def title(self, session: SessionSummary) -> str:
+        """Return the title, or a stand-in while there is none."""
+        return named(session.title) or self.tr("New session")
+
+    def status(self, session: SessionSummary) -> str:
+        """Return what is said at the right edge: what the session is doing, else when it was last used."""
+        match session.state:
+            case "waiting":
+                return self.tr("asks")
+            case "working":
+                return self.tr("runs")
+            case "idle":
+                return short_moment(session.active_at, self._now(), QLocale())
+
+    def details(self, row: SessionRow, *, is_long: bool) -> str:
+        """Return the second line of a row: its folder; if it `is_long`, turns and cost as well, if they are known."""
+        if row.session is None or not is_long:
+            return row.folder
+        usage = row.session.usage
+        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
+        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
+
+    def spoken(self, session: SessionSummary, details: str, *, is_selected: bool) -> str:
+        """Return what a screen reader says of the row; `details` is its second line."""
+        selected = self.tr("selected") if is_selected else ""
+        pinned = self.tr("pinned") if session.is_pinned else ""
+        archived = self.tr("archived") if session.is_archived else ""
+        said = [self.title(session), self._spoken_state(session), details, pinned, archived, selected]
+        return ", ".join(filter(None, said))
+
+    def tooltip(self, session: SessionSummary) -> str:
+        """Return all that is known of the session."""
+        facts = [
+            self._turns(session),
+            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
+            QLocale().formattedDataSize(session.size_bytes),
+            long_moment(session.active_at, self._now(), QLocale()),
+        ]
+        said = " · ".join(filter(None, facts))
+        return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
+
+    def _spoken_state(self, session: SessionSummary) -> str:
+        match session.state:
+            case "waiting":
+                return self.tr("waits for you")
+            case "working":
+                return self.tr("is working")
+            case "idle":
+                return long_moment(session.active_at, self._now(), QLocale())
+
+    def _turns(self, session: SessionSummary) -> str:
+        return plural("SessionWords", session.turns, "%n turn", "%n turns")
+
+
 class SessionListModel(QAbstractListModel):
     """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done."""
 
@@ -46,6 +107,8 @@ class SessionListModel(QAbstractListModel):
         super().__init__(parent)
         self._now = now
         self._rename = rename
+        self.words = SessionWords(now, self)
+        """What rows say."""
         self._rows: list[SessionRow] = []
         self._selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
@@ -129,27 +192,9 @@ class SessionListModel(QAbstractListModel):
         """Return the row of a session, -1 if it is not in the list."""
         return next((at for at, session in self.sessions() if session.id == session_id), -1)
 
-    def status_of(self, session: SessionSummary) -> str:
-        """Return what is said at the right edge: what the session is doing, else when it was last used."""
-        match session.state:
-            case "waiting":
-                return self.tr("asks")
-            case "working":
-                return self.tr("runs")
-            case "idle":
-                return short_moment(session.active_at, self._now(), QLocale())
-
     def details_of(self, row: SessionRow) -> str:
-        """Return the second line of a row: folder, turns, cost; what is not known is left out."""
-        if row.session is None or not self.arrangement.is_detailed:
-            return row.folder
-        usage = row.session.usage
-        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
-        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
-
-    def title_of(self, session: SessionSummary) -> str:
-        """Return the title, or a stand-in while there is none."""
-        return named(session.title) or self.tr("New session")
+        """Return the second line of a row, as long as the user wants it."""
+        return self.words.details(row, is_long=self.arrangement.is_detailed)
 
     def _bring(self, row: SessionRow, at: int) -> None:
         """Have `row` at `at`; everything before it is in place already."""
@@ -187,13 +232,14 @@ class SessionListModel(QAbstractListModel):
             return self._heading(row, role)
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return self.title_of(row.session)
+                return self.words.title(row.session)
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                return self._spoken(row.session, self.details_of(row))
+                is_selected = row.session.id in self._selected
+                return self.words.spoken(row.session, self.details_of(row), is_selected=is_selected)
             case Qt.ItemDataRole.ToolTipRole:
-                return self._details(row.session)
+                return self.words.tooltip(row.session)
             case _:
                 return None
 
@@ -215,35 +261,6 @@ class SessionListModel(QAbstractListModel):
                 return self.tr("Show the sessions") if row.folded else self.tr("Fold the sessions")
             case _:
                 return None
-
-    def _spoken(self, session: SessionSummary, details: str) -> str:
-        selected = self.tr("selected") if session.id in self._selected else ""
-        pinned = self.tr("pinned") if session.is_pinned else ""
-        archived = self.tr("archived") if session.is_archived else ""
-        said = [self.title_of(session), self._spoken_state(session), details, pinned, archived, selected]
-        return ", ".join(filter(None, said))
-
-    def _spoken_state(self, session: SessionSummary) -> str:
-        match session.state:
-            case "waiting":
-                return self.tr("waits for you")
-            case "working":
-                return self.tr("is working")
-            case "idle":
-                return long_moment(session.active_at, self._now(), QLocale())
-
-    def _turns(self, session: SessionSummary) -> str:
-        return plural("SessionListModel", session.turns, "%n turn", "%n turns")
-
-    def _details(self, session: SessionSummary) -> str:
-        facts = [
-            self._turns(session),
-            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
-            QLocale().formattedDataSize(session.size_bytes),
-            long_moment(session.active_at, self._now(), QLocale()),
-        ]
-        said = " · ".join(filter(None, facts))
-        return plain_tooltip("\n".join([self.title_of(session), session.workspace, said]))
 
 
 def _rows_of(group: SessionGroup, workspace: str | None, folded: Collection[str]) -> Iterator[SessionRow]:
