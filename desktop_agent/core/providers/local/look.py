@@ -5,10 +5,10 @@ No key is sent: what listens there may be anything. Where nothing listens, no HT
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -21,13 +21,13 @@ from desktop_agent.core.providers.http.refusals import RefusedError, failures
 from desktop_agent.core.providers.local.places import Place
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 
-if TYPE_CHECKING:
-    from desktop_agent.core.providers.http.connection import ApiConnection
-
 LIMIT_S = 2.0
 """How long each step may take: to listen, to say who it is, to list its models. All of it is on this machine."""
 
 _CONNECTION = "desktop_agent.core.providers.http.connection"
+
+_Get = Callable[[str], Awaitable[bytes]]
+"""Returns what a server answers at a path."""
 
 
 async def look_for_servers(places: Iterable[Place], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
@@ -69,8 +69,8 @@ async def _listens(address: str, limit_s: float) -> bool:
 async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
     """Return who answers: the vendor that is looked for, or which other one, if it is any."""
     others = [vendor.id for vendor in VENDORS if vendor.is_local and vendor.id != found.provider]
-    async with _connected(found.address, limit_s) as connection:
-        seen = await _asked(connection, _sign_of(found.provider))
+    async with _connected(found.address, limit_s) as get:
+        seen = await _asked(get, _sign_of(found.provider))
         if seen.is_it:
             return replace(found, state="running")
         match seen.status:
@@ -83,7 +83,7 @@ async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
             case _:
                 pass
         for other in others:
-            if (await _asked(connection, _sign_of(other))).is_it:
+            if (await _asked(get, _sign_of(other))).is_it:
                 return replace(found, state="other", instead=other)
     return replace(found, state="other")
 
@@ -94,10 +94,10 @@ class _Seen(Struct, frozen=True):
     is_it: bool = False
 
 
-async def _asked(connection: "ApiConnection", sign: LocalSign) -> _Seen:
+async def _asked(get: _Get, sign: LocalSign) -> _Seen:
     """Return whether the vendor with this sign answers."""
     try:
-        answer: object = json.loads(await connection.get(sign.path, {}))
+        answer: object = json.loads(await get(sign.path))
     except RefusedError as refused:
         return _Seen(refused.status)
     except (*failures(), ProviderError):
@@ -119,15 +119,15 @@ async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
 
 
 @asynccontextmanager
-async def _connected(address: str, limit_s: float) -> "AsyncGenerator[ApiConnection]":
-    """Give a connection to the root of an address, without a proxy."""
+async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
+    """Give what asks the root of an address over one connection, without a proxy and without a key."""
     from desktop_agent.core.providers.http.connection import ApiConnection
 
     parts = urlsplit(address)
     root = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/v1')}"
     connection = await asyncio.to_thread(ApiConnection, root, {}, proxy=None, silence_s=limit_s)
     try:
-        yield connection
+        yield lambda path: connection.get(path, {})
     finally:
         await connection.aclose()
 
