@@ -98,6 +98,7 @@ class Watchdog(QObject):
             self._stir.set()
             self._thread.join()
             self._thread = None
+            self._busy_since = None
 
     def _on_work(self) -> None:
         """Begin with what the loop does in one go. Called some hundred times a second while the window works."""
