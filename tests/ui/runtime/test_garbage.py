@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.runtime.eventloop import run
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector, collect_all
 
+pytestmark = pytest.mark.usefixtures("qapp")
+
 
 class Node:
     """Part of a cycle with itself, which holds something else."""
