@@ -47,6 +47,8 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
+        self._is_handling = False
+        """Whether an op is being carried out: a prompt may have been taken, and its turn not begun."""
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
@@ -100,7 +102,7 @@ class Session:
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing waits to be done, and closing it now would interrupt nothing, also not making its title."""
-        return self._is_idle and not self._parts.titling.is_busy
+        return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; events report the outcome. Call it on the loop's thread."""
@@ -117,7 +119,9 @@ class Session:
             await self._parts.context_manager.measure_opened()
             is_ending = False
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown) or op.when_idle:
+                self._is_handling = True
                 await self._guard(self._handle(op))
+                self._is_handling = False
                 is_ending = is_ending or isinstance(op, ops.Shutdown)
                 if is_ending and self._is_idle:
                     return

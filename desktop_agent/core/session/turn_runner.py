@@ -132,23 +132,21 @@ class TurnRunner:
 
     @property
     def has_next(self) -> bool:
-        """Whether a queued prompt starts by itself when no turn runs."""
-        return bool(self.queue.waiting) and self._transcript.turns.last_end in _GOES_ON
+        """Whether a queued prompt starts by itself when no turn runs and no summary is made."""
+        return self._next is not None
 
     @property
     def _is_next_starting(self) -> bool:
         """Whether a queued prompt is about to start: a new one comes behind it, though no turn runs just now."""
-        return (self._is_working or self._is_queue_due) and self._next is not None
+        return (self._is_working or self._is_queue_due) and self.has_next
 
     @property
     def _next(self) -> QueuedPrompt | None:
-        """The queued prompt that starts when no turn runs and no summary is made."""
-        waiting = self.queue.waiting if self.has_next else self._waiting_for_summary
+        """The queued prompt that starts by itself."""
+        waiting = self.queue.waiting
+        if self._transcript.turns.last_end not in _GOES_ON:
+            waiting = [prompt for prompt in waiting if prompt.prompt_id in self._after_summary]
         return waiting[0] if waiting else None
-
-    @property
-    def _waiting_for_summary(self) -> list[QueuedPrompt]:
-        return [prompt for prompt in self.queue.waiting if prompt.prompt_id in self._after_summary]
 
     async def steer_queued(self, prompt_id: PromptId) -> None:
         """Let the running turn have one of the queued prompts before its next request; nothing when no turn runs."""

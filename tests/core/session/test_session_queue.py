@@ -61,6 +61,28 @@ async def test_what_was_sent_while_a_summary_was_made_starts_before_them(ground:
         await s.rx.expect(ev.TurnEnded)
 
 
+async def test_a_session_is_not_at_rest_between_a_summary_and_what_waited_for_it(ground: Ground) -> None:
+    session_id = await left_waiting(ground, turns_before=1)
+    rests: list[bool] = []
+
+    async def watch() -> None:
+        while not s.rx.all(ev.PromptSubmitted):
+            rests.append(s.session.is_at_rest)
+            await asyncio.sleep(0)
+
+    async with ground.session([[Hang()], *[[Say("ok")]] * 3], resume=session_id) as s:
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.ToolProgress)
+        s.submit(ops.SubmitPrompt(text="new"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.Interrupt())
+        await watch()
+        assert len(rests) > 1
+        assert not any(rests[:-1])
+        for _ in range(3):
+            await s.rx.expect(ev.TurnEnded)
+
+
 async def test_sending_one_goes_on_with_the_others(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([[Say("ok")], [Say("ok")]], resume=session_id) as s:
