@@ -35,8 +35,9 @@ class Desk:
         layout.addStretch(1)
         layout.addWidget(self.composer)
         self.window.resize(600, 500)
-        with qtbot.waitExposed(self.window):
+        with qtbot.waitActive(self.window):
             self.window.show()
+            self.window.activateWindow()
         self.edit = self.composer.findChildren(QPlainTextEdit)[0]
         self.composer.setFocus()
 
