@@ -1,4 +1,8 @@
-"""In the settings of the real window a server is added, tested, switched and removed; no process of it stays."""
+"""In the settings of the real window a server is added, tested, switched and removed; no process of it stays.
+
+The window opens a folder, because without one the welcome may come before the settings. No session has begun, so a
+server runs only as long as its test: what it answered stays on its card.
+"""
 
 import json
 import os
@@ -51,7 +55,7 @@ def defined() -> list[tuple[str, bool, tuple[str, ...]]]:
     return [(server.name, server.is_enabled, server.disabled_tools) for server in found.servers]
 
 
-def test_a_server_is_added_tested_switched_and_removed(go: Go) -> None:
+def test_a_server_is_added_tested_switched_and_removed(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         dialog = await open_page(user)
         await add(user, "mine", shlex.join((sys.executable, "-S", str(PROGRAM))))
@@ -73,10 +77,10 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go) -> None:
         await user.until_true(lambda: not defined() and user.find(ServerCard, "serverCard") is None, "it is removed")
         await user.press(Qt.Key.Key_Escape)
 
-    go([], journey)
+    go([str(project)], journey)
 
 
-def test_a_server_that_does_not_start_says_why_on_its_card(go: Go) -> None:
+def test_a_server_that_does_not_start_says_why_on_its_card(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         dialog = await open_page(user)
         await add(user, "gone", "no-such-program-anywhere --now")
@@ -84,10 +88,12 @@ def test_a_server_that_does_not_start_says_why_on_its_card(go: Go) -> None:
         assert any("no-such-program-anywhere" in text for text in texts(dialog) if "gone" not in text.split()[:1])
         await user.press(Qt.Key.Key_Escape)
 
-    go([], journey)
+    go([str(project)], journey)
 
 
-def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(go: Go, tmp_path: Path) -> None:
+def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(
+    go: Go, project: Path, tmp_path: Path
+) -> None:
     theirs = {"mine": {"command": "uvx", "args": ["x"]}, "old": {"type": "sse", "url": "https://mcp.example"}}
     file = tmp_path / "theirs.json"
     file.write_text(json.dumps({"mcpServers": theirs}))
@@ -103,7 +109,7 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(go: 
         assert defined() == [("mine", True, ())]
         await user.press(Qt.Key.Key_Escape)
 
-    go([], journey)
+    go([str(project)], journey)
 
 
 def switches(dialog: QDialog, name: str) -> list[Switch]:
@@ -115,7 +121,7 @@ def texts(dialog: QDialog) -> list[str]:
 
 
 def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
-    go: Go, monkeypatch: pytest.MonkeyPatch
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = MemoryKeyring()
     use_keyring(monkeypatch, backend)
@@ -129,7 +135,7 @@ def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
         async with UserInBrowser() as at_the_browser:
             with BrowserOfTheDesktop(at_the_browser) as desktop:
                 await user.click("serverSignInButton")
-                await user.until_true(lambda: "Running" in texts(dialog), "the server is used as the user")
+                await user.until_true(lambda: any("handshake" in text for text in texts(dialog)), "it answers the user")
         assert len(desktop.opened) == 1
         assert backend.entries
         await user.click("removeServerButton")
@@ -138,4 +144,4 @@ def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
         await user.press(Qt.Key.Key_Escape)
 
     with serve_mcp(server):
-        go([], journey)
+        go([str(project)], journey)
