@@ -12,10 +12,10 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.undo.execute import draft_revert, steps_meant
 from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.plan import Direction
-from desktop_agent.core.undo.redo import draft_steps
+from desktop_agent.core.undo.redo import draft_steps, steps_meant
+from desktop_agent.core.undo.revert import draft_revert
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.undo.execute import recovered
+from desktop_agent.core.undo.records import recovered
 
 
 async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:

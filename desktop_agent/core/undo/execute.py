@@ -5,37 +5,30 @@ that no turn is running.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import ChangeId, HunkKey
+from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.diff.hunks import WHOLE_FILE
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import (
-    ChangeSelection,
-    FileChange,
-    FileOutcome,
-    Reverted,
-)
-from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
+from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
-from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
-from desktop_agent.core.undo import refusals
-from desktop_agent.core.undo.all_names import at_all_names, names_alike, written_along
-from desktop_agent.core.undo.draft import DraftedWrite, Drafter, UndoDraft
-from desktop_agent.core.undo.plan import Direction, FilePlan, plan_revert
-from desktop_agent.core.undo.redo import draft_steps
-from desktop_agent.core.undo.renaming import is_a_name
-from desktop_agent.core.undo.whereabouts import in_force
+from desktop_agent.core.transcript import Destroyed, Transcript
+from desktop_agent.core.undo.all_names import names_alike, written_along
+from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
+from desktop_agent.core.undo.own_write import draft_write
+from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.records import reverted
+from desktop_agent.core.undo.redo import draft_steps, steps_meant
+from desktop_agent.core.undo.revert import draft_revert
 
 
 class Undoing:
@@ -78,7 +71,7 @@ class Undoing:
     async def write(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it. Raises `AgentError` when it is not what the user saw."""
         await self._effects.jobs.look()
-        transition = await asyncio.to_thread(self._transition, op)
+        transition = await asyncio.to_thread(draft_write, self._transcript, self._ledger, op)
         if transition is not None:
             await unhurried(self._write(op, transition))
 
@@ -158,34 +151,6 @@ class Undoing:
 
     # -- the user's own writes --
 
-    def _transition(self, op: ops.WriteFile) -> FileTransition | None:
-        self._ledger.require_root()
-        if not is_a_name(op.path) or not self._ledger.files.is_inside(op.path):
-            raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
-        try:
-            before = self._ledger.files.current(op.path)
-        except OSError as error:
-            raise AgentError(f"{op.path} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
-        if (before.digest if before else None) != op.expected:
-            raise AgentError(
-                f"{op.path} was changed in the meantime, so it was not written.",
-                hint="Look at it again; your text is still where you wrote it.",
-            )
-        content = op.content
-        if content is not None and op.like is None and before is not None and not _can_hold(before, content):
-            raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
-        if any(item.change_id not in self._transcript.changes for item in op.reverts):
-            raise AgentError(f"No such change of {op.path} is on record.", hint="Nothing was written.")
-        if op.content is None:
-            after = None
-        elif op.like is not None:
-            after = FileState(content=op.content, mode=op.like.mode, kind=op.like.kind)
-        elif before is None:
-            after = FileState(content=op.content, mode=new_file_mode())
-        else:
-            after = before.with_content(op.content)
-        return FileTransition(op.path, before, after) if after != before or op.reverts else None
-
     async def _write(self, op: ops.WriteFile, transition: FileTransition) -> None:
         turn = self._transcript.turn
         is_edit = op.purpose == "edit"
@@ -215,153 +180,9 @@ class Undoing:
             raise AgentError(f"{op.path} was not written.", hint=problem)
 
 
-def _can_hold(file: FileState, content: bytes) -> bool:
-    """Whether this may be written there: a folder has no content, and a symlink leads to a name."""
-    return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
-
-
-def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
-    if op.is_all:
-        return list(transcript.changed.steps)
-    if op.steps:
-        return [step for step in transcript.changed.steps if step.seq in op.steps]
-    return transcript.changed.steps[-1:]
-
-
-def draft_revert(
-    transcript: Transcript, ledger: Ledger, direction: Direction, selection: ChangeSelection
-) -> UndoDraft | None:
-    """Return what an undo or redo of `selection` would come to now. Blocks.
-
-    None when it selects nothing, or only hunks that are undone already, or in force. Nothing is written but
-    contents that a clash shows.
-    """
-    row = _row(transcript, selection) if selection.hunks else None
-    if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
-        selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
-    every = list(transcript.changes.values())
-    records = [record for record in every if _is_meant(record, direction, selection)]
-    if not records:
-        return None
-    names = ledger.files.other_names
-    able = [record for record in every if _is_revertible(record, direction)]
-    shared: list[FileChange] = []
-    if selection.hunks:
-        same = [_row(transcript, structs.replace(selection, path=name)) for name in names(records[0].change.path)]
-        rows = [row, *(one for one in same if row and one and _is_alike(one.change, row.change))]
-        plans = tuple(plan for one in rows for plan in _hunk_plans(direction, selection, one, every))
-    else:
-        records = at_all_names(records, able, names)
-        is_wide = not (selection.path or selection.call_id or selection.change_ids)
-        shared = [record.change for record in records if record.change.is_shared and is_wide]
-        selected = [record.change for record in records if record.change not in shared]
-        plans = plan_revert(direction, selected, [r.change for r in every], standing=in_force(every))
-    undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in every}
-    draft = Drafter(ledger, undone).draft(direction, plans)
-    if selection.hunks and _is_so_already(direction, draft, undone):
-        return None
-    left = (
-        FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=refusals.OTHER_SESSION) for c in shared
-    )
-    return UndoDraft(draft.writes, (*draft.settled, *left))
-
-
-def reverted(
-    direction: Direction,
-    selection: ChangeSelection,
-    changes: tuple[FileChange, ...],
-    outcomes: tuple[FileOutcome, ...],
-    *,
-    reason: str = "",
-    back: Recovered | None = None,
-) -> ev.ChangesUndone | ev.ChangesRedone:
-    """Return the record of an undo or redo that wrote `changes`."""
-    ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
-    if direction == "undo":
-        refs, outside = (back.refs, back.outside) if back is not None else ((), ())
-        return ev.ChangesUndone(
-            selection=selection,
-            change_ids=ids,
-            outcomes=outcomes,
-            changes=changes,
-            reason=reason,
-            refs=refs,
-            outside=outside,
-        )
-    return ev.ChangesRedone(selection=selection, change_ids=ids, outcomes=outcomes, changes=changes, reason=reason)
-
-
-def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
-    """Return the record of an undo or redo that was cut off after it had written `changes`."""
-    outcomes = tuple(
-        FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
-    )
-    ids = tuple(change_id for outcome in outcomes for change_id in outcome.change_ids)
-    return reverted(direction, ChangeSelection(change_ids=ids), changes, outcomes)
-
-
-def _hunk_plans(
-    direction: Direction, selection: ChangeSelection, row: NetChange | None, every: Sequence[ChangeRecord]
-) -> tuple[FilePlan, ...]:
-    """Return what hunks of one file mean: those that `selection` names, in `row`."""
-    here = structs.replace(selection, path=row.path) if row else selection
-    records = [record for record in every if _is_meant(record, direction, here)]
-    return plan_revert(
-        direction,
-        [record.change for record in records],
-        [record.change for record in every],
-        hunks=selection.hunks,
-        net=row.change if row else None,
-        elsewhere=[record.change for record in row.records if record not in records] if row else (),
-        standing=in_force(every),
-    )
-
-
-def _is_alike(one: FileChange, other: FileChange) -> bool:
-    return (one.before, one.after) == (other.before, other.after)
-
-
-def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
-    """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
-    everywhere = structs.replace(selection, path=None)
-    records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
-    return next((row for row in net_changes(records) if row.path == selection.path), None)
-
-
-def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelection) -> bool:
-    if not selection.includes(record.change, turn=record.turn, call_id=record.call_id):
-        return False
-    return bool(selection.hunks) or _is_revertible(record, direction)
-
-
-def _is_revertible(record: ChangeRecord, direction: Direction) -> bool:
-    return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
-
-
-def _is_so_already(direction: Direction, draft: UndoDraft, undone: Mapping[ChangeId, frozenset[HunkKey]]) -> bool:
-    """Whether hunks that are undone already would be undone again, or redone that are in force.
-
-    What brought them back since is another one's work, and no redo would take such an undo back.
-    """
-    reverts = [item for write in draft.writes for item in write.reverts]
-    for outcome in draft.settled:
-        whole = outcome.change_ids if outcome.is_done else ()
-        named = [*outcome.reverts, *(Reverted(change_id=change_id) for change_id in whole)]
-        if not named:
-            return False  # it was refused, and the user has to read why
-        reverts += named
-    all_of_it = frozenset({WHOLE_FILE}) if direction == "undo" else frozenset[HunkKey]()
-    return bool(reverts) and all(undone[item.change_id] == (frozenset(item.hunks) or all_of_it) for item in reverts)
-
-
 def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
     outcome = drafted.outcome
     if not problem:
         return structs.replace(outcome, reason=" ".join(filter(None, (outcome.reason, missing))))
     ids = tuple(item.change_id for item in drafted.reverts)
     return FileOutcome(path=outcome.path, state="conflict", change_ids=ids, reason=problem, hunks=outcome.hunks)
-
-
-def _whole(reverts: Sequence[Reverted]) -> tuple[str, ...]:
-    return tuple(item.change_id for item in reverts if not item.hunks)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
 from desktop_agent.core.undo.draft import Drafter, UndoDraft
@@ -21,6 +22,15 @@ from desktop_agent.core.undo.whereabouts import as_edit, in_force, parts_of
 
 Left = Mapping[ChangeId, frozenset[HunkKey]]
 """What is undone of each change afterwards; only changes of which that is less than before."""
+
+
+def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
+    """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
+    if op.is_all:
+        return list(transcript.changed.steps)
+    if op.steps:
+        return [step for step in transcript.changed.steps if step.seq in op.steps]
+    return transcript.changed.steps[-1:]
 
 
 def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
