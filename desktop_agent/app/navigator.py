@@ -99,7 +99,7 @@ class Navigator(QObject):
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
-        self._panels.transcript.empty.set_examples([DEMO_PROMPT])
+        self._panels.transcript.status.empty.set_examples([DEMO_PROMPT])
         if not self._panels.composer.text().strip():  # else the user has written something already
             self._panels.composer.set_text(DEMO_PROMPT)
 
@@ -157,7 +157,7 @@ class Navigator(QObject):
         sandbox = self._bench.settings_in(root).current.execution.sandbox
         keep = partial(self._drafts.note_sent, folder_draft(root))
         draft = DraftPort(root, model, approval, sandbox, self._on_first_prompt, keep, self)
-        self._panels.transcript.empty.set_examples(EXAMPLES)
+        self._panels.transcript.status.empty.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()

@@ -18,13 +18,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar
 
 from desktop_agent.core.transcript import Patch, Transcript
-from desktop_agent.ui.chat.activity import ActivityLine
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.search.finder import Finder
-from desktop_agent.ui.chat.ticker import Ticker
-from desktop_agent.ui.chat.transcript.empty import EmptyState
+from desktop_agent.ui.chat.status import ConversationStatus
 from desktop_agent.ui.chat.transcript.jump_button import JumpButton
 from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
 from desktop_agent.ui.chat.transcript.message_menu import MessageMenu
@@ -48,8 +46,8 @@ class TranscriptView(QAbstractScrollArea):
     """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
 
     Its parts: `row_layout` places and scrolls, `updates` shows what changed, `finder` searches, `selected` is the
-    selected text, `navigation` goes to a call or a turn, `pages` asks for pages, `entry_actions` says what the user
-    asks for.
+    selected text, `navigation` goes to a call or a turn, `pages` asks for pages, `status` says what the agent is doing,
+    `entry_actions` what the user asks for.
     """
 
     def __init__(
@@ -79,10 +77,7 @@ class TranscriptView(QAbstractScrollArea):
         self.pages = PageRequests(self.row_layout, self.finder, self.viewport())
         self.updates = RowUpdates(self.row_layout)
         self._keyboard = KeyboardOrder(self, self.row_layout)
-        self._activity = ActivityLine(theme, self.viewport())
-        self._activity.hide()
-        self.ticker = Ticker(self.row_layout.widgets.live, self._activity, self)
-        self.empty = EmptyState(self.entry_actions, self.viewport())
+        self.status = ConversationStatus(self, theme, self.row_layout, self.updates, self.entry_actions)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
         self.setAutoFillBackground(True)
@@ -115,7 +110,7 @@ class TranscriptView(QAbstractScrollArea):
         self.rows.number_pages(transcript)
         self.updates.clear()
         self.row_layout.replace_rows(is_gentle=is_gentle)
-        self._show_status()  # by now a layout is on its way, or done: this asks for no other
+        self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
         """Show this one, which has the same end but more before it, and stay at the same place."""
@@ -124,7 +119,7 @@ class TranscriptView(QAbstractScrollArea):
         for row in self.rows.exchange(transcript.entries):
             self.updates.drop(row)
         self.rows.number_pages(transcript)
-        self._show_status()
+        self.status.show(transcript)
         if place is not None:
             self.row_layout.go_to_place_from_end(place)
         else:
@@ -167,22 +162,8 @@ class TranscriptView(QAbstractScrollArea):
                 layout.lay_out_gently()
             self.navigation.on_pages_loaded()
             return
-        self._show_status()
+        self.status.show(transcript)
         self.updates.request_layout()
-
-    def _show_status(self) -> None:
-        transcript = self._transcript
-        self.empty.setVisible(not len(self.rows))
-        if transcript is None:
-            return
-        is_working = transcript.turns.status == "working"
-        self._activity.show_activity(transcript.turns.activity, is_working=is_working)
-        # A summary that the user asked for is made while no turn runs.
-        is_busy = is_working or (bool(transcript.turns.activity) and not transcript.turns.is_running)
-        if is_busy == self._activity.isHidden():
-            self._activity.setVisible(is_busy)
-            self.row_layout.footer = self._activity if is_busy else None
-            self.updates.request_layout()
 
     # -- rows --
 
@@ -195,15 +176,12 @@ class TranscriptView(QAbstractScrollArea):
         return widget
 
     def _on_laid_out(self) -> None:
-        self._place_empty()
+        self.status.place()
         self._keyboard.arrange()
         self._keyboard.mark()
         if self.isVisible():
-            self.ticker.update()
+            self.status.ticker.update()
         self.pages.update()
-
-    def _place_empty(self) -> None:
-        self.empty.setGeometry(0, 0, self.width(), self.viewport().height())  # in line with the composer
 
     # -- Qt --
 
@@ -252,12 +230,12 @@ class TranscriptView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.row_layout.lay_out()
-        self._place_empty()
+        self.status.place()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.updates.resume()
-        self.ticker.update()
+        self.status.ticker.update()
         self.finder.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -266,7 +244,7 @@ class TranscriptView(QAbstractScrollArea):
             self.pointer.cancel()
         self.updates.pause()
         self.row_layout.stop()
-        self.ticker.stop()
+        self.status.ticker.stop()
         super().hideEvent(event)
 
 

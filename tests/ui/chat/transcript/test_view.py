@@ -600,9 +600,9 @@ def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -
 
 def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-    assert stage.view.ticker.is_ticking
+    assert stage.view.status.ticker.is_ticking
     stage.window.hide()
-    assert not stage.view.ticker.is_ticking
+    assert not stage.view.status.ticker.is_ticking
 
 
 def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: Theme) -> None:
