@@ -3326,6 +3326,10 @@
         <translation>{0} antwortet, aber nicht wie die API dieses Modells.</translation>
     </message>
     <message>
+        <source>{0} belongs to another user, to whom no undo could give it back.</source>
+        <translation>{0} gehört einem anderen Benutzer, dem kein Rückgängigmachen es zurückgeben könnte.</translation>
+    </message>
+    <message>
         <source>{0} belongs to git.</source>
         <translation>{0} gehört zu git.</translation>
     </message>
@@ -3382,6 +3386,10 @@
         <translation>In {0} liegt ein Git-Repository: {1}.</translation>
     </message>
     <message>
+        <source>{0} has another disk or folder mounted in it: {1}.</source>
+        <translation>In {0} ist ein anderer Datenträger oder Ordner eingehängt: {1}.</translation>
+    </message>
+    <message>
         <source>{0} has another name (a hard link), which an undo would part from it.</source>
         <translation>{0} hat einen weiteren Namen (Hardlink), den ein Rückgängigmachen davon trennen würde.</translation>
     </message>
@@ -3432,6 +3440,14 @@
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} ist überlastet, daher beantwortet {1} diese Anfrage.</translation>
+    </message>
+    <message>
+        <source>{0} is too long a name.</source>
+        <translation>{0} ist als Name zu lang.</translation>
+    </message>
+    <message>
+        <source>{0} is too long: what is in {1} could not be opened there.</source>
+        <translation>{0} ist zu lang: Was in {1} liegt, ließe sich dort nicht öffnen.</translation>
     </message>
     <message>
         <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>

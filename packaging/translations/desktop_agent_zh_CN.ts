@@ -3315,6 +3315,10 @@
         <translation>{0} 有响应，但不符合此模型的 API。</translation>
     </message>
     <message>
+        <source>{0} belongs to another user, to whom no undo could give it back.</source>
+        <translation>{0} 属于另一个用户，撤销无法将其归还。</translation>
+    </message>
+    <message>
         <source>{0} belongs to git.</source>
         <translation>{0} 属于 git。</translation>
     </message>
@@ -3371,6 +3375,10 @@
         <translation>{0} 中有一个 git 仓库：{1}。</translation>
     </message>
     <message>
+        <source>{0} has another disk or folder mounted in it: {1}.</source>
+        <translation>{0} 中挂载了其他磁盘或文件夹：{1}。</translation>
+    </message>
+    <message>
         <source>{0} has another name (a hard link), which an undo would part from it.</source>
         <translation>{0} 还有另一个名称（硬链接），撤销会使二者分离。</translation>
     </message>
@@ -3421,6 +3429,14 @@
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} 过载，因此由 {1} 回答此请求。</translation>
+    </message>
+    <message>
+        <source>{0} is too long a name.</source>
+        <translation>名称 {0} 太长。</translation>
+    </message>
+    <message>
+        <source>{0} is too long: what is in {1} could not be opened there.</source>
+        <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
     </message>
     <message>
         <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>

@@ -6,6 +6,7 @@ from its old one, the folders that go. Whatever could not come back exactly is r
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ MOST_BYTES = 256 * 2**20
 """How much is kept for an undo of one move. An undo writes file by file, which takes half a minute for that many."""
 
 UNTOUCHED = "Nothing was renamed."
+_MOUNTS = Path("/proc/self/mountinfo")
 _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, without an undo here."
 
 
@@ -47,10 +49,19 @@ class FolderContents(Struct, frozen=True):
 
 def look_into(root: Path, path: str) -> FolderContents:
     """Return what is in a folder of `root`. Raises `AgentError` for what an undo could not bring back. Blocks."""
+    return _look(root / path, path)
+
+
+def _look(place: Path, path: str) -> FolderContents:
     folders, files, marks = [""], list[str](), dict[str, tuple[int, ...]]()
     size = 0
     try:
-        for name, status in _walk(root / path):
+        mounted = _mounted_in(place)
+        for name, status in _walk(place):
+            if name in mounted:
+                raise AgentError(
+                    f"{path} has another disk or folder mounted in it: {_join(path, name)}.", hint=_ELSEWHERE
+                )
             if stat.S_ISDIR(status.st_mode):
                 folders += [name] if name else []
                 marks[name] = (status.st_ino, status.st_mode)
@@ -71,6 +82,18 @@ def look_into(root: Path, path: str) -> FolderContents:
     except OSError as error:
         raise AgentError(f"{path} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
     return FolderContents(path, tuple(folders), tuple(files), marks)
+
+
+def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
+    """Raise `AgentError` when something in it would have a path at `to` that is too long for the system."""
+    longest = max(contents.marks, key=lambda name: len(os.fsencode(name)))
+    try:
+        os.lstat(root / _join(to, longest))
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise AgentError(
+                f"{to} is too long: what is in {contents.path} could not be opened there.", hint=UNTOUCHED
+            ) from error
 
 
 def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
@@ -102,7 +125,7 @@ def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, 
         anchored(root, contents.path, makes_folders=False, identity=identity) as source,
         anchored(root, to, makes_folders=True, identity=identity) as target,
     ):
-        if look_into(root, contents.path).marks != contents.marks:
+        if _look(source, contents.path).marks != contents.marks:
             raise ChangedError(errno.EBUSY, MEANWHILE)
         try:
             rename_to_free(source, target)
@@ -128,11 +151,28 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
                     waiting.append(name)
 
 
+def _mounted_in(folder: Path) -> frozenset[str]:
+    """What is mounted in a folder, where the system tells it: a rename takes that along, and an undo empties it."""
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return frozenset()
+    above = f"{os.path.realpath(folder)}/"
+    points = (os.fsdecode(re.sub(rb"\\([0-7]{3})", _unescaped, line.split(b" ")[4])) for line in lines)
+    return frozenset(point.removeprefix(above) for point in points if point.startswith(above))
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return bytes([int(match[1], 8)])
+
+
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
     """Raise `AgentError` when an undo could not bring this back as it was."""
     what = _join(path, name)
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)
+    if os.name != "nt" and os.geteuid() not in (0, status.st_uid):
+        raise AgentError(f"{what} belongs to another user, to whom no undo could give it back.", hint=_ELSEWHERE)
     if stat.S_ISDIR(status.st_mode):
         if os.name != "nt" and not status.st_mode & stat.S_IWUSR:
             raise AgentError(f"{what} may not be written in, so no undo could fill it again.", hint=_ELSEWHERE)

@@ -1,6 +1,7 @@
 """Renaming a file or folder as the user wants it: on record like what an agent renames, and undone like that."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
@@ -8,7 +9,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, ToolError
-from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, transitions_of
+from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, require_reachable, transitions_of
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -54,6 +55,8 @@ class Renaming:
         try:
             before, there = files.current(op.path), files.current(op.to)
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise AgentError(f"{op.to} is too long a name.", hint=UNTOUCHED, detail=str(error)) from error
             raise AgentError(f"{op.path} cannot be read.", hint=UNTOUCHED, detail=str(error)) from error
         if before is None or before.digest != op.expected:
             raise AgentError(f"{op.path} was changed in the meantime.", hint=f"{UNTOUCHED} Look at it again.")
@@ -77,6 +80,7 @@ class Renaming:
             if ".git" in path.lower().split("/"):
                 raise AgentError(f"{path} belongs to git.", hint=UNTOUCHED)
         contents = look_into(self._ledger.files.root, op.path)
+        require_reachable(self._ledger.files.root, contents, op.to)
 
         def carry_out(_changes: Sequence[FileChange]) -> None:
             self._ledger.move_folder(contents, op.to)
