@@ -3,16 +3,19 @@
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.composition.workbench import Workbench
-
-if TYPE_CHECKING:
-    from desktop_agent.core.mentions.offers import FolderPaths
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.mentions.offers import FolderPaths
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.files.listing import ListingGround, list_paths
 
 _FRESH_S = 5.0
 """How long a list of the files is taken for right. An older one answers, too, and is made anew meanwhile."""
@@ -38,7 +41,7 @@ class FolderFiles(QObject):
         """What is known of them at once."""
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
-    async def latest(self) -> "FolderPaths | None":
+    async def latest(self) -> FolderPaths | None:
         """Return them, at once where they are known. `None` without a folder, or when another was opened meanwhile."""
         workspace = self._navigator.workspace
         if workspace is None:
@@ -67,15 +70,7 @@ class FolderFiles(QObject):
             self.listed.emit(paths, before is not None and before.files != paths.files)
 
 
-async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> "FolderPaths":
-    from desktop_agent.core.base.clock import SystemClock
-    from desktop_agent.core.base.errors import ToolError
-    from desktop_agent.core.mentions.offers import FolderPaths
-    from desktop_agent.core.policy.boundary import Boundary
-    from desktop_agent.core.system.child_environment import child_environment
-    from desktop_agent.core.system.processes.runner import ProcessRunner
-    from desktop_agent.core.tools.files.listing import ListingGround, list_paths
-
+async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
     boundary = await asyncio.to_thread(Boundary, workspace)
     processes = ProcessRunner(SystemClock())
     try:

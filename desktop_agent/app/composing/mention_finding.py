@@ -6,7 +6,6 @@ Symbols, which take longer, are found by `symbol_finding`.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
@@ -19,13 +18,11 @@ from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.errors import ServerError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.offers import FolderPaths, MentionOffer, MentionSources, OfferedSession, offers_for
 from desktop_agent.core.protocol.model import SessionSummary
-
-if TYPE_CHECKING:
-    from desktop_agent.core.mentions.grammar import TypedMention
-    from desktop_agent.core.mentions.offers import FolderPaths, MentionOffer, MentionSources
 
 
 class MentionFinding(QObject):
@@ -94,7 +91,7 @@ class MentionFinding(QObject):
             for path in await asyncio.to_thread(_below, workspace, files):
                 self._mentions.insert(path)
 
-    async def _answer(self, typed: "TypedMention") -> None:
+    async def _answer(self, typed: TypedMention) -> None:
         workspace = self._navigator.workspace
         if workspace is None:
             return
@@ -106,7 +103,7 @@ class MentionFinding(QObject):
         )
         self._mentions.show(typed, offers)
 
-    def _on_listed(self, paths: "FolderPaths", is_changed: bool) -> None:
+    def _on_listed(self, paths: FolderPaths, is_changed: bool) -> None:
         """Mark what is mentioned, and answer anew where other files are there by now."""
         if (workspace := self._navigator.workspace) is None:
             return
@@ -115,9 +112,7 @@ class MentionFinding(QObject):
         if is_changed and (typed := self._mentions.typed) is not None:
             self._questions.ask(typed)
 
-    def _sources(self, workspace: Path, paths: "FolderPaths") -> "MentionSources":
-        from desktop_agent.core.mentions.offers import MentionSources, OfferedSession
-
+    def _sources(self, workspace: Path, paths: FolderPaths) -> MentionSources:
         here = str(workspace.resolve())
         listed = [summary for summary in self._sessions().values() if summary.is_listed and not summary.is_archived]
         listed.sort(key=lambda summary: (summary.workspace == here, summary.active_at), reverse=True)
@@ -128,9 +123,8 @@ class MentionFinding(QObject):
             servers=tuple(connection.status for connection in servers),
         )
 
-    async def _completions(self, workspace: Path, typed: "TypedMention") -> "tuple[MentionOffer, ...]":
+    async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
         """Return what a server says that the part of a template may be; empty for anything else that is typed."""
-        from desktop_agent.core.base.errors import ServerError
         from desktop_agent.core.mentions.templates import completed, part_typed
 
         connections = self._bench.shared_tools.servers.connections(workspace)
@@ -166,7 +160,5 @@ def _below(workspace: Path, files: Sequence[str]) -> list[str]:
     return found
 
 
-def _offers_for(typed: "TypedMention", sources: "MentionSources") -> "tuple[MentionOffer, ...]":
-    from desktop_agent.core.mentions.offers import offers_for
-
+def _offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOffer, ...]:
     return offers_for(typed, sources)

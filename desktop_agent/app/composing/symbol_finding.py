@@ -5,26 +5,25 @@ before, the part that still fits is shown at once; where that was everything, no
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.offers import MentionOffer
+from desktop_agent.core.mentions.symbol_search import name_typed, search_symbols, symbol_offers, with_name
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.search.files.symbol_lines import FoundSymbol
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.files.listing import ListingGround
 from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from desktop_agent.core.mentions.grammar import TypedMention
-    from desktop_agent.core.mentions.offers import MentionOffer
-    from desktop_agent.core.search.files.symbol_lines import FoundSymbol
-    from desktop_agent.core.tools.files.listing import ListingGround
 
 _PAUSE_S = 0.1
 """From a key to the search, so that none is begun between the letters of a word."""
@@ -75,9 +74,7 @@ class SymbolFinding(QObject):
         if (typed := self._mentions.typed) is not None:
             self._on_wanted(typed)
 
-    def _on_wanted(self, typed: "TypedMention") -> None:
-        from desktop_agent.core.mentions.symbol_search import name_typed
-
+    def _on_wanted(self, typed: TypedMention) -> None:
         self._stop()
         name, workspace = name_typed(typed), self._folder()
         if name and workspace is not None:
@@ -89,11 +86,11 @@ class SymbolFinding(QObject):
             self._task.cancel()
             self._task = None
 
-    async def _answer(self, asked: int, typed: "TypedMention", name: str, workspace: Path) -> None:
+    async def _answer(self, asked: int, typed: TypedMention, name: str, workspace: Path) -> None:
         if asked != self._asked:
             return
         self._task = asyncio.current_task()
-        known, earlier = self._known, list["FoundSymbol"]()
+        known, earlier = self._known, list[FoundSymbol]()
         if known is not None and self._is_about(known, name, workspace):
             earlier, offers = await asyncio.to_thread(_narrowed, known.symbols, name)
             self._mentions.show_symbols(typed, offers)
@@ -107,21 +104,17 @@ class SymbolFinding(QObject):
         is_fresh = self._clock.monotonic() - known.at_s < _FRESH_S
         return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
 
-    async def _search(
-        self, typed: "TypedMention", name: str, workspace: Path, earlier: "Sequence[FoundSymbol]"
-    ) -> None:
+    async def _search(self, typed: TypedMention, name: str, workspace: Path, earlier: Sequence[FoundSymbol]) -> None:
         """Show what is found, with what was found `earlier` until all is."""
-        from desktop_agent.core.mentions.symbol_search import search_symbols
-
         found: list[FoundSymbol] = []
         begun = self._clock.monotonic()
         shown_at = begun - _SHOWN_EVERY_S
 
-        async def show(symbols: "Sequence[FoundSymbol]") -> None:
+        async def show(symbols: Sequence[FoundSymbol]) -> None:
             _, offers = await asyncio.to_thread(_narrowed, symbols, name)
             self._mentions.show_symbols(typed, offers)
 
-        async def add(symbols: "Sequence[FoundSymbol]") -> None:
+        async def add(symbols: Sequence[FoundSymbol]) -> None:
             nonlocal shown_at
             found.extend(symbols)
             known = (*found, *earlier)
@@ -138,13 +131,7 @@ class SymbolFinding(QObject):
 
 
 @asynccontextmanager
-async def _ground(workspace: Path, environ: Mapping[str, str]) -> "AsyncGenerator[ListingGround]":
-    from desktop_agent.core.base.clock import SystemClock
-    from desktop_agent.core.policy.boundary import Boundary
-    from desktop_agent.core.system.child_environment import child_environment
-    from desktop_agent.core.system.processes.runner import ProcessRunner
-    from desktop_agent.core.tools.files.listing import ListingGround
-
+async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator[ListingGround]:
     processes = ProcessRunner(SystemClock())
     try:
         yield ListingGround(await asyncio.to_thread(Boundary, workspace), processes, child_environment(environ))
@@ -152,9 +139,7 @@ async def _ground(workspace: Path, environ: Mapping[str, str]) -> "AsyncGenerato
         await processes.aclose()
 
 
-def _narrowed(symbols: "Sequence[FoundSymbol]", name: str) -> "tuple[list[FoundSymbol], tuple[MentionOffer, ...]]":
+def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymbol], tuple[MentionOffer, ...]]:
     """Return those with `name` in theirs, each once, and the best of them. For a thread."""
-    from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
-
     fitting = with_name(tuple(dict.fromkeys(symbols)), name)
     return fitting, symbol_offers(fitting, name)

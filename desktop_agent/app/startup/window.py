@@ -6,14 +6,14 @@ imported in a thread while the window already answers.
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.first_paint import show_painted
 from desktop_agent.ui.theme import Theme, last_interface_size, last_theme
@@ -22,7 +22,6 @@ from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
 
     from desktop_agent.app.sessions.ports import OpeningPort
     from desktop_agent.app.startup.early_wishes import EarlyWishes
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
-    from desktop_agent.core.base.errors import AgentError
     from desktop_agent.core.settings.live_settings import LiveSettings
 
 LAYOUT_NAME: Final = "window.ini"
@@ -152,8 +150,6 @@ class Window(QObject):
         import asyncio
         import logging
 
-        from desktop_agent.core.base.errors import AgentError
-
         assert self._quit is not None
         try:
             return await asyncio.to_thread(_load_core, self._paths, self._live, self._environ, self.keyring_waited.emit)
@@ -201,8 +197,6 @@ class Window(QObject):
             self._quit.set()
 
     def _on_keyring_waited(self, text: str) -> None:
-        from desktop_agent.core.base.errors import AgentError
-
         if text:
             self._keyring_wait = AgentError(text)
             self.panels.conversation.banner.show_error(self._keyring_wait)
@@ -212,8 +206,6 @@ class Window(QObject):
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
         import logging
-
-        from desktop_agent.core.base.errors import AgentError
 
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
         title = self.tr("Something went wrong inside the application.")
@@ -274,7 +266,7 @@ def _require_display() -> None:
 
 
 def _load_core(
-    paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: "Callable[[str], None]"
+    paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> "Workbench":
     """Import the core and build it, in a thread."""
     from desktop_agent.app.startup.core_loading import load_core
@@ -291,7 +283,7 @@ def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSigh
     return read_first_sight(paths, arguments)
 
 
-def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
+def _tidying(bench: "Workbench") -> Coroutine[object, object, None]:
     from desktop_agent.app.startup.tidying import tidying_of
 
     return tidying_of(bench)
