@@ -1,15 +1,26 @@
-"""The servers of tools that all sessions of a program share."""
+"""The servers of tools: those that all sessions of a program share, and what one session has of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
+from desktop_agent.composition.session_plan import SessionPlan
+from desktop_agent.composition.settings_in_force import wanted_servers
+from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.confined import server_confiner
+from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.servers.session_trust import SessionTrust
+from desktop_agent.core.tools.spec import AnyServerTool, AnyTool
 
 
 def build_server_pool(
@@ -23,3 +34,17 @@ def build_server_pool(
         credentials=KeyringCredentials(keyring, paths.data, clock),
         confiner=server_confiner(paths, environ, probe),
     )
+
+
+def build_session_servers(
+    shared: SharedParts, plan: SessionPlan, registry: ToolRegistry, recorder: Recorder
+) -> SessionServers:
+    """Return the servers that the settings of one session want, as far as the user trusts their tools."""
+    trust = SessionTrust(ToolTrust(shared.paths.tool_trust), recorder)
+    wanted = partial(wanted_servers, plan.settings)
+    return SessionServers(shared.tools.servers, plan.root, wanted, registry, trust, recorder)
+
+
+def with_search(tools: tuple[AnyTool, ...], of_servers: Callable[[], tuple[AnyServerTool, ...]]) -> tuple[AnyTool, ...]:
+    """Return the tools with the search for those of servers, unless a program has a tool of that name."""
+    return tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(of_servers))

@@ -1,9 +1,12 @@
 """The settings in force, as the parts of a session ask for them: at each call, because they may have changed."""
 
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from desktop_agent.core.capture.safety import SafetyLimits
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.processes.limits import CommandLimits
 
@@ -14,6 +17,16 @@ ALL_SERVERS = "mcp://local"
 def allowed_folders(settings: WorkspaceSettings) -> tuple[Path, ...]:
     """Return the folders beside the workspace that calls may write."""
     return tuple(map(Path, settings.current.execution.allowed_paths))
+
+
+def boundary_in_force(settings: WorkspaceSettings, root: Path, guarded: tuple[Path, ...]) -> Callable[[], Boundary]:
+    """Return what gives the boundary of calls in `root`; it is made anew only when the settings changed."""
+
+    @lru_cache(maxsize=1)
+    def build(allowed: tuple[Path, ...]) -> Boundary:
+        return Boundary(root, allowed, guarded=guarded)
+
+    return lambda: build(allowed_folders(settings))
 
 
 def visible_folders(settings: WorkspaceSettings) -> tuple[Path, ...]:

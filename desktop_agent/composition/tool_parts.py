@@ -3,27 +3,25 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from desktop_agent.composition.change_parts import ChangeParts
+from desktop_agent.composition.server_parts import build_session_servers, with_search
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import (
     allowed_folders,
+    boundary_in_force,
     command_limits,
     passed_variables,
     visible_folders,
-    wanted_servers,
 )
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
-from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.runner import ProcessRunner
@@ -34,10 +32,8 @@ from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
-from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.servers.session_trust import SessionTrust
-from desktop_agent.core.tools.spec import AnyServerTool, AnyTool
+from desktop_agent.core.tools.spec import AnyServerTool
 
 
 class ToolParts(Struct, frozen=True):
@@ -66,7 +62,7 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     def of_servers() -> tuple[AnyServerTool, ...]:
         return access.of_servers()
 
-    registry = ToolRegistry(_with_search(shared.tools.tools, of_servers))
+    registry = ToolRegistry(with_search(shared.tools.tools, of_servers))
     access = Access(
         registry,
         plan.rules or CallRules(),
@@ -74,10 +70,7 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
         lambda: plan.settings.current.model.web_search == "provider",
     )
     toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
-    trust = SessionTrust(ToolTrust(shared.paths.tool_trust), recorder)
-    servers = SessionServers(
-        shared.tools.servers, plan.root, partial(wanted_servers, plan.settings), registry, trust, recorder
-    )
+    servers = build_session_servers(shared, plan, registry, recorder)
     shared.tools.take()
 
     async def aclose() -> None:
@@ -90,13 +83,6 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
             ends.push_async_callback(reports.aclose)
 
     return ToolParts(registry, access, rulebook, policies, jobs, toolbox, servers, aclose)
-
-
-def _with_search(
-    tools: tuple[AnyTool, ...], of_servers: Callable[[], tuple[AnyServerTool, ...]]
-) -> tuple[AnyTool, ...]:
-    """Return the tools with the search for those of servers, unless a program has a tool of that name."""
-    return tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(of_servers))
 
 
 def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Policies:
@@ -134,7 +120,7 @@ def _toolbox(
     return Toolbox(
         workspace=changes.workspace,
         access=access,
-        boundary=_boundary(shared, plan),
+        boundary=boundary_in_force(plan.settings, plan.root, shared.own_places),
         confiner=confiner,
         secrets=finder_of_secrets(plan.root, shared.environ),
         reads=state.reads,
@@ -147,13 +133,3 @@ def _toolbox(
         todos=lambda: state.transcript.turns.todos,
         limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),
     )
-
-
-def _boundary(shared: SharedParts, plan: SessionPlan) -> Callable[[], Boundary]:
-    """Return what gives the boundary under the settings in force; it is made anew only when they changed."""
-
-    @lru_cache(maxsize=1)
-    def build(allowed: tuple[Path, ...]) -> Boundary:
-        return Boundary(plan.root, allowed, guarded=shared.own_places)
-
-    return lambda: build(allowed_folders(plan.settings))
