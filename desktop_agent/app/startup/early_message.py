@@ -25,6 +25,8 @@ class EarlyMessage(QObject):
         self._written = ""
         """What was in the field before a conversation was there."""
         self._is_something_chosen = False
+        self._bring_along: Callable[[str], None] | None = None
+        """Lets a text at the end of the field follow to what is shown next, when something can be shown."""
         self._waits = AgentError(
             self.tr("Your message is not sent yet: the window is still loading."),
             hint=self.tr("It is sent by itself as soon as that is done, unless you change it."),
@@ -44,6 +46,8 @@ class EarlyMessage(QObject):
     def note_choice(self) -> None:
         """Something was chosen to be shown, which is done later: no message is sent by itself any more."""
         self._is_something_chosen = True
+        if self._bring_along is not None:
+            self._bring_along(self._written)
         if self._message:
             self._say(self._left)
 
@@ -53,16 +57,16 @@ class EarlyMessage(QObject):
         self._composer.text_changed.disconnect(self._on_changed)
         self._written = self._composer.text() if self._message or self._wiring.bridge is None else ""
 
-    def send(self, bring_along: Callable[[str], None], shown: SignalInstance) -> None:
-        """Send it to the conversation that is shown now, or let what is written follow to what the user chose.
+    def bring_along_with(self, bring_along: Callable[[str], None]) -> None:
+        """Let what is written follow to what is chosen from now on, by this, which does it with the next one shown."""
+        self._bring_along = bring_along
 
-        `bring_along` lets a text at the end of the field follow to what is shown next; `shown` tells of that.
-        """
-        if self._written and self._is_something_chosen:
-            bring_along(self._written)
+    def send(self, shown: SignalInstance) -> None:
+        """Send it to the conversation that is shown now, if the user chose nothing else. `shown` tells of the next."""
         if not self._message:
             return
-        if not self._composer.text().endswith(self._message):
+        text = self._composer.text()
+        if text != self._message and not text.endswith(f"\n\n{self._message}"):
             self._withdraw()  # the user went on writing
         elif self._is_something_chosen:
             self._say(self._left)

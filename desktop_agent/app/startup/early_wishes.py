@@ -27,6 +27,7 @@ class EarlyWishes(QObject):
         """What was sent before anything was shown."""
         self._wishes: list[_Wish] = []
         self._ends: list[Callable[[], object]] = []
+        self._choices: list[SignalInstance] = []
         sessions, entries, actions = panels.sessions, panels.transcript.entry_actions, panels.window.actions_
         self._listen(sessions.session_chosen, is_choice=True)
         self._listen(sessions.new_requested, is_choice=True)
@@ -53,12 +54,28 @@ class EarlyWishes(QObject):
         self._ends.clear()
         self.message.stop_listening()
 
-    def ask_again(self, bring_along: Callable[[str], None], shown: SignalInstance) -> None:
-        """Ask for all that was kept. The arguments are those of `EarlyMessage.send`."""
-        self.message.send(bring_along, shown)
+    def watch_choices(self, bring_along: Callable[[str], None]) -> None:
+        """See what is chosen while the controller shows the first thing: a message is not sent by itself then, either.
+
+        `bring_along` lets a text at the end of the field follow to what is shown next.
+        """
+        self.message.bring_along_with(bring_along)
+        for signal in self._choices:
+            signal.connect(self._on_chosen)
+
+    def ask_again(self, shown: SignalInstance) -> None:
+        """Ask for all that was kept. The argument is that of `EarlyMessage.send`."""
+        for signal in self._choices:
+            signal.disconnect(self._on_chosen)
         wishes, self._wishes = self._wishes, []
+        if any(wish.is_choice for wish in wishes):
+            self.message.note_choice()
+        self.message.send(shown)
         for wish in wishes:
             wish.ask_again()
+
+    def _on_chosen(self, *_carried: object) -> None:
+        self.message.note_choice()
 
     def _listen(self, signal: SignalInstance, *, is_choice: bool = False) -> None:
         def keep(*carried: object) -> None:
@@ -66,6 +83,8 @@ class EarlyWishes(QObject):
 
         signal.connect(keep)
         self._ends.append(partial(signal.disconnect, keep))
+        if is_choice:
+            self._choices.append(signal)
 
     def _keep(self, ask_again: Callable[[], None], *, is_choice: bool) -> None:
         if is_choice:

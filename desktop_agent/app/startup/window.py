@@ -131,9 +131,10 @@ class Window(QObject):
             bench = await self._wait_for_core(early)
             early.stop_listening()
             self._controller = controller = self._build_controller(bench, begun)
+            early.watch_choices(controller.bring_along)
             await controller.start()
             if not self._quit.is_set():  # else what is written is kept
-                early.ask_again(controller.bring_along, controller.shown)
+                early.ask_again(controller.shown)
             self.ready.emit()
             self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
             make_ahead = self._controller.make_ahead

@@ -189,6 +189,49 @@ def test_what_was_written_for_what_was_chosen_goes_along(begin: Begin, machinery
     begin([str(folder)], journey)
 
 
+def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_sent(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path
+) -> None:
+    """The machinery is there already, and the folder's conversation is on its way."""
+    write_draft(folder_draft(folder), "Unfinished")
+
+    async def journey(user: Driver) -> None:
+        await send(user)
+
+        def choose() -> None:
+            user.window.panels.sessions.session_chosen.emit(OTHER_ID)
+
+        user.window.panels.composer.text_changed.connect(choose, Qt.ConnectionType.SingleShotConnection)
+        await load(user, machinery)
+        await user.until_true(lambda: user.transcript.session.session_id == OTHER_ID, "it is shown")
+        await user.until_true(lambda: field(user) == MESSAGE, "the message came along")
+        assert title(user) == LEFT
+        assert MESSAGE not in user.transcript.turns.prompts.values()
+
+    begin([str(folder)], journey)
+    assert kept(folder_draft(folder)).text == "Unfinished"
+    begun = set(AppPaths.from_environment(os.environ).sessions.iterdir())
+    assert begun == {journal.parent for journal in sessions.values()}
+
+
+def test_one_that_is_changed_at_its_beginning_while_a_conversation_is_being_shown_is_a_draft_again(
+    begin: Begin, machinery: Machinery, folder: Path
+) -> None:
+    write_draft(folder_draft(folder), "Unfinished")
+    changed = f"Unfinished\n\nNot yet: {MESSAGE}"
+
+    async def journey(user: Driver) -> None:
+        await send(user)
+        composer = user.window.panels.composer
+        composer.text_changed.connect(lambda: composer.set_text(changed), Qt.ConnectionType.SingleShotConnection)
+        await load(user, machinery)
+        assert field(user) == changed
+        assert user.transcript.turn == 0
+        assert WAITS not in user.banner
+
+    begin([str(folder)], journey)
+
+
 def test_the_demo_does_not_write_over_it(begin: Begin, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
