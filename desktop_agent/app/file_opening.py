@@ -1,5 +1,6 @@
-"""Opens files of the workspace with the applications of the desktop, without ever starting one of them."""
+"""Opens files with the applications of the desktop, without ever starting one of them."""
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -14,10 +15,19 @@ _STARTED = frozenset(
 
 
 def open_with_application(path: str) -> None:
-    """Open a file with its application; of one that would be run, its folder: the agent may have written it."""
+    """Open a file of the workspace with its application; of one that would be run, its folder.
+
+    The agent may have written it.
+    """
     file = Path(path)
     opened = file.parent if _would_run(file) else file
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(opened)))
+
+
+async def open_in_editor(path: Path) -> None:
+    """Open a file of settings in the user's editor; where there is nothing that an editor can show, its folder."""
+    shown = path if await asyncio.to_thread(path.is_file) else path.parent
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
 
 
 def _would_run(file: Path) -> bool:

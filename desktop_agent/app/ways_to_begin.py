@@ -29,7 +29,7 @@ class WaysToBegin(QObject):
             panels.window,
             theme,
             bench,
-            setup.local_servers,
+            setup.actions.local_servers,
             try_,
             start_demo=self.show_demo,
             choose_folder=self.choose_folder,

@@ -67,7 +67,7 @@ class WindowController:
             default_model=lambda: bench.model_meant(model_named_by(arguments)),
         )
         navigator, ways = self._sessions.navigator, self._sessions.ways
-        self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.keys, ways, try_)
+        self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.actions.keys, ways, try_)
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         ContentPreviews(panels, bench, navigator, self._contents, try_)
