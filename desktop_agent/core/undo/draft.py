@@ -78,6 +78,7 @@ class Drafter:
         self._leave_covered(ordered, drafted)
         for plan in ordered:
             _keep_together(plan, drafted)
+        _keep_folders(plans, drafted)
         going = {folder for one in drafted.values() if isinstance(one, DraftedWrite) for folder in one.new_folders}
         for path, one in drafted.items():
             if isinstance(one, DraftedWrite) and path in self._leaving - going and self._is_there(one):
@@ -295,6 +296,40 @@ def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome
             drafted[path] = FileOutcome(
                 path=path, state="conflict", change_ids=ids, reason=reason, reverts=plan.restores or ()
             )
+
+
+def _keep_folders(plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
+    """Leave a folder alone that was renamed, with those in it, when every file has to be that was renamed with it.
+
+    Else an empty one would come, and count as brought back when the files can be.
+    """
+    folders = {plan.path for plan in plans if not plan.hunks and _is_of_folder(plan)}
+    together: dict[str, list[FilePlan]] = {}
+    """All that is in a folder which is in no other one of these, and that folder itself."""
+    for plan in plans:
+        names = plan.path.split("/")
+        above = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
+        if top := next((path for path in above if path in folders), ""):
+            together.setdefault(top, []).append(plan)
+    for inside in together.values():
+        files = [plan for plan in inside if plan.path not in folders]
+        if files and all(_is_renaming(plan) and _is_refused(drafted[plan.path]) for plan in files):
+            reason = RENAMED_TOGETHER.format(files[0].path)
+            left = (plan for plan in inside if plan.path in folders and not _is_refused(drafted[plan.path]))
+            drafted |= {plan.path: _outcome(plan, "conflict", reason) for plan in left}
+
+
+def _is_of_folder(plan: FilePlan) -> bool:
+    images = [image for change in plan.changes for image in (change.before, change.after) if image is not None]
+    return bool(images) and all(image.kind == "folder" for image in images)
+
+
+def _is_renaming(plan: FilePlan) -> bool:
+    return any(change.moved_from or change.moved_to for change in plan.changes)
+
+
+def _is_refused(one: DraftedWrite | FileOutcome) -> bool:
+    return isinstance(one, FileOutcome) and not one.is_done
 
 
 def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:

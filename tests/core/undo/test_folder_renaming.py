@@ -235,6 +235,24 @@ async def test_what_is_written_at_the_new_place_since_goes_back_with_it_or_is_ke
         assert [(one.path, one.state) for one in undone.outcomes if not one.is_done] == [("lib", "conflict")]
 
 
+async def test_a_renaming_of_a_folder_that_was_renamed_again_is_undone_after_that_one_and_leaves_nothing(
+    ground: Ground,
+) -> None:
+    fill(ground)
+    before = tree_of(ground.workspace)
+    async with ground.session([]) as s:
+        first = await moved(s, "src", "lib")
+        second = await moved(s, "lib", "pkg")
+        renamed = tree_of(ground.workspace)
+        undone = await undo(s, ChangeSelection(change_ids=first))
+        assert {one.state for one in undone.outcomes} == {"conflict"}
+        assert tree_of(ground.workspace) == renamed
+        for ids in (second, first):
+            undone = await undo(s, ChangeSelection(change_ids=ids))
+            assert [one for one in undone.outcomes if not one.is_done] == []
+        assert tree_of(ground.workspace) == before
+
+
 async def test_a_folder_that_comes_into_its_old_place_since_is_left_alone(ground: Ground) -> None:
     ground.write("src/a.txt", "a\n")
     async with ground.session([]) as s:
