@@ -124,6 +124,7 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home / "desktop-agent"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    monkeypatch.setenv("ENCHANT_CONFIG_DIR", str(home / "enchant"))  # whose library asks for the home only once
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={home / 'no bus'}")  # no notification on a real desktop
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

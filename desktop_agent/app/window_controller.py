@@ -11,6 +11,7 @@ from PySide6.QtCore import SignalInstance
 from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.code_applying import CodeApplying
 from desktop_agent.app.composing.content_previews import ContentPreviews
+from desktop_agent.app.composing.spell_checking import SpellChecking
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_changing import FileChanging
 from desktop_agent.app.file_viewing import FileViewing
@@ -71,6 +72,7 @@ class WindowController:
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         ContentPreviews(panels, bench, navigator, self._contents, try_)
+        SpellChecking(panels, theme, bench.live, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
         self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
         saving = FileWriting(panels, navigator)

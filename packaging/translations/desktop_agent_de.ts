@@ -8298,6 +8298,10 @@
         <translation>In der Prüfung und in Fragen.</translation>
     </message>
     <message>
+        <source>In your message, by the system&apos;s dictionaries of your languages and of English, where it has some.</source>
+        <translation>In Ihrer Nachricht, mit den Wörterbüchern des Systems für Ihre Sprachen und für Englisch, soweit es welche hat.</translation>
+    </message>
+    <message>
         <source>Instead of green and red, for people who confuse these.</source>
         <translation>Statt Grün und Rot, für Menschen, die diese verwechseln.</translation>
     </message>
@@ -8676,6 +8680,10 @@
     <message>
         <source>US dollars</source>
         <translation>US-Dollar</translation>
+    </message>
+    <message>
+        <source>Underline misspelled words</source>
+        <translation>Falsch geschriebene Wörter unterstreichen</translation>
     </message>
     <message>
         <source>Use MCP servers</source>
@@ -9094,6 +9102,17 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+</context>
+<context>
+    <name>SpellingMenu</name>
+    <message>
+        <source>Add {word} to the dictionary</source>
+        <translation>{word} ins Wörterbuch aufnehmen</translation>
+    </message>
+    <message>
+        <source>No other word is known</source>
+        <translation>Kein anderes Wort bekannt</translation>
     </message>
 </context>
 <context>

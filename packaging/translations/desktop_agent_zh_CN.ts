@@ -8259,6 +8259,10 @@
         <translation>在审阅和问题中。</translation>
     </message>
     <message>
+        <source>In your message, by the system&apos;s dictionaries of your languages and of English, where it has some.</source>
+        <translation>在您的消息中，使用系统中您所用语言和英语的词典（如果有）。</translation>
+    </message>
+    <message>
         <source>Instead of green and red, for people who confuse these.</source>
         <translation>代替绿色和红色，适合难以区分它们的人。</translation>
     </message>
@@ -8637,6 +8641,10 @@
     <message>
         <source>US dollars</source>
         <translation>美元</translation>
+    </message>
+    <message>
+        <source>Underline misspelled words</source>
+        <translation>为拼写错误的单词加下划线</translation>
     </message>
     <message>
         <source>Use MCP servers</source>
@@ -9055,6 +9063,17 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>正在准备登录…</translation>
+    </message>
+</context>
+<context>
+    <name>SpellingMenu</name>
+    <message>
+        <source>Add {word} to the dictionary</source>
+        <translation>将{word}添加到词典</translation>
+    </message>
+    <message>
+        <source>No other word is known</source>
+        <translation>没有其他已知的单词</translation>
     </message>
 </context>
 <context>

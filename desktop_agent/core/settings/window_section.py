@@ -60,6 +60,11 @@ class UiSettings(Section, frozen=True, kw_only=True):
         text="Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.",
         words={"system": "As the system", "full": "Always", "reduced": "Never"},
     )
+    spelling: bool = setting(
+        True,
+        title="Underline misspelled words",
+        text="In your message, by the system's dictionaries of your languages and of English, where it has some.",
+    )
     opens_approvals: bool = setting(
         False,
         title="Open questions in a dialog",

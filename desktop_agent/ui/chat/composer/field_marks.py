@@ -1,10 +1,14 @@
-"""What stands out in the field of a prompt: parts of its text in another colour, on a rounded ground."""
+"""What stands out in the field of a prompt: coloured on a rounded ground, or underlined."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QTextEdit
 
 _RADIUS = 4
 
@@ -15,16 +19,36 @@ class FieldMarks:
     def __init__(self, edit: QPlainTextEdit) -> None:
         self._edit = edit
         self._ground = QColor()
+        self._coloured: list[QTextEdit.ExtraSelection] = []
+        self._underlined: list[QTextEdit.ExtraSelection] = []
+        """Their cursors go along with the text while it is changed."""
         self.spans: Sequence[tuple[int, int]] = ()
-        """From where to where each of them goes, in the order of the text."""
+        """From where to where each part on a ground goes, in the order of the text."""
 
     def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
-        """Let these parts stand out: text of this colour on a rounded ground."""
-        from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
-
+        """Let these parts stand out, and no others: text of this colour on a rounded ground."""
         self.spans, self._ground = spans, ground
         text_format = QTextCharFormat()
         text_format.setForeground(colour)
+        self._coloured = self._selections(spans, text_format)
+        self._apply()
+
+    def underline(self, spans: Sequence[tuple[int, int]], colour: QColor) -> None:
+        """Underline these parts, and no others, with waves of this colour, as programs do with misspelled words."""
+        text_format = QTextCharFormat()
+        text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        text_format.setUnderlineColor(colour)
+        self._underlined = self._selections(spans, text_format)
+        self._apply()
+
+    def _apply(self) -> None:
+        self._edit.setExtraSelections([*self._coloured, *self._underlined])
+
+    def _selections(
+        self, spans: Sequence[tuple[int, int]], text_format: QTextCharFormat
+    ) -> "list[QTextEdit.ExtraSelection]":
+        from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
+
         selections: list[QTextEdit.ExtraSelection] = []
         for start, end in spans:
             selection = QTextEdit.ExtraSelection()
@@ -34,7 +58,7 @@ class FieldMarks:
             selection.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
             selection.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
             selections.append(selection)
-        self._edit.setExtraSelections(selections)
+        return selections
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
         """Paint what lies under them. `offset` is where the text begins in the viewport."""

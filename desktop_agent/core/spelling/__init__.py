@@ -1,0 +1,1 @@
+"""Spelling of what the user writes, by the dictionaries of the system."""

@@ -1,0 +1,86 @@
+"""The dictionaries that are installed, by Enchant: the desktop's on Linux, the system's on macOS, its own on Windows.
+
+Without Enchant, or without a dictionary, nothing is checked.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    import enchant
+
+T = TypeVar("T")
+
+_ALWAYS: Final = ("en_US",)
+"""Beside the user's languages: with an agent, most people write English, and so are the words of its trade."""
+_MOST_SUGGESTIONS: Final = 6
+
+
+class Speller:
+    """Some dictionaries: a word is right when one of them has it.
+
+    Its methods block, for up to some tenths of a second, and are not for two threads at once.
+    """
+
+    def __init__(self, dictionaries: "Sequence[enchant.Dict]") -> None:
+        """`dictionaries` are asked in this order."""
+        self._dictionaries = dictionaries
+
+    def misspelled(self, words: Collection[str]) -> frozenset[str]:
+        """Return those of the words that no dictionary has."""
+        return frozenset(word for word in words if not self._has(_as_listed(word)))
+
+    def suggestions(self, word: str) -> tuple[str, ...]:
+        """Return what may be meant instead, the likeliest first: the best of each dictionary, then the second best."""
+        lists = [_ask(lambda of=of: of.suggest(_as_listed(word)), []) for of in self._dictionaries]
+        found = dict.fromkeys(one for one in chain.from_iterable(zip_longest(*lists)) if one is not None)
+        return tuple(found)[:_MOST_SUGGESTIONS]
+
+    def learn(self, word: str) -> None:
+        """Take a word for right from now on: it goes into the user's own list, which other programs read, too."""
+        _ask(lambda: self._dictionaries[0].add(_as_listed(word)), None)
+
+    def _has(self, word: str) -> bool:
+        return any(_ask(lambda of=of: of.check(word), True) for of in self._dictionaries)
+
+
+def open_speller(languages: Iterable[str]) -> Speller | None:
+    """Open the dictionaries of these languages (`de-DE`, the preferred first), and of English; None without any.
+
+    Blocks: reading a dictionary takes some 50 ms, and 9 MB.
+    """
+    try:
+        import enchant
+    except ImportError:  # what it calls is not installed
+        return None
+    broker = enchant.Broker()
+    installed = _ask(broker.list_languages, list[str]())
+    wanted = (_best(language.replace("-", "_"), installed) for language in (*languages, *_ALWAYS))
+    opened = (_ask(lambda tag=tag: broker.request_dict(tag), None) for tag in dict.fromkeys(wanted) if tag)
+    dictionaries = [dictionary for dictionary in opened if dictionary is not None]
+    return Speller(dictionaries) if dictionaries else None
+
+
+def _best(wanted: str, installed: Sequence[str]) -> str:
+    """Return the dictionary for a language: that of its country, else the one without or of the largest; or nothing."""
+    if wanted in installed:
+        return wanted
+    language = wanted.partition("_")[0]
+    usual = (language, f"{language}_{language.upper()}", f"{language}_US")
+    same = (tag for tag in sorted(installed) if tag.partition("_")[0] == language)
+    return next((tag for tag in (*usual, *same) if tag in installed), "")
+
+
+def _as_listed(word: str) -> str:
+    return word.replace("’", "'")
+
+
+def _ask(ask: Callable[[], T], otherwise: T) -> T:
+    """Return what Enchant answers, or `otherwise` where it cannot."""
+    from enchant.errors import Error
+
+    try:
+        return ask()
+    except Error:
+        return otherwise
