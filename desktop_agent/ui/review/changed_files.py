@@ -85,10 +85,21 @@ class ChangedFile(NamedTuple):
         """Lines added and removed: the sum over what is in force until the net counts are known."""
         if self.net_counts is not None:
             return self.net_counts
+        if self.is_only_renamed:
+            return 0, 0
         in_force = [record for record in self.standing if not record.is_undone] or self.standing
         # What a rename takes away at the one path it brings at the other.
         changes = [record.change for record in in_force if not (self.moved_from and record.change.moved_to)]
         return sum(change.added for change in changes), sum(change.removed for change in changes)
+
+    @property
+    def is_only_renamed(self) -> bool:
+        """Whether it got another path, and is the same file there."""
+        if not self.moved_from or len(self.standing) != 2:
+            return False
+        before, after = self.standing[0].change.before, self.standing[1].change.after
+        same = before and after and (before.kind, before.mode, before.digest) == (after.kind, after.mode, after.digest)
+        return bool(same)
 
     @property
     def is_binary(self) -> bool:

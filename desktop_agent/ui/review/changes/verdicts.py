@@ -49,8 +49,12 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether mark or counts need a comparison: of 1,000 files, only those partly undone, kept or changed twice."""
-    return len(file.standing) > 1 or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
+    """Whether mark or counts need a comparison: of 1,000 files, only those partly undone, kept or changed twice.
+
+    A renaming is two changes, and many files are renamed with their folder: of them nothing is to be found out.
+    """
+    is_changed_twice = len(file.standing) > 1 and not file.is_only_renamed
+    return is_changed_twice or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
 
 
 def is_decided(file: ChangedFile) -> bool:

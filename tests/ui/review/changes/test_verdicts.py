@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
@@ -63,6 +65,26 @@ def test_only_files_that_somebody_touched_are_compared(session: Session) -> None
     assert needs_comparison(file, {"a"})
     session.change(2, "call", "a.py", "2\n", "3\n")
     assert needs_comparison(only_file(session), set())
+
+
+def test_a_file_that_is_only_renamed_is_not_compared_and_has_no_lines_changed(session: Session) -> None:
+    """A folder may be renamed with thousands of files in it."""
+    session.rename(1, "call", "a.py", "lib/a.py", "1\n2\n")
+    created = session.transcript.changes["1.2"]
+    created.change = replace(created.change, added=2)  # as the two halves are on record
+    assert not needs_comparison(only_file(session), set())
+    assert only_file(session).counts == (0, 0)
+    assert needs_comparison(only_file(session), {"a"})
+    session.change(2, "call", "lib/a.py", "1\n2\n", "1\n3\n")
+    assert needs_comparison(only_file(session), set())
+
+
+def test_a_file_that_is_renamed_and_edited_in_one_is_compared(session: Session) -> None:
+    session.rename(1, "call", "a.py", "lib/a.py", "1\n")
+    created, other = session.transcript.changes["1.2"], session.change(1, "call", "b.py", None, "2\n")
+    created.change = replace(created.change, after=session.transcript.changes[other].change.after)
+    renamed = next(file for file in group_by_file(session.transcript.changes.values()) if file.moved_from)
+    assert needs_comparison(renamed, set())
 
 
 def test_progress_counts_files_that_are_kept_or_undone(session: Session) -> None:
