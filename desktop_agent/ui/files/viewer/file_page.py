@@ -88,7 +88,7 @@ class FilePage(QWidget):
         had_focus = self.isAncestorOf(self.focusWidget() or self)
         self.content = content
         self._show(self._page_for(content, line))
-        self.wanted_line = 0
+        self.wanted_line = 0 if self.text is not None else line  # it may be back in a moment, at another path
         if had_focus or self.isVisible():
             self.setFocus()
         self.changed.emit()

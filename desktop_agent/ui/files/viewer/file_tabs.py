@@ -93,12 +93,13 @@ class FileTabs(QWidget):
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
         """Let the files below `root` that were renamed stay open under their new paths, and be opened again there."""
-        for page in self.pages:
-            if page.root == root and (path := new_paths.get(page.path)) is not None:
-                for other in self.pages:  # it showed that there was nothing
-                    if (other.root, other.path) == (root, path) and not other.is_dirty:
-                        self.drop(other)
-                page.follow(path)
+        moved = [page for page in self.pages if page.root == root and page.path in new_paths]
+        places = {new_paths[page.path] for page in moved}
+        for other in self.pages:  # it shows what is no longer there, or that there was nothing
+            if other.root == root and other.path in places and other not in moved and not other.is_dirty:
+                self.drop(other)
+        for page in moved:
+            page.follow(new_paths[page.path])
         self._closed = [
             one._replace(path=new_paths.get(one.path, one.path)) if one.root == root else one for one in self._closed
         ]
