@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture
+from desktop_agent.ui.chat.composer.field_positions import position_of
 from desktop_agent.ui.chat.composer.mention_marks import MentionedContent, contents_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import ContentChip
@@ -135,8 +136,8 @@ class AttachedContents(QObject):
         cursor.beginEditBlock()
         for start, end in reversed(contents_in(text).get(content, [])):
             is_apart = text[end : end + 1] == " " and (start == 0 or text[start - 1].isspace())
-            cursor.setPosition(start)
-            cursor.setPosition(end + is_apart, QTextCursor.MoveMode.KeepAnchor)
+            cursor.setPosition(position_of(text, start))
+            cursor.setPosition(position_of(text, end + is_apart), QTextCursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
         cursor.endEditBlock()
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.chat.composer.field_positions import index_of, position_of
 from desktop_agent.ui.chat.composer.mention_marks import PASTED, marks_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
@@ -98,7 +99,8 @@ class MentionOffers(QObject):
         if self._popup is None or self._typed is None:
             return
         cursor = self._edit.textCursor()
-        cursor.setPosition(min(self._typed.start, self._edit.document().characterCount() - 1))
+        start = position_of(self._edit.toPlainText(), self._typed.start)
+        cursor.setPosition(min(start, self._edit.document().characterCount() - 1))
         left = self._edit.viewport().mapTo(self._composer.window(), self._edit.cursorRect(cursor).topLeft()).x()
         top = self._composer.mapTo(self._composer.window(), area.topLeft()).y()
         self._popup.place(QPoint(left, top - Space.XS))
@@ -137,7 +139,7 @@ class MentionOffers(QObject):
             return None
         from desktop_agent.core.mentions.grammar import typed_before  # with the first `@`
 
-        return typed_before(text, cursor.position())
+        return typed_before(text, index_of(text, cursor.position()))
 
     # -- the list --
 
@@ -150,7 +152,8 @@ class MentionOffers(QObject):
             popup.add_offers(self._symbols)
         elif offers := with_symbols(self._offers or (), self._symbols):
             popup = popup or self._make_popup()
-            popup.show_offers(offers, self._edit.toPlainText()[typed.start : self._edit.textCursor().position()])
+            text = self._edit.toPlainText()
+            popup.show_offers(offers, text[typed.start : index_of(text, self._edit.textCursor().position())])
         else:
             self._close()
             return
@@ -187,10 +190,11 @@ class MentionOffers(QObject):
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")
         cursor = self._edit.textCursor()
-        end = cursor.position()
-        followed_by = self._edit.toPlainText()[end : end + 1]
+        text, end = self._edit.toPlainText(), cursor.position()
+        at = index_of(text, end)
+        followed_by = text[at : at + 1]
         written = offer.written if is_over else offer.written.removesuffix('"')
-        cursor.setPosition(self._typed.start)
+        cursor.setPosition(position_of(text, self._typed.start))
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(written + (" " if is_over and not followed_by.isspace() else ""))
         if is_over and followed_by.isspace():
@@ -205,4 +209,5 @@ class MentionOffers(QObject):
         marks = marks_in(text, self._is_path, self._sources)
         if not marks and not self._edit.marks.spans:
             return
+        marks = [(position_of(text, start), position_of(text, end)) for start, end in marks]
         self._edit.marks.show(marks, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))

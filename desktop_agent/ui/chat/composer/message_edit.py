@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.chat.composer.field_marks import FieldMarks
+from desktop_agent.ui.chat.composer.field_positions import index_of
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.keys.part_keys import PartKeys
 
@@ -183,7 +184,8 @@ class MessageEdit(QPlainTextEdit):
     def insert_word(self, word: str) -> None:
         """Put a word at the cursor, with a blank on each side that has none."""
         cursor = self.textCursor()
-        text, start, end = self.toPlainText(), cursor.selectionStart(), cursor.selectionEnd()
+        text = self.toPlainText()
+        start, end = index_of(text, cursor.selectionStart()), index_of(text, cursor.selectionEnd())
         before = "" if start == 0 or text[start - 1].isspace() else " "
         after = "" if text[end : end + 1].isspace() else " "
         cursor.insertText(f"{before}{word}{after}")

@@ -160,3 +160,12 @@ def test_sending_the_message_clears_them(desk: Desk) -> None:
     QTest.keyClick(desk.edit, Qt.Key.Key_Return)
 
     assert desk.chips == []
+
+
+def test_one_behind_an_emoji_is_taken_out_exactly(desk: Desk) -> None:
+    desk.composer.set_text("😀🎉 (@docs/shot.png)")
+    desk.contents.show(SHOT, picture())
+    desk.chips[0].setFocus()
+    QTest.keyClick(desk.chips[0], Qt.Key.Key_Delete)
+
+    assert desk.composer.text() == "😀🎉 ()"

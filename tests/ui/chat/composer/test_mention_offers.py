@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QImage, QInputMethodEvent
+from PySide6.QtGui import QImage, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -398,3 +398,30 @@ def test_symbols_that_come_before_the_files_wait_for_them(desk: Desk) -> None:
     desk.answer(desk.wanted[-1])
 
     assert desk.shown == ["src/app.py", "App"]
+
+
+def test_behind_an_emoji_a_mention_is_put_and_marked_where_it_stands(desk: Desk) -> None:
+    desk.edit.insertPlainText("😀🎉 see")
+    desk.type(" @turun")
+    assert desk.shown == ["src/core/turn_runner.py"]
+
+    desk.key(Qt.Key.Key_Return)
+    desk.type("now")
+
+    assert desk.composer.text() == "😀🎉 see @src/core/turn_runner.py now"
+    ((start, end),) = desk.edit.marks.spans
+    cursor = desk.edit.textCursor()
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    assert cursor.selectedText() == "@src/core/turn_runner.py"
+
+
+def test_behind_an_emoji_a_mention_by_mouse_gets_its_blanks(desk: Desk) -> None:
+    desk.edit.insertPlainText("😀🎉see this")
+    cursor = desk.edit.textCursor()
+    cursor.setPosition(len("😀🎉see") + 2)
+    desk.edit.setTextCursor(cursor)
+
+    desk.mentions.insert("src/app.py")
+
+    assert desk.composer.text() == "😀🎉see @src/app.py this"
