@@ -93,5 +93,33 @@ def test_a_file_that_changes_on_disk_is_read_again_and_the_user_stays_where_they
     reader.drive(scenario)
 
 
+def test_a_file_that_is_seen_to_be_gone_before_it_is_known_to_be_renamed_is_still_where_the_user_was(
+    reader: Reader, folder: Path
+) -> None:
+    """An undo of a folder's renaming goes file by file, and takes its time."""
+
+    async def scenario() -> None:
+        await reader.open(folder, "src/pages.py", 150)
+        (folder / "lib").mkdir()
+        (folder / "src/pages.py").rename(folder / "lib/pages.py")
+        await reader.until(lambda: "no longer there" in reader.says("viewerMessage"))
+        reader.viewer.follow(folder, {"src/pages.py": "lib/pages.py"})
+        await reader.until(lambda: reader.page.text is not None and reader.text.editor.is_ready)
+        assert reader.text.line == 150
+
+    reader.drive(scenario)
+
+
+def test_files_that_take_each_others_paths_all_stay_open(reader: Reader, folder: Path) -> None:
+    async def scenario() -> None:
+        for path in ("src/pages.py", "tests/pages.py", "README.md"):
+            await reader.open(folder, path)
+        reader.viewer.follow(folder, {"src/pages.py": "tests/pages.py", "tests/pages.py": "README.md"})
+        assert [page.path for page in reader.viewer.tabs.pages] == ["tests/pages.py", "README.md"]
+        await reader.until(lambda: not len(reader.spawner))
+
+    reader.drive(scenario)
+
+
 def _words(bar: FindBar) -> str:
     return " ".join(label.text() for label in bar.findChildren(QLabel))
