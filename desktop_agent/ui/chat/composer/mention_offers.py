@@ -209,5 +209,5 @@ class MentionOffers(QObject):
         marks = marks_in(text, self._is_path, self._sources)
         if not marks and not self._edit.marks.spans:
             return
-        marks = [(position_of(text, start), position_of(text, end)) for start, end in marks]
-        self._edit.marks.show(marks, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))
+        spans = tuple((position_of(text, start), position_of(text, end)) for start, end in marks)
+        self._edit.marks.show(spans, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))
