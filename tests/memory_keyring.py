@@ -1,5 +1,7 @@
 """Keyrings for tests: real backends of `keyring`, one that keeps entries in memory and one that fails."""
 
+import threading
+
 import keyring
 import pytest
 from keyring.backend import KeyringBackend
@@ -38,6 +40,18 @@ class BrokenKeyring(MemoryKeyring):
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise self.error
+
+
+class HeldKeyring(MemoryKeyring):
+    """A keyring that answers only once it is let go, as one that waits for the user."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.let_go.wait()
+        return super().get_password(service, username)
 
 
 def use_keyring(monkeypatch: pytest.MonkeyPatch, backend: KeyringBackend) -> None:

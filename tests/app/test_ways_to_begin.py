@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QWidget
 
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.memory_keyring import HeldKeyring, use_keyring
+from tests.still_running import still_running
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -48,5 +50,24 @@ def test_without_a_folder_a_prompt_is_kept_and_the_welcome_opens_again(
         await user.press(Qt.Key.Key_Return)
         await user.see(QWidget, "onboardingDialog")
         assert user.window.panels.composer.text() == "A long and careful question"
+
+    go([], journey)
+
+
+def test_the_welcome_does_not_open_over_settings_that_the_user_opened_before(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyring = HeldKeyring()
+    use_keyring(monkeypatch, keyring)
+    monkeypatch.chdir(project)
+
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        await user.see(QWidget, "settingsDialog")
+        assert "_welcome_without_key" in still_running()
+        keyring.let_go.set()
+        await user.until_true(lambda: "_welcome_without_key" not in still_running(), "the keyring has answered")
+        assert user.find(QWidget, "onboardingDialog") is None
+        await user.press(Qt.Key.Key_Escape)
 
     go([], journey)

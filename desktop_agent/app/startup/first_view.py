@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+from PySide6.QtWidgets import QApplication
+
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.settings.key_actions import KeyActions
@@ -51,7 +53,8 @@ class FirstView:
             self._try(self._welcome_without_key())  # beside the start: a keyring may wait for the user
 
     async def _welcome_without_key(self) -> None:
-        if not await self._keys.has_key():
+        """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
+        if not await self._keys.has_key() and QApplication.activeModalWidget() is None:
             self._ways.welcome()
 
 
