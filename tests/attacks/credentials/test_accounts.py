@@ -64,7 +64,7 @@ def test_no_token_of_a_sign_in_is_written(world: World, monkeypatch: pytest.Monk
         ):
             server.resource = models.url
             services = SignInServices(server.chatgpt(), server.openrouter())
-            monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.Services", lambda: services)
+            monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.SignInServices", lambda: services)
             account = await sign_ins().sign_in_with_chatgpt(browser)
             first = next(secret for secret in sorted(server.secrets) if secret.startswith("access-token"))
             answers = [*spying(), *(answer for answer in echoes(first) if not _is_401(answer))]

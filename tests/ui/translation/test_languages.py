@@ -84,7 +84,7 @@ def test_german_is_spoken_with_its_plurals_and_by_qt_itself(tmp_path: Path, qapp
         "1 Datei",
         "2 Dateien",
     ]
-    assert _MoreThanComposer().tr("Send") == "Senden", "a text of the class that it inherits from"
+    assert _MoreThanComposer().tr("Mention files…") == "Dateien erwähnen …", "a text of the class that it inherits from"
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
     assert buttons.button(QDialogButtonBox.StandardButton.Cancel).text() == "Abbrechen"
     assert QLocale().decimalPoint() == ","
