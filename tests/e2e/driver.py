@@ -113,10 +113,8 @@ class Driver:
         await self.until_true(lambda: bool(ready), "the window is ready")
 
     async def activate(self) -> None:
-        """Give the window the keyboard, as a window manager does when a window opens."""
-        window = self.window.main_window
-        window.activateWindow()
-        await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
+        """Give the window the keyboard, or the dialog over it, as a window manager does when a window opens."""
+        await self.until(self._front, "the window is active")
 
     async def allow_with_mouse(self) -> None:
         """Wait until the dialog of a question can be answered, and allow with the mouse."""
