@@ -14,7 +14,7 @@ _FIRST_WITHOUT_SPACES: Final = "\u2e80"
 """From here on stand the scripts of East Asia, whose words nothing separates and no dictionary lists."""
 
 
-class Word(NamedTuple):
+class ProseWord(NamedTuple):
     """A word, and where in the message it stands."""
 
     text: str
@@ -27,7 +27,7 @@ class Word(NamedTuple):
         return self.start + len(self.text)
 
 
-def words_of(message: str) -> Iterator[Word]:
+def words_of(message: str) -> Iterator[ProseWord]:
     """Yield the words of the message that a dictionary can know, in their order.
 
     What stands between backticks is left out, and whatever looks like code: with a digit, a capital inside, in capitals
@@ -42,7 +42,7 @@ def words_of(message: str) -> Iterator[Word]:
             continue
         for part in _PART.finditer(text):
             if _is_listed(part[0]):
-                yield Word(part[0], start + part.start())
+                yield ProseWord(part[0], start + part.start())
 
 
 def _is_listed(part: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 
-from desktop_agent.core.spelling.prose import Word, words_of
+from desktop_agent.core.spelling.prose import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Theme
 
@@ -35,7 +35,7 @@ class SpellingMarks(QObject):
         self._is_typed_in = False
         self._is_right: dict[str, bool] = {}
         """Of the words that were looked up."""
-        self.misspelled: list[Word] = []
+        self.misspelled: list[ProseWord] = []
         """The words that are underlined, in the order of the text. Positions are those of Qt."""
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._look)
@@ -75,7 +75,7 @@ class SpellingMarks(QObject):
         if unknown := frozenset(word.text for word in words if word.end != at and word.text not in self._is_right):
             self.unknown_met.emit(unknown)
 
-    def word_at(self, position: int) -> Word | None:
+    def word_at(self, position: int) -> ProseWord | None:
         """Return the underlined word that a position of the text is in."""
         return next((word for word in self.misspelled if word.start <= position <= word.end), None)
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QTextCursor
 from PySide6.QtWidgets import QMenu
 
-from desktop_agent.core.spelling.prose import Word
+from desktop_agent.core.spelling.prose import ProseWord
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.wording.quoted_code import in_quotes
@@ -28,7 +28,7 @@ class SpellingMenu(QObject):
         super().__init__(edit)
         self._edit = edit
         self._marks = marks
-        self._asked: tuple[Word, QPoint] | None = None
+        self._asked: tuple[ProseWord, QPoint] | None = None
         """The word that others are wanted for, and where the menu goes."""
         edit.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         edit.customContextMenuRequested.connect(self._on_requested)
@@ -57,7 +57,7 @@ class SpellingMenu(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self._edit.viewport().mapToGlobal(at))
 
-    def _actions(self, menu: QMenu, word: Word, suggestions: Sequence[str]) -> list[QAction]:
+    def _actions(self, menu: QMenu, word: ProseWord, suggestions: Sequence[str]) -> list[QAction]:
         actions: list[QAction] = []
         for suggestion in suggestions:
             actions.append(QAction(suggestion, menu))
@@ -72,7 +72,7 @@ class SpellingMenu(QObject):
             separator.setSeparator(True)
         return [*actions, separators[0], learn, separators[1]]
 
-    def _put(self, word: Word, other: str) -> None:
+    def _put(self, word: ProseWord, other: str) -> None:
         """Put another word in the place of one that is still there. Can be taken back with Undo."""
         cursor = QTextCursor(self._edit.document())
         cursor.setPosition(word.start)
