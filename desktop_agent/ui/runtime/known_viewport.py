@@ -24,4 +24,4 @@ def give_viewport(area: QAbstractScrollArea) -> QWidget:
 
 def make_widget_classes() -> None:
     """Let the binding make them now. A window that is shown has a moment for it; a user who clicks has not."""
-    QPlainTextEdit().viewport()  # which nobody gave it
+    QPlainTextEdit().viewport()  # Qt made it

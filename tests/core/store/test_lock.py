@@ -1,4 +1,4 @@
-"""One writer per session, and who asks whether there is one disturbs nobody."""
+"""One process writes a session; whether one does can be asked without disturbing it."""
 
 import os
 import subprocess
