@@ -13,8 +13,10 @@ from desktop_agent.ui.theme import Theme
 _PAUSE_MS: Final = 200
 """From a key to the look at the words: none is underlined between its letters."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
-_LONGEST: Final = 20_000
-"""Characters. In a longer message nothing is underlined: it is read again after each pause."""
+_LONGEST: Final = 5_000
+"""Characters. In a longer message nothing is underlined: it is read again after each pause, on the window's thread."""
+_MOST: Final = 100
+"""With more misspelled words the message is in a language without a dictionary, and nothing is underlined."""
 
 
 class SpellingMarks(QObject):
@@ -65,11 +67,13 @@ class SpellingMarks(QObject):
 
     def _look(self) -> None:
         """Underline what is known to be wrong, and ask about the rest."""
+        self._timer.stop()
         text = self._edit.toPlainText() if self._is_on and self._is_typed_in else ""
         words = list(words_of(_in_utf16(text))) if len(text) <= _LONGEST else []
         cursor = self._edit.textCursor()
         at = cursor.position() if self._edit.hasFocus() and not cursor.hasSelection() else -1
-        self.misspelled = [word for word in words if word.end != at and not self._is_right.get(word.text, True)]
+        misspelled = [word for word in words if word.end != at and not self._is_right.get(word.text, True)]
+        self.misspelled = misspelled if len(misspelled) <= _MOST else []
         spans = [(word.start, word.end) for word in self.misspelled]
         self._edit.marks.underline(spans, self._theme.colour("danger_text"))
         if unknown := frozenset(word.text for word in words if word.end != at and word.text not in self._is_right):
