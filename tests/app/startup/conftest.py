@@ -10,7 +10,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
-from tests.app.startup.held_machinery import OTHER_ID, TURNS, Machinery
+from tests.app.conftest import Journey
+from tests.app.startup.held_machinery import OTHER_ID, TURNS, BeginWith, Machinery
+from tests.e2e.driver import Driver, drive
 from tests.journals import SESSION_ID, opened, turn, write_journal
 
 
@@ -33,3 +35,22 @@ def sessions(tmp_path: Path) -> dict[SessionId, Path]:
             events += turn(number, calls=0)
         write_journal(journals[session_id], Blobs(paths.blobs), events)
     return journals
+
+
+@pytest.fixture
+def begin_with(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> BeginWith:
+    """Start the real application with these arguments; the journey begins before the machinery may be loaded."""
+    expected_logs.append("the window stands still")
+
+    def run(argv: list[str], journey: Journey) -> None:
+        async def until_quit(user: Driver) -> None:
+            try:
+                await journey(user)
+            finally:
+                machinery.may_load.set()
+            user.window.request_quit()
+            await user.see_window_close()
+
+        drive(argv, tmp_path / "album", until_quit)
+
+    return run

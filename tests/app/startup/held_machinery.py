@@ -1,11 +1,16 @@
 """A window that shows what it can without its machinery, for as long as a test wants."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from desktop_agent.composition.workbench import Workbench
+from tests.app.conftest import Journey
 from tests.e2e.driver import Driver
+
+BeginWith = Callable[[list[str], Journey], None]
+"""Starts the application with these arguments, and lets a user begin before anything is loaded."""
 
 OTHER_ID = "20261121-100000-fedcba"
 TURNS = 3

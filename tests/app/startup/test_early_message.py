@@ -1,7 +1,6 @@
 """What is written and sent before the window shows anything: nothing is sent that may be meant for something else."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,13 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.demo import DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft, folder_draft
 from tests.app.conftest import Journey
-from tests.app.startup.held_machinery import OTHER_ID, Machinery, load
-from tests.e2e.driver import Driver, drive
+from tests.app.startup.held_machinery import OTHER_ID, BeginWith, Machinery, load
+from tests.e2e.driver import Driver
 
 MESSAGE = "And the pears?"
 WAITS = "Your message is not sent yet: the window is still loading."
 LEFT = "Your message is not sent: you chose something else meanwhile."
 HOMELESS = "Your message is not sent: no folder is open."
-
-Begin = Callable[[list[str], Journey], None]
 
 pytestmark = pytest.mark.usefixtures("qapp", "sessions")
 
@@ -32,21 +29,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def begin(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> Begin:
+def begin(begin_with: BeginWith) -> BeginWith:
     """Start the real application, which has no machinery yet, and quit it at the end."""
-    expected_logs.append("the window stands still")
 
     def run(argv: list[str], journey: Journey) -> None:
-        async def until_quit(user: Driver) -> None:
+        async def listened_to(user: Driver) -> None:
             await user.pause()  # the window begins to listen
-            try:
-                await journey(user)
-            finally:
-                machinery.may_load.set()
-            user.window.request_quit()
-            await user.see_window_close()
+            await journey(user)
 
-        drive(argv, tmp_path / "album", until_quit)
+        begin_with(argv, listened_to)
 
     return run
 
@@ -81,7 +72,7 @@ def write_draft(key: DraftKey, text: str) -> None:
 
 
 def test_it_is_said_that_it_waits_and_it_is_sent_when_there_is_a_conversation(
-    begin: Begin, machinery: Machinery, folder: Path
+    begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
@@ -94,7 +85,7 @@ def test_it_is_said_that_it_waits_and_it_is_sent_when_there_is_a_conversation(
     begin([str(folder)], journey)
 
 
-def test_one_that_is_changed_is_a_draft_again(begin: Begin, machinery: Machinery, folder: Path) -> None:
+def test_one_that_is_changed_is_a_draft_again(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
         await user.type("composer", " Or not?")
@@ -107,7 +98,7 @@ def test_one_that_is_changed_is_a_draft_again(begin: Begin, machinery: Machinery
 
 
 def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_it(
-    begin: Begin, machinery: Machinery, folder: Path
+    begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await user.type("composer", "And the")
@@ -121,7 +112,7 @@ def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_i
 
 
 def test_one_that_is_sent_again_after_a_change_is_sent_once_as_it_is_then(
-    begin: Begin, machinery: Machinery, folder: Path
+    begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
@@ -137,7 +128,7 @@ def test_one_that_is_sent_again_after_a_change_is_sent_once_as_it_is_then(
 
 
 def test_what_was_written_in_that_folder_earlier_stays_a_draft(
-    begin: Begin, machinery: Machinery, folder: Path
+    begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     write_draft(folder_draft(folder), "Unfinished")
 
@@ -152,7 +143,7 @@ def test_what_was_written_in_that_folder_earlier_stays_a_draft(
 
 @pytest.mark.parametrize("is_chosen_first", [False, True])
 def test_when_something_else_is_chosen_it_goes_along_and_is_not_sent(
-    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path, is_chosen_first: bool
+    begin: BeginWith, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path, is_chosen_first: bool
 ) -> None:
     def choose(user: Driver) -> None:
         user.window.panels.sessions.session_chosen.emit(OTHER_ID)
@@ -177,7 +168,7 @@ def test_when_something_else_is_chosen_it_goes_along_and_is_not_sent(
     assert MESSAGE.encode() in sessions[OTHER_ID].read_bytes(), "only because the user sent it there"
 
 
-def test_what_was_written_for_what_was_chosen_goes_along(begin: Begin, machinery: Machinery, folder: Path) -> None:
+def test_what_was_written_for_what_was_chosen_goes_along(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         user.window.panels.sessions.session_chosen.emit(OTHER_ID)
         await user.type("composer", "And the")
@@ -190,7 +181,7 @@ def test_what_was_written_for_what_was_chosen_goes_along(begin: Begin, machinery
 
 
 def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_sent(
-    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path
+    begin: BeginWith, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path
 ) -> None:
     """The machinery is there already, and the folder's conversation is on its way."""
     write_draft(folder_draft(folder), "Unfinished")
@@ -215,7 +206,7 @@ def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_
 
 
 def test_one_that_is_changed_at_its_beginning_while_a_conversation_is_being_shown_is_a_draft_again(
-    begin: Begin, machinery: Machinery, folder: Path
+    begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     write_draft(folder_draft(folder), "Unfinished")
     changed = f"Unfinished\n\nNot yet: {MESSAGE}"
@@ -232,7 +223,7 @@ def test_one_that_is_changed_at_its_beginning_while_a_conversation_is_being_show
     begin([str(folder)], journey)
 
 
-def test_the_demo_does_not_write_over_it(begin: Begin, machinery: Machinery, folder: Path) -> None:
+def test_the_demo_does_not_write_over_it(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
         user.window.main_window.actions_.demo.trigger()
@@ -246,7 +237,7 @@ def test_the_demo_does_not_write_over_it(begin: Begin, machinery: Machinery, fol
 
 
 def test_without_a_folder_to_begin_in_it_is_said_and_one_is_asked_for(
-    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path], monkeypatch: pytest.MonkeyPatch
+    begin: BeginWith, machinery: Machinery, sessions: dict[SessionId, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for journal in sessions.values():
         journal.unlink()
@@ -263,7 +254,7 @@ def test_without_a_folder_to_begin_in_it_is_said_and_one_is_asked_for(
 
 
 def test_when_nothing_can_be_shown_that_is_said_and_the_text_stays(
-    begin: Begin, machinery: Machinery, tmp_path: Path
+    begin: BeginWith, machinery: Machinery, tmp_path: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
@@ -276,7 +267,7 @@ def test_when_nothing_can_be_shown_that_is_said_and_the_text_stays(
 
 
 def test_when_the_machinery_cannot_be_loaded_that_is_said_until_the_window_is_closed(
-    begin: Begin, machinery: Machinery, folder: Path, expected_logs: list[str]
+    begin: BeginWith, machinery: Machinery, folder: Path, expected_logs: list[str]
 ) -> None:
     machinery.fault = ImportError("a library is broken")
     expected_logs.append("The core could not be loaded")
@@ -297,7 +288,7 @@ def test_when_the_machinery_cannot_be_loaded_that_is_said_until_the_window_is_cl
 
 @pytest.mark.usefixtures("machinery")
 def test_a_window_that_is_closed_while_it_loads_sends_nothing_and_keeps_it(
-    begin: Begin, sessions: dict[SessionId, Path], folder: Path
+    begin: BeginWith, sessions: dict[SessionId, Path], folder: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await send(user)

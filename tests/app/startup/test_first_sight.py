@@ -1,7 +1,8 @@
 """What is shown, and what can be asked for, before anything is there that carries it out."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,33 +25,20 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from tests.app.startup.held_machinery import OTHER_ID, TURNS, Machinery, load
-from tests.e2e.driver import Driver, drive
+from tests.app.conftest import Journey
+from tests.app.startup.held_machinery import OTHER_ID, TURNS, BeginWith, Machinery, load
+from tests.e2e.driver import Driver
 from tests.journals import SESSION_ID, opened, turn, write_journal
 
-Journey = Callable[[Driver], Awaitable[None]]
 Begin = Callable[[Journey], None]
 
 pytestmark = pytest.mark.usefixtures("qapp", "sessions")
 
 
 @pytest.fixture
-def begin(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> Begin:
-    """Start the real application with a session to go on with; the journey begins before the machinery is loaded."""
-    expected_logs.append("the window stands still")
-
-    def run(journey: Journey) -> None:
-        async def until_quit(user: Driver) -> None:
-            try:
-                await journey(user)
-            finally:
-                machinery.may_load.set()
-            user.window.request_quit()
-            await user.see_window_close()
-
-        drive(["--resume", SESSION_ID], tmp_path / "album", until_quit)
-
-    return run
+def begin(begin_with: BeginWith) -> Begin:
+    """Start the real application with a session to go on with."""
+    return partial(begin_with, ["--resume", SESSION_ID])
 
 
 def shown_id(user: Driver) -> SessionId:
