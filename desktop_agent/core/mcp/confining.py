@@ -9,7 +9,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -26,14 +26,16 @@ from desktop_agent.core.mcp.package_runners import runner_of
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, folder_meant
 from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
-from desktop_agent.core.sandbox.confinement import ConfinementSpec
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.sandbox.host_proxy import HostProxy, proxy_variables
+from desktop_agent.core.sandbox.installed import launching
 from desktop_agent.core.system.child_environment import confined_environment
 from desktop_agent.core.system.network.addresses import Resolver, system_resolver
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 _WAY_OUT = "way-out"
+_OF_THE_SYSTEM = frozenset(os.defpath.split(os.pathsep))
 _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 
 
@@ -146,21 +148,39 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         environ = confined_environment(command.environ, self.environ) | (proxy_variables(hosts) if hosts else {})
         folders = tuple(folder_meant(text, run.workspace) for text in run.limits.folders)
         readable = tuple(folder_meant(text, run.workspace) for text in run.limits.read_folders)
-        named = Path(command.argv[0])
-        programs = (named,) if named.is_absolute() else ()
+        writable = (run.cache, *folders)
+        programs = self._programs(command, run.workspace, writable)
+        beside = tuple(dict.fromkeys(path.parent for path in programs if str(path.parent) not in _OF_THE_SYSTEM))
+        # What a launcher starts is looked for beside it, too: the first line of what `npx` runs says `env node`.
+        on_path = environ.get("PATH", os.defpath).split(os.pathsep)
+        environ["PATH"] = os.pathsep.join(dict.fromkeys((*on_path, *map(str, beside))))
         spec = ConfinementSpec(
             workspace=run.workspace,
             is_workspace_writable=False,
             temp=temp,
-            writable=(run.cache, *folders),
-            visible=(*readable, command.cwd, *programs),
-            search=tuple(path.parent for path in programs if path.parent.name in _FOLDERS_OF_PROGRAMS),
+            writable=writable,
+            visible=(*readable, command.cwd, *self._chosen(command, programs, run.kernel)),
+            search=tuple(folder for folder in beside if folder.name in _FOLDERS_OF_PROGRAMS),
             programs=programs,
             secrets_in=self.secrets_beside,
             hidden=run.unseen or self.secrets_in(run.workspace),
             way_out=_WAY_OUT if hosts else "",
         )
         return run.kernel.wrap(replace(command, environ=environ), spec)
+
+    def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
+        """Return the program of `command`, as it is named, and what it starts by. Blocks."""
+        found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
+        if not found.is_absolute():
+            return ()
+        theirs = Folders.of(path.resolve() for path in (workspace, *writable))
+        return tuple(dict.fromkeys((found, *launching(found, theirs))))
+
+    def _chosen(self, command: Command, programs: Iterable[Path], kernel: Sandbox) -> Iterator[Path]:
+        """Yield what of `programs` it may read wherever it lies: secrets only where the user named them. Blocks."""
+        for program in programs:
+            if str(program) == command.argv[0] or not is_within(program.resolve(), kernel.guards.hidden):
+                yield program
 
     def _cache_of(self, program: Program) -> Path:
         """Return the folder of what a server downloads, by how it is started, whatever confines it. Blocks."""

@@ -1,6 +1,8 @@
 """What was installed with a program: the virtual environment or the tool chain that it is a part of."""
 
 import os
+import re
+import stat
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,10 @@ _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packa
 _MOST_PROGRAMS = 2000
 """How many entries of one folder of `PATH` are looked at for links."""
 _MOST_LINKS = 10
+_MOST_STEPS = 20
+_LONGEST_SCRIPT = 64 * 1024
+_SHELLS = frozenset({b"sh", b"bash", b"dash", b"ash", b"ksh", b"zsh"})
+_QUOTED_PATH, _BARE_PATH = rb"[\"'](/[^\"'$`\n]+)[\"']", rb"(?<![\w./$}\"'-])(/[^\s\"'$`;|&<>()\\]+)"
 
 
 def installed_with(
@@ -46,6 +52,41 @@ def installed_with(
     yield from looks.alone
     for folder in looks.installed:
         yield _prefix_of(folder, shared)
+
+
+def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
+    """Return `program` and the programs it starts by, nearest first, as they are named. Blocks.
+
+    These are where its links lead, the interpreter of a script, and what a shell's script names by an absolute path:
+    `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
+    folder is followed: a command may have written it.
+    """
+    found: dict[Path, None] = {}
+    waiting = [program]
+    while waiting and len(found) < _MOST_STEPS:
+        for place in _Looks(writable).places_of(str(waiting.pop(0))):
+            if Path(place) not in found and _is_program(place):
+                found[Path(place)] = None
+                waiting += _named_in(place)
+    return tuple(found)
+
+
+def _named_in(script: str) -> Iterator[Path]:
+    """Yield what a script's first line, and the lines of a shell's script, name by an absolute path."""
+    with suppress(OSError, ValueError):
+        if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - a pipe would keep us waiting
+            return
+        with open(script, "rb") as file:  # noqa: PTH123 - `Path` does not forgive a folder that is closed to us
+            text = file.read(_LONGEST_SCRIPT)
+        first, _, lines = text.partition(b"\n")
+        if not first.startswith(b"#!") or b"\0" in text:
+            return
+        words = first[2:].split()
+        is_of_a_shell = any(word.rpartition(b"/")[2] in _SHELLS for word in words)  # `/usr/bin/env -S bash`, too
+        named = [words[0]] if words else []
+        if is_of_a_shell:
+            named += re.findall(_QUOTED_PATH, lines) + re.findall(_BARE_PATH, lines)
+        yield from (Path(os.fsdecode(name)) for name in dict.fromkeys(named) if name.startswith(b"/"))
 
 
 class _Looks(Struct):

@@ -4,8 +4,10 @@ import base64
 import hashlib
 import io
 import json
+import os
+import shutil
+import sys
 import tarfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,8 @@ from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.package_runners import runner_of
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox
-from tests.core.mcp.confined.conftest import Ground, Servers, said_by
-from tests.npm.programs import npx_in
+from tests.core.mcp.confined.conftest import ACTING, Ground, Servers, said_by
+from tests.npm.programs import node, npx_in
 from tests.servers.web_server import Canned, WebServer
 
 SERVER = """#!/usr/bin/env node
@@ -66,13 +68,29 @@ def published(web: WebServer) -> None:
     web.pages["/acting-server/-/acting-server-1.0.0.tgz"] = Canned(tarball, "application/octet-stream")
 
 
-def connect(servers: Servers, registry: str, opened: Path, hosts: Sequence[str] = ()) -> Connection:
+def connect(servers: Servers, registry: str, opened: Path, npx: str = "") -> Connection:
+    """Have `npx` run the package where no other program of Node.js is to be found: many machines have none."""
+    tools = servers.ground.outside / "tools"
+    tools.mkdir(exist_ok=True)
+    for name in ("sh", "env"):
+        (tools / name).symlink_to(shutil.which(name) or name)
     return servers.connect(
-        ServerSandbox(hosts=tuple(hosts)),
-        command=(npx_in(servers.ground.outside), "-y", "acting-server"),
+        ServerSandbox(),
+        command=(npx or npx_in(servers.ground.outside), "-y", "acting-server"),
         npm_config_registry=registry,
         OPENED=str(opened),
+        PATH=str(tools),
     )
+
+
+def installed_node(prefix: Path) -> str:
+    """Install Node.js as its archives do, and return its npx: a link to a script that begins with `env node`."""
+    theirs = node().parent.parent / "lib" / "node_modules"
+    (prefix / "bin").mkdir(parents=True)
+    os.link(node(), prefix / "bin" / "node")
+    shutil.copytree(theirs / "npm", prefix / "lib" / "node_modules" / "npm")
+    (prefix / "bin" / "npx").symlink_to("../lib/node_modules/npm/bin/npx-cli.js")
+    return str(prefix / "bin" / "npx")
 
 
 async def test_it_is_downloaded_without_the_folder_and_runs_with_it_and_without_the_registry(
@@ -90,6 +108,42 @@ async def test_it_is_downloaded_without_the_folder_and_runs_with_it_and_without_
     assert "/acting-server/-/acting-server-1.0.0.tgz" in asked
     assert web.paths == asked, "the registry is asked once"
     assert not (ground.home / ".npm").exists()
+
+
+@pytest.mark.parametrize("prefix", ["home/.nvm/versions/node/v1", "home/apps/node", "outside/node"])
+@pytest.mark.parametrize("is_wrapped", [False, True], ids=["itself", "by a link to a script that names it"])
+async def test_what_it_runs_finds_the_node_that_was_installed_with_it(
+    servers: Servers, ground: Ground, prefix: str, is_wrapped: bool
+) -> None:
+    npx = installed_node(ground.home.parent / prefix)
+    if is_wrapped:
+        script = ground.outside / "npx.sh"
+        script.write_text(f'#!/usr/bin/env -S sh\nexec "{npx}" "$@"\n')
+        script.chmod(0o755)
+        (ground.outside / "npx").symlink_to(script.name)
+        npx = str(ground.outside / "npx")
+    async with WebServer() as web:
+        published(web)
+        connection = connect(servers, web.url, ground.workspace, npx)
+
+        assert (await said_by(connection, "")).split() == ["nothing", "folder"]
+
+
+async def test_a_launcher_in_the_folder_that_is_open_shows_nothing_of_the_home(
+    servers: Servers, ground: Ground
+) -> None:
+    (ground.home / "apps" / "bin").mkdir(parents=True)
+    (ground.home / "apps" / "bin" / "tool").write_text("#!/bin/sh\n")
+    (ground.home / "apps" / "bin" / "tool").chmod(0o755)
+    launcher = ground.workspace / "serve"
+    acting = ground.outside.with_name(ACTING.name)
+    launcher.write_text(f'#!/bin/sh\n: "{ground.home}/apps/bin/tool"\nexec {sys.executable} -S {acting}\n')
+    launcher.chmod(0o755)
+    connection = servers.connect(ServerSandbox(), command=(str(launcher),), APPS=str(ground.home / "apps"))
+
+    seen = await said_by(connection, "import os; said = str([os.path.exists(os.environ['APPS']), os.environ['PATH']])")
+    assert seen.startswith("[False")
+    assert "apps" not in seen
 
 
 async def test_without_a_registry_it_fails_in_words_and_is_downloaded_when_there_is_one(
