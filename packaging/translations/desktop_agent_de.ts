@@ -1065,6 +1065,10 @@
         <translation>MCP</translation>
     </message>
     <message>
+        <source>a server, or you</source>
+        <translation>ein Server oder Sie</translation>
+    </message>
+    <message>
         <source>agent</source>
         <translation>Agent</translation>
     </message>
@@ -3800,6 +3804,10 @@
         <translation>Sie, zu dieser Datei</translation>
     </message>
     <message>
+        <source>a running server, or you</source>
+        <translation>ein laufender Server oder Sie</translation>
+    </message>
+    <message>
         <source>agent</source>
         <translation>Agent</translation>
     </message>
@@ -4405,6 +4413,10 @@
 </context>
 <context>
     <name>FilterButton</name>
+    <message>
+        <source>A server, or me</source>
+        <translation>Ein Server oder ich</translation>
+    </message>
     <message>
         <source>Agent</source>
         <translation>Agent</translation>

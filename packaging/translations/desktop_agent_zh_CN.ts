@@ -1062,6 +1062,10 @@
         <translation>MCP</translation>
     </message>
     <message>
+        <source>a server, or you</source>
+        <translation>服务器或您</translation>
+    </message>
+    <message>
         <source>agent</source>
         <translation>代理</translation>
     </message>
@@ -3783,6 +3787,10 @@
         <translation>您，对此文件</translation>
     </message>
     <message>
+        <source>a running server, or you</source>
+        <translation>正在运行的服务器或您</translation>
+    </message>
+    <message>
         <source>agent</source>
         <translation>代理</translation>
     </message>
@@ -4386,6 +4394,10 @@
 </context>
 <context>
     <name>FilterButton</name>
+    <message>
+        <source>A server, or me</source>
+        <translation>服务器或我</translation>
+    </message>
     <message>
         <source>Agent</source>
         <translation>代理</translation>

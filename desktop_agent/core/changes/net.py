@@ -14,7 +14,8 @@ A `NetChange` has the net `change`, the `records` it is made of, their `state` a
   again is modified. A file that was created and deleted again is a row without images: it never was there.
 - Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
 - Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no other
-  has their path. Undos and redos are left out: they are no work of their own, but the `state` of other rows.
+  has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos
+  are left out: they are no work of their own, but the `state` of other rows.
 
 Everything here is pure, and fast enough for the window's thread.
 """
@@ -79,7 +80,7 @@ def net_changes(records: Iterable[ChangeRecord]) -> list[NetChange]:
     To compare a row, take its `change`: where files replaced each other, its records alone do not tell all of it.
     """
     known = list(records)
-    rows = _rows([record for record in known if record.change.is_by_agent])
+    rows = _rows([record for record in known if record.change.author not in ("person", "undo")])
     taken = {path for row in rows for path in (row.path, row.moved_from)}
     by_user = _rows([record for record in known if record.change.author == "person"])
     rows += [row for row in by_user if not taken & {row.path, row.moved_from or row.path}]
@@ -94,7 +95,7 @@ def net_change(changes: Sequence[FileChange]) -> FileChange:
     twice: only a comparison of the two images knows the net counts. A file that was created and deleted again is
     absent on both sides. Changes of the user and undos count only where there is nothing else.
     """
-    own = [change for change in changes if change.is_by_agent] or list(changes)
+    own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
 
 

@@ -28,7 +28,7 @@ def export_patch(source: ExportSource) -> Iterator[bytes]:
     files: list[PatchFile] = []
     held = source.blobs.of_file
     records = list(state.changes.values())
-    last = {record.change.path: record.change.after for record in records if record.change.author != "person"}
+    last = {record.change.path: record.change.after for record in records if not record.change.needs_own_question}
     for row in net_changes(record for record in records if record.change.is_by_agent):
         if row.state == "undone":
             continue

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import NetChange, net_change, net_changes, net_of_call
-from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, FileImage
+from desktop_agent.core.protocol.model import Author, ChangeKind, ChangeSelection, FileChange, FileImage
 from desktop_agent.core.transcript import ChangeRecord
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -252,6 +253,34 @@ def test_changes_of_the_person_are_rows_where_the_agent_has_none() -> None:
         "b": ("modified", "", image("y"), image("mine")),
     }
     assert [row.authors for row in folder.rows().values()] == [("agent",), ("person",)]
+
+
+def test_what_may_be_a_servers_or_the_persons_is_in_the_agents_row() -> None:
+    folder = Recorded(a="x", b="y")
+    folder.write("a", "agent's")
+    folder.write("a", "whose?", "unknown")
+    folder.write("b", "whose?", "unknown")
+    assert folder.told() == {
+        "a": ("modified", "", image("x"), image("whose?")),
+        "b": ("modified", "", image("y"), image("whose?")),
+    }
+    assert [row.authors for row in folder.rows().values()] == [("agent", "unknown"), ("unknown",)]
+
+
+@pytest.mark.parametrize(
+    ("author", "is_meant"), [("agent", True), ("mcp", True), ("person", False), ("unknown", False)]
+)
+def test_an_undo_means_what_may_be_the_persons_only_by_its_id(author: Author, is_meant: bool) -> None:
+    made = change("modified", OLD, NEW, author)
+    for wanted in (
+        ChangeSelection(),
+        ChangeSelection(turn=1),
+        ChangeSelection(path="a.py"),
+        ChangeSelection(call_id="c"),
+    ):
+        assert wanted.includes(made, turn=1, call_id="c") == is_meant
+    assert made.needs_own_question == (not is_meant)
+    assert ChangeSelection(change_ids=("1.1",)).includes(made, turn=1, call_id="c")
 
 
 def test_the_state_says_how_much_is_in_force() -> None:

@@ -7,8 +7,11 @@ from msgspec import Struct
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey
 
 ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"]
-Author = Literal["agent", "shell", "mcp", "person", "undo"]
-"""Who wrote a change: an edit tool, a command, an MCP server, the user, or the user's undo or redo."""
+Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
+"""Who wrote a change: an edit tool, a command, an MCP server, the user, or the user's undo or redo.
+
+`unknown`: either the user or a program of ours that was running, such as a server or a background command.
+"""
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 """The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
@@ -88,8 +91,13 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether the agent made it, with whatever tool; not the user, nor an undo or redo."""
-        return self.author not in ("person", "undo")
+        """Whether the agent is known to have made it, with whatever tool; not the user, nor an undo or redo."""
+        return self.author not in ("person", "undo", "unknown")
+
+    @property
+    def needs_own_question(self) -> bool:
+        """Whether it is the user's, or may be, so that it is undone only where the user says yes to exactly that."""
+        return self.author in ("person", "unknown")
 
 
 class Uncaptured(Struct, frozen=True, kw_only=True):
@@ -133,7 +141,8 @@ class OutsideFile(Struct, frozen=True, kw_only=True):
 class ChangeSelection(Struct, frozen=True, kw_only=True):
     """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
 
-    Changes of the user, and the undos and redos themselves, are meant only when `change_ids` names them.
+    Changes that are the user's or may be, and the undos and redos themselves, are meant only when `change_ids` names
+    them.
     """
 
     turn: int | None = None

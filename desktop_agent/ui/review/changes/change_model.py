@@ -77,7 +77,13 @@ class ChangeModel(QAbstractListModel):
         return " ".join(filter(None, words))
 
     def _author_words(self, file: ChangedFile) -> str:
-        names = {"agent": self.tr("agent"), "shell": self.tr("shell"), "mcp": self.tr("MCP"), "person": self.tr("you")}
+        names = {
+            "agent": self.tr("agent"),
+            "shell": self.tr("shell"),
+            "mcp": self.tr("MCP"),
+            "person": self.tr("you"),
+            "unknown": self.tr("a server, or you"),
+        }
         return ", ".join(names[author] for author in file.authors)
 
     def _kind_words(self, file: ChangedFile) -> str:

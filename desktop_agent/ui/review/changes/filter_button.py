@@ -32,6 +32,7 @@ class FilterButton(QPushButton):
             "shell": self.tr("Shell"),
             "mcp": self.tr("MCP"),
             "person": self.tr("Me"),
+            "unknown": self.tr("A server, or me"),
         })  # fmt: skip
         self._menu.addSeparator()
         self._states = self._group({

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from desktop_agent.ui.review.changed_files import ChangedFile
 
-AuthorFilter = Literal["", "agent", "shell", "mcp", "person"]
+AuthorFilter = Literal["", "agent", "shell", "mcp", "person", "unknown"]
 StateFilter = Literal["", "undecided", "kept", "undone", "conflict"]
 
 

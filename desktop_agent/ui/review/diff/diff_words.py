@@ -190,6 +190,8 @@ def _author(author: Author) -> str:
             return _tr("you")
         case "undo":
             return _tr("undo")
+        case "unknown":
+            return _tr("a running server, or you")
 
 
 def _size(size_bytes: int) -> str:

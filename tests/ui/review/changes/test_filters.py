@@ -21,6 +21,8 @@ def test_every_criterion_narrows_the_list(session: Session) -> None:
     assert listed(FileFilter(author="shell")) == ["src/pages_test.py"]
     assert listed(FileFilter(author="person")) == ["src/pages_test.py"]
     assert listed(FileFilter(author="mcp")) == []
+    session.change(2, "", "src/Pages.py", "2\n", "3\n", author="unknown")
+    assert FileFilter(author="unknown").passes(group_by_file(session.transcript.changes.values())[0])
     assert listed(FileFilter(state="undecided")) == ["src/pages_test.py", "notes.txt"]
     assert listed(FileFilter(state="kept")) == ["src/Pages.py"]
     assert listed(FileFilter(state="conflict", text="test")) == ["src/pages_test.py"]
