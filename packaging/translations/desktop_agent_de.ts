@@ -9249,6 +9249,10 @@
         <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
     </message>
     <message>
+        <source>The pasted text has characters that cannot be seen; control characters are left out.</source>
+        <translation>Der eingefügte Text hat Zeichen, die man nicht sieht; Steuerzeichen werden weggelassen.</translation>
+    </message>
+    <message>
         <source>Open the address</source>
         <translation>Adresse öffnen</translation>
     </message>
@@ -9271,6 +9275,10 @@
     <message>
         <source>Terminal</source>
         <translation>Terminal</translation>
+    </message>
+    <message>
+        <source>Text to paste</source>
+        <translation>Text zum Einfügen</translation>
     </message>
 </context>
 <context>

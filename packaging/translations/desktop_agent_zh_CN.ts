@@ -9210,6 +9210,10 @@
         <translation>隐藏。其中运行的程序会继续。</translation>
     </message>
     <message>
+        <source>The pasted text has characters that cannot be seen; control characters are left out.</source>
+        <translation>粘贴的文本含有看不见的字符；控制字符会被去掉。</translation>
+    </message>
+    <message>
         <source>Open the address</source>
         <translation>打开网址</translation>
     </message>
@@ -9232,6 +9236,10 @@
     <message>
         <source>Terminal</source>
         <translation>终端</translation>
+    </message>
+    <message>
+        <source>Text to paste</source>
+        <translation>要粘贴的文本</translation>
     </message>
 </context>
 <context>

@@ -47,7 +47,7 @@ def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
         return PLAIN
     # `4:0` is "no underline" and `4:3` a curly one; elsewhere a colon only separates.
     parameters = parameters.replace("4:0", "24") if "4:" in parameters else parameters
-    codes = [int(code) if code else 0 for code in _SEPARATORS.split(parameters[:200])]
+    codes = [int(code) if code.isdecimal() else 0 for code in _SEPARATORS.split(parameters[:200])]
     at = 0
     while at < len(codes):
         code = codes[at]

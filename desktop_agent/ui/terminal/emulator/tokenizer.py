@@ -1,7 +1,8 @@
 """Splits what a program prints into text and control sequences (ECMA-48), wherever it is cut into pieces.
 
-Strings for the terminal (titles, links, device control) end at their terminator; of one that is too long only the
-beginning is kept, of one that never ends nothing is shown. C1 controls are dropped: in UTF-8 no program needs them.
+Strings for the terminal (titles, links, device control) end at their terminator, or with their line: one without an end
+must not hide what is printed after it. Of one that is too long only the beginning is kept. A sequence whose parameters
+are malformed, or that another one interrupts, does nothing. C1 controls are dropped: in UTF-8 no program needs them.
 """
 
 import re
@@ -14,13 +15,14 @@ _LONGEST_STRING: Final = 4_096
 
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
-    r"|(?P<sequence>\x1b\[([0-?]{0,200})([ -/]{0,8})([@-~]))"
+    r"|(?P<sequence>\x1b\[(?P<parameters>[<-?]?[0-9:;]{0,200})(?P<between>[ -/]{0,8})(?P<final>[@-~]))"
+    r"|(?P<malformed>\x1b\[[ -?]{0,300}(?:[@-~]|(?=[\x18\x1a\x1b])))"
     r"|(?P<string>\x1b[\]PX^_])"
-    r"|(?P<escape>\x1b([ -/]{0,8})([0-OQ-WYZ\\`-~]))"
-    r"|(?P<unfinished>\x1b(?:\[[0-?]{0,200}[ -/]{0,8}|[ -/]{0,8})\Z)"
+    r"|(?P<escape>\x1b(?P<set>[ -/]{0,8})(?P<function>[0-OQ-WYZ\\`-~]))"
+    r"|(?P<unfinished>\x1b(?:\[[ -?]{0,300}|[ -/]{0,8})\Z)"
     r"|(?P<control>[\x00-\x1f\x7f-\x9f])"
 )
-_END = re.compile(r"[\x07\x18\x1a\x1b]")
+_END = re.compile(r"[\x07\n\x18\x1a\x1b]")
 
 
 class Token(NamedTuple):
@@ -66,12 +68,12 @@ class Tokenizer:
             if kind == "text" or kind == "control":
                 yield Token(kind, match[0])
             elif kind == "sequence":
-                yield Token(kind, match[3], match[4], match[5])
+                yield Token(kind, match["parameters"], match["between"], match["final"])
             elif kind == "escape":
-                yield Token(kind, "", match[8], match[9])
+                yield Token(kind, "", match["set"], match["function"])
             elif kind == "string":
                 self._string = match[0][1]
-            else:
+            elif kind == "unfinished":
                 self._unfinished = match[0]
 
     def _read_string(self, text: str, at: int) -> tuple[int, Token | None]:
@@ -90,5 +92,6 @@ class Tokenizer:
             return len(text), None
         whole, self._string = self._string, None
         is_ended = end[0] == "\x07" or (is_escape and text[end.end()] == "\\")
-        after = end.end() + 1 if is_escape and is_ended else end.start() if is_escape else end.end()
+        is_cut = end[0] in "\x1b\n"
+        after = end.end() + 1 if is_escape and is_ended else end.start() if is_cut else end.end()
         return after, Token("command", whole[1:]) if is_ended and whole[0] == "]" else None

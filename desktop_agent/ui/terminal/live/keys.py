@@ -1,10 +1,12 @@
 """What keys and pasted text are sent as, the way xterm sends them."""
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QKeyCombination, Qt
 from PySide6.QtGui import QKeyEvent
+
+from desktop_agent.core.base.hidden_text import HIDING, named
 
 _Key = Qt.Key
 _Modifier = Qt.KeyboardModifier
@@ -54,6 +56,7 @@ _CONTROLS: Final = {
     _Key.Key_Slash: "\x1f",
     _Key.Key_Backspace: "\x08",
 }
+_ENTER = re.compile(r"\r\n|[\r\n]")
 _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -95,6 +98,27 @@ def _control(key: int) -> str:
     if _Key.Key_A <= key <= _Key.Key_Z:
         return chr(key - _Key.Key_A + 1)
     return _CONTROLS.get(_Key(key), "") if key in _CONTROLS else ""
+
+
+class PasteRisk(NamedTuple):
+    """What pasting a text would do beside writing it."""
+
+    lines: int
+    """How many lines it would enter."""
+    has_hidden: bool
+    """Whether it has control characters, or others that cannot be seen."""
+
+
+def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
+    """Return what a text does in a program that takes pasted lines as they are typed, or as one if `is_bracketed`."""
+    lines = 0 if is_bracketed else len(_ENTER.findall(text))
+    return PasteRisk(lines, any(match.group() not in "\t\n\r" for match in HIDING.finditer(text)))
+
+
+def paste_shown(text: str) -> str:
+    """Return a text that is to be pasted with signs for all in it that cannot be seen, in its lines."""
+    *lines, last = _ENTER.split(text)
+    return "\n".join([*(f"{named(line)}⏎" for line in lines), named(last)]).removesuffix("\n")
 
 
 def pasted(text: str, *, is_bracketed: bool) -> bytes:

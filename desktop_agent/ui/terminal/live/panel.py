@@ -4,12 +4,12 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, QWidget
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.finding import TerminalFinder
-from desktop_agent.ui.terminal.live.keys import pasted
+from desktop_agent.ui.terminal.live.keys import PasteRisk, paste_risk, paste_shown, pasted
 from desktop_agent.ui.terminal.live.view import TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
@@ -22,6 +22,8 @@ from desktop_agent.ui.widgets.note import Note
 ATTACHED_ROWS = 200
 """How many rows are attached when nothing is selected."""
 _HEIGHT = 280
+_MOST_PREVIEW_ROWS = 5
+"""Of a text that is to be pasted; the rest is scrolled to."""
 
 
 class TerminalPanel(QWidget):
@@ -46,7 +48,8 @@ class TerminalPanel(QWidget):
         self.setProperty("role", "surface")
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
-        self._waiting_text = ""
+        self._waiting = "", PasteRisk(0, has_hidden=False)
+        """What the user is asked about, and what they were told of it."""
         finder = TerminalFinder(self.view.sight, self.view.pointer)
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
@@ -57,6 +60,10 @@ class TerminalPanel(QWidget):
         self._why = Note(object_name="terminalUnavailable")
         self._asking = QWidget()
         self._question = Note(object_name="terminalPasteQuestion")
+        self._preview = QPlainTextEdit(readOnly=True)
+        self._preview.setObjectName("terminalPastePreview")
+        self._preview.setAccessibleName(self.tr("Text to paste"))
+        self._preview.setFont(theme.code_font())
         self._build_buttons()
         self._lay_out()
         self.view.typed.connect(self.typed)
@@ -129,29 +136,50 @@ class TerminalPanel(QWidget):
     # -- pasting --
 
     def _on_pasted(self, text: str) -> None:
-        """Paste, but ask before lines that a program would run one by one."""
+        """Paste, but ask before what a program would run at once, and before what cannot be seen."""
         if self._emulator is None:
             return
-        is_bracketed = self._emulator.screen.modes.brackets_paste
-        lines = text.rstrip("\n").count("\n") + 1
-        if not is_bracketed and lines > 1:
-            self._waiting_text = text
-            question = "The program here takes each of the %n pasted lines at once."
-            self._question.setText(plural("LiveTerminal", lines, question, question))
-            self._asking.show()
-            self._asking_no.setFocus(Qt.FocusReason.OtherFocusReason)
+        risk = self._risk_of(text)
+        if not risk.lines and not risk.has_hidden:
+            self._paste(text)
             return
+        self._waiting = text, risk
+        self._question.setText(self._paste_question(risk))
+        self._preview.setPlainText(paste_shown(text))
+        rows = min(_MOST_PREVIEW_ROWS, self._preview.blockCount())
+        margin = int(self._preview.document().documentMargin()) + self._preview.frameWidth()
+        self._preview.setFixedHeight(rows * self._preview.fontMetrics().lineSpacing() + 2 * margin)
+        self._asking.show()
+        self._asking_no.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _risk_of(self, text: str) -> PasteRisk:
+        is_bracketed = self._emulator is not None and self._emulator.screen.modes.brackets_paste
+        return paste_risk(text, is_bracketed=is_bracketed)
+
+    def _paste_question(self, risk: PasteRisk) -> str:
+        one = "The program here takes the pasted line at once."
+        many = "The program here takes each of the %n pasted lines at once."
+        lines = plural("LiveTerminal", risk.lines, one, many) if risk.lines else ""
+        hidden = self.tr("The pasted text has characters that cannot be seen; control characters are left out.")
+        return " ".join(filter(None, (lines, hidden if risk.has_hidden else "")))
+
+    def _paste_all_the_same(self) -> None:
+        text, risk = self._waiting
+        if self._risk_of(text) != risk:  # another program is there now
+            self._on_pasted(text)
+            return
+        self._forget_paste()
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._paste(text)
+
+    def _paste(self, text: str) -> None:
+        is_bracketed = self._emulator is not None and self._emulator.screen.modes.brackets_paste
         self.view.follow()
         self.typed.emit(pasted(text, is_bracketed=is_bracketed))
 
-    def _paste_all_the_same(self) -> None:
-        text = self._waiting_text
-        self._forget_paste()
-        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.typed.emit(pasted(text, is_bracketed=False))
-
     def _forget_paste(self) -> None:
-        self._waiting_text = ""
+        self._waiting = "", PasteRisk(0, has_hidden=False)
+        self._preview.clear()
         had_focus = self._asking.isAncestorOf(self.focusWidget() or self)
         self._asking.hide()
         if had_focus:
@@ -208,7 +236,8 @@ class TerminalPanel(QWidget):
             spacing=Space.S,
         )
         margins = (Space.M, Space.XS, Space.M, Space.XS)
-        hbox((self._question, 1), self._asking_no, self._asking_yes, on=self._asking, margins=margins, spacing=Space.S)
+        question = hbox((self._question, 1), self._asking_no, self._asking_yes, spacing=Space.S)
+        vbox(question, self._preview, on=self._asking, margins=margins, spacing=Space.XS)
         self._asking.hide()
         self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
         self._why.setAlignment(Qt.AlignmentFlag.AlignTop)

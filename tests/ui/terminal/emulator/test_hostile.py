@@ -1,6 +1,8 @@
 """What a file can do that is only looked at in the terminal: nothing but be seen."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from desktop_agent.ui.terminal.emulator.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
@@ -62,3 +64,62 @@ def test_no_sequence_does_more_than_the_screen_is_large(sequence: str) -> None:
 def test_pasted_text_cannot_end_its_bracket_or_send_control_characters() -> None:
     text = "one\r\ntwo\n\x1b[201~; rm -rf ~\r\x03\x9b201~"
     assert pasted(text, is_bracketed=True) == b"\x1b[200~one\rtwo\r[201~; rm -rf ~\r201~\x1b[201~"
+
+
+PARAMETERS = [
+    "",
+    "?",
+    "1;?",
+    "?1;?",
+    ";",
+    "::",
+    "9" * 30,
+    "1" * 400,
+    "38;5;",
+    "38;2::1:2:3",
+    "-1",
+    "1 ;2",
+    "4:9",
+    ">0;<",
+]
+BETWEEN = ["", " ", "!", "$", "'", "*", "(", "/" * 9]
+SEQUENCES = [
+    *(f"\x1b[{some}{between}{chr(final)}" for some in PARAMETERS for between in BETWEEN for final in range(0x40, 0x7F)),
+    *(f"\x1b{between}{chr(final)}" for between in BETWEEN for final in range(0x20, 0x7F)),
+    *(
+        f"\x1b{kind}{text}{end}"
+        for kind in "]PX^_"
+        for text in ("", "0;t", "é" * 9)
+        for end in ("", "\x07", "\x1b\\", "\x18")
+    ),
+]
+
+
+def rows_of(emulator: Emulator) -> list[str]:
+    screen = emulator.screen
+    return [screen.row(number).text() for number in range(screen.first_row + screen.height)]
+
+
+def test_after_every_sequence_the_rest_of_the_output_is_still_shown() -> None:
+    for sequence in SEQUENCES:
+        emulator = Emulator(4, 20, answered=lambda _: None)
+        emulator.feed(b"ab" + sequence.encode() + b"\r\nREST 42")
+        assert any("REST 42" in row for row in rows_of(emulator)), repr(sequence)
+
+
+@given(
+    output=st.lists(st.one_of(st.binary(max_size=6), st.sampled_from(SEQUENCES).map(str.encode)), max_size=12),
+    sizes=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 24)), min_size=1, max_size=4),
+)
+def test_no_bytes_at_no_size_are_too_much_and_none_hide_what_follows(
+    output: list[bytes], sizes: list[tuple[int, int]]
+) -> None:
+    emulator = Emulator(*sizes[0], answered=lambda _: None)
+    for number, piece in enumerate(output):
+        emulator.feed(piece)
+        emulator.screen.resize(*sizes[number % len(sizes)])
+        emulator.feed(piece)
+        rows_of(emulator)
+    emulator.screen.resize(4, 24)
+    emulator.feed(b"\r\nREST 42")
+    assert any("REST 42" in row for row in rows_of(emulator))

@@ -53,7 +53,7 @@ PRINTED = {
     "a title": ("a\x1b]0;title\x07b\x1b]2;t\x1b\\c", ["abc", "", "", ""]),
     "strings for devices": ("a\x1bPq#0;2\x1b\\b\x1b_G1\x1b\\c\x1b^x\x1b\\d", ["abcd", "", "", ""]),
     "what nobody knows": ("a\x1b[>4;2mb\x1b[?2026$pc\x1b[2 qd\x1b[<1ue\x9bf", ["abcdef", "", "", ""]),
-    "a sequence that breaks off": ("a\x1b[1\x18b\x1b]0;t\x1b[Cc", ["a[1b c", "", "", ""]),
+    "a sequence that breaks off": ("a\x1b[1\x18b\x1b]0;t\x1b[Cc", ["ab c", "", "", ""]),
     "no UTF-8": ("a\udcffb".encode("utf-8", "surrogateescape").decode("latin-1"), ["aÿb", "", "", ""]),
 }
 

@@ -200,19 +200,84 @@ def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> Non
     assert not viewport.grab().isNull()
 
 
+def paste(panel: TerminalPanel, text: str) -> str | None:
+    """Paste a text; return how the question about it shows it, if there is one."""
+    QGuiApplication.clipboard().setText(text)
+    QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
+    preview = panel.findChild(QPlainTextEdit, "terminalPastePreview")
+    assert preview is not None
+    return preview.toPlainText() if preview.isVisible() else None
+
+
+def answer_paste(panel: TerminalPanel, name: str) -> None:
+    button = panel.findChild(QPushButton, name)
+    assert button is not None
+    button.click()
+
+
 def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: TerminalPanel) -> None:
     sent: list[bytes] = []
     panel.typed.connect(sent.append)
-    QGuiApplication.clipboard().setText("ls\nrm x\n")
-    QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
-    yes = panel.findChild(QPushButton, "terminalPasteYes")
-    assert yes is not None
-    assert (sent, yes.isVisible()) == ([], True)
-    yes.click()
-    assert (sent, yes.isVisible()) == ([b"ls\rrm x\r"], False)
+    assert (paste(panel, "ls\nrm x\n"), sent) == ("ls⏎\nrm x⏎", [])
+    answer_paste(panel, "terminalPasteYes")
+    assert sent == [b"ls\rrm x\r"]
     feed(panel, b"\x1b[?2004h")
-    QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
+    assert paste(panel, "ls\nrm x\n") is None
     assert sent[1:] == [b"\x1b[200~ls\rrm x\r\x1b[201~"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rm -rf x\n", "rm -rf x⏎"),
+        ("rm -rf x\r", "rm -rf x⏎"),
+        ("ls\rrm -rf x", "ls⏎\nrm -rf x"),
+        ("ls\r\nrm -rf x", "ls⏎\nrm -rf x"),
+        ("ls\x03rm", "ls␃rm"),
+        ("ls\x04", "ls␄"),
+        ("ls\x1b[201~rm", "ls␛[201~rm"),
+        ("ls\x9b201~rm", "ls⟨U+009B⟩201~rm"),
+        ("ls\x85rm", "ls⟨U+0085⟩rm"),
+        ("ls\u2028rm", "ls⟨U+2028⟩rm"),
+        ("ls \u202egnp.sh", "ls ⟨U+202E⟩gnp.sh"),
+    ],
+)
+def test_what_runs_or_cannot_be_seen_is_pasted_only_after_a_question_that_shows_it(
+    panel: TerminalPanel, text: str, shown: str
+) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    assert (paste(panel, text), sent) == (shown, [])
+    answer_paste(panel, "terminalPasteNo")
+    assert sent == []
+
+
+def test_a_paste_cannot_end_the_bracket_it_is_in_and_says_what_is_left_out(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    feed(panel, b"\x1b[?2004h")
+    assert (paste(panel, "ls\x1b[201~\rrm\x9b201~\n"), sent) == ("ls␛[201~⏎\nrm⟨U+009B⟩201~⏎", [])
+    answer_paste(panel, "terminalPasteYes")
+    assert sent == [b"\x1b[200~ls[201~\rrm201~\r\x1b[201~"]
+
+
+def test_a_program_that_changes_how_it_takes_a_paste_leads_to_another_question(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    feed(panel, b"\x1b[?2004h")
+    paste(panel, "ls\u2028\nrm x\n")
+    feed(panel, b"\x1b[?2004l")
+    answer_paste(panel, "terminalPasteYes")
+    question = panel.findChild(QLabel, "terminalPasteQuestion")
+    assert question is not None
+    assert (sent, "2 pasted lines" in question.text()) == ([], True)
+
+
+def test_text_that_only_types_is_pasted_at_once(panel: TerminalPanel) -> None:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    assert paste(panel, "grep\tnaïve 漢字 👍") is None
+    assert sent == ["grep\tnaïve 漢字 👍".encode()]
 
 
 def test_input_methods_and_the_wheel_of_full_screen_programs_type(panel: TerminalPanel) -> None:
