@@ -122,3 +122,26 @@ async def test_a_setting_that_is_changed_holds_from_then_on(agent_with: MakeAgen
         with pytest.raises(UsageError, match="one of always, on_write"):
             await agent.change_setting("execution.approval", "sometimes")
     assert "always" in read(tmp_path / "home" / "config" / "config.toml")
+
+
+SED = Call("run_terminal_cmd", {"command": "sed -i 's/^1/A/' f?; rm f3; mv poem.txt verse.txt"})
+
+
+async def test_the_undo_of_a_removed_file_leaves_those_alone_that_are_like_it(
+    agent_with: MakeAgent, poem: Path
+) -> None:
+    folder = poem.parent
+    for number in range(1, 6):
+        (folder / f"f{number}").write_text("".join(f"{line} is a line\n" for line in range(20)) + f"own {number}\n")
+    first = (folder / "f3").read_bytes()
+
+    def allow(request: ApprovalRequest) -> bool:
+        return bool(request)
+
+    async with agent_with([SED], [Say("Done.")], sandbox="none", approve=allow) as agent:
+        await agent.run("Edit them all, rename one and remove one.")
+        after = {path.name: path.read_bytes() for path in folder.glob("f?")}
+        renamed = {(row.moved_from, row.path) for row in agent.changes.list() if row.moved_from}
+        assert renamed == {("poem.txt", "verse.txt")}
+        await agent.changes.undo(ChangeSelection(path="f3"))
+        assert {path.name: path.read_bytes() for path in folder.glob("f?")} == {**after, "f3": first}

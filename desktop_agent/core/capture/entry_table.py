@@ -7,7 +7,7 @@ import os
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.capture.entries import Entry, Kept
@@ -29,6 +29,8 @@ CREATE TABLE copy (digest BLOB PRIMARY KEY, content BLOB NOT NULL);
 """
 _USUAL = FileExtras(owner=USUAL.owner)
 _SIGNATURE = struct.Struct("<qqqQI")
+_MOST_VALUES = 500
+"""So many values are bound to one statement."""
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
@@ -112,6 +114,25 @@ class EntryTable:
         return (
             self._database.execute(query, (stored_path(path), first + 1, last, first + 1, last)).fetchone() is not None
         )
+
+    def of_sizes(self, sizes: Iterable[int], generation: int) -> list[Entry]:
+        """Return the files that had one of these sizes in a generation."""
+        wanted, found = sorted(set(sizes)), list[Entry]()
+        for start in range(0, len(wanted), _MOST_VALUES):
+            some = wanted[start : start + _MOST_VALUES]
+            found += self._many(f"size IN ({','.join('?' * len(some))})", generation, some)
+        return found
+
+    def in_folder(self, folder: str, sizes: range, generation: int) -> list[Entry]:
+        """Return the files right in a folder that had a size within `sizes` in a generation."""
+        begin, end = (f"{folder}/", f"{folder}0") if folder else ("", "\U0010ffff")  # "0" comes right after "/"
+        where, values = "path >= ? AND path < ? AND size BETWEEN ? AND ?", (begin, end, sizes.start, sizes.stop - 1)
+        found = self._many(where, generation, values)
+        return [entry for entry in found if entry.path.rpartition("/")[0] == folder]
+
+    def _many(self, where: str, generation: int, values: Sequence[int | str]) -> list[Entry]:
+        query = f"SELECT {_COLUMNS} FROM entry WHERE {where} AND born <= ? AND died > ?"
+        return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
     def copy(self, digest: Digest) -> bytes | None:
         """Return a content of which a copy was kept."""

@@ -6,7 +6,7 @@ changed since the last walk, whatever program changed it. Limits are in `Capture
 
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from desktop_agent.core.capture.baseline import Baseline, BaselineSession
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
+from desktop_agent.core.capture.entry_table import EntryTable
 from desktop_agent.core.capture.git_index import unchanged_objects
 from desktop_agent.core.capture.git_objects import GitObjects, index_stamp
 from desktop_agent.core.capture.scan import (
@@ -30,7 +31,7 @@ from desktop_agent.core.capture.scan import (
 )
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.snapshot_rows import CommandSpan
-from desktop_agent.core.capture.transitions import Touched, in_order, with_renames
+from desktop_agent.core.capture.transitions import MOST_NEIGHBOURS, Touched, in_order, with_renames
 from desktop_agent.core.changes.git_blobs import blob_id
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
@@ -308,6 +309,37 @@ def _is_new_name(item: Touched) -> bool:
     return after is not None and after.links > 1 and (before is None or before.inode != after.inode)
 
 
+class _LeftAlone:
+    """The files that were there at the end of a command and are not among those it touched."""
+
+    def __init__(
+        self,
+        read: Callable[[str], Entry | None],
+        touched: Collection[str],
+        entries: EntryTable,
+        span: CommandSpan,
+    ) -> None:
+        self._read = read
+        self._touched = touched
+        self._entries = entries
+        self._generation = span.last_generation
+
+    def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
+        """Return the digests and the ids in git of those with one of these sizes, with their names."""
+        found: dict[str, set[str]] = {}
+        for entry in self._entries.of_sizes(sizes, self._generation):
+            if entry.path not in self._touched:
+                for key in (entry.digest, entry.object):
+                    found.setdefault(key, set()).add(entry.path.rpartition("/")[2])
+        return found
+
+    def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
+        """Return those in a folder that have about the size of another file."""
+        found = self._entries.in_folder(folder, sizes, self._generation)
+        paths = [entry.path for entry in found if entry.kind == "file" and entry.path not in self._touched]
+        return [entry for path in paths[: MOST_NEIGHBOURS + 1] if (entry := self._read(path)) is not None]
+
+
 class _Report:
     """The difference between a snapshot and now, as changes and as what could not be captured."""
 
@@ -329,7 +361,9 @@ class _Report:
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
         """Report what became different at these paths, and return those of which that is not known."""
         lost: list[Uncaptured] = []
-        for item in in_order(with_renames(self._touched(paths), self._content)):
+        touched = self._touched(paths)
+        left_alone = _LeftAlone(self._at_end, {item.path for item in touched}, self._entries, self._span)
+        for item in in_order(with_renames(touched, self._content, left_alone)):
             before, after = self._state(item.before), self._state(item.after)
             if (item.before and before is None) or (item.after and after is None):
                 lost.append(Uncaptured(path=item.path, reason=self._reason(item)))
@@ -369,6 +403,9 @@ class _Report:
             return entry
         content = self._objects.read(entry.object)
         return entry if content is None or len(content) != entry.size else replace(entry, digest=digest_of(content))
+
+    def _at_end(self, path: str) -> Entry | None:
+        return self._at(path, self._span.last_generation)
 
     def _is_noted(self, item: Touched) -> bool:
         """Whether what is at the path now was announced as written by ourselves."""

@@ -1,5 +1,7 @@
 """A file that went and one that came are one that was renamed, as far as that can be determined."""
 
+from collections.abc import Collection, Mapping, Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,15 +11,27 @@ from desktop_agent.core.capture.transitions import Touched, with_renames
 PATHS = st.sets(st.sampled_from([f"{folder}/{name}" for folder in "abcd" for name in "xyz"]))
 
 
+class NothingElse:
+    """A folder in which the command touched every file."""
+
+    def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
+        del sizes
+        return {}
+
+    def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
+        del folder, sizes
+        return ()
+
+
 def entry(path: str, inode: int, digest: str = "same") -> Entry:
-    return Entry(path=path, signature=(1, 1, 5, inode, 0o100644), digest=digest)
+    return Entry(path=path, signature=(1, inode, 5, inode, 0o100644), digest=digest)
 
 
 def moves(gone: list[str], came: list[str]) -> dict[str, str]:
     """What is found renamed when files of one content go and come, each with an inode of its own."""
     touched = [Touched(path, entry(path, number), None) for number, path in enumerate(gone, 1)]
     touched += [Touched(path, None, entry(path, 10**6 + number)) for number, path in enumerate(came)]
-    found = with_renames(touched, lambda _: b"equal")
+    found = with_renames(touched, lambda _: b"equal", NothingElse())
     pairs = {item.path: item.moved_to for item in found if item.moved_to}
     assert {item.moved_from: item.path for item in found if item.moved_from} == pairs
     return pairs
