@@ -10,6 +10,8 @@ stand on: a stand-in (`stand_ins`), which is there as long as a command that nee
 A filter of system calls keeps the command from Unix sockets: D-Bus, X11, an ssh agent or
 Docker would do for it what it may not do. A read-only mount does not stop a connect, and covering the sockets that the
 kernel lists was rejected: the list has relative names, and a program may begin to listen while the command runs.
+The filter also keeps dangerous modes from new and old files (`seccomp`): a set-user-ID program in the workspace would
+run as the user for whoever starts it outside.
 """
 
 import os
@@ -39,6 +41,8 @@ class Bubblewrap(Struct, frozen=True):
     guards: Guards
     can_forbid_namespaces: bool = True
     """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
+    is_supervised: bool = True
+    """Whether a supervisor sets access lists and answers for masks of modes, since Linux 5.19."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -55,7 +59,7 @@ class Bubblewrap(Struct, frozen=True):
             options += ["--setenv", name, value]
         folder = str(command.cwd.resolve())
         way_out = f"/tmp/{confinement.way_out}" if confinement.way_out else ""  # noqa: S108 - as above
-        launched = filter_only(command.argv, way_out=way_out)
+        launched = filter_only(command.argv, is_supervised=self.is_supervised, way_out=way_out)
         argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *launched)
         return replace(command, argv=argv, environ=outer, stand_ins=tuple(view.stand_ins))
 

@@ -54,6 +54,10 @@ _PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
 _CLOSED_TO_EVERYBODY = tuple(
     map(Path, ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev"))
 )
+_MODE_REFUSED = (
+    r"(?mi)\b(?:(?:changing|preserving|setting|set) permissions|change mode|f?chmod\w*)\b"
+    r".*operation not permitted|operation not permitted.*\bchmod\b"
+)
 _PROTECTED = r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)"
 
 
@@ -91,6 +95,8 @@ def denial_in(
             return _sentence(path, confinement)
         if has_closed_top and _is_in_top(path, confinement):
             return f"The sandbox of this system lets nothing be made or removed in the top folder itself ({path})."
+    if re.search(_MODE_REFUSED, text):
+        return "The sandbox lets no command make a file set-user-ID or set-group-ID, sticky, or writable for everybody."
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
     return ""

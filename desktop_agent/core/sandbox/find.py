@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.programs import find_program
@@ -110,6 +111,9 @@ def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxRepo
     if "disable-userns" in problem:
         sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
         problem = _problem_with(sandbox)
+    if "no listener" in problem:
+        sandbox = replace(sandbox, is_supervised=False)
+        problem = _problem_with(sandbox)
     if problem:
         return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
     return sandbox, SandboxReport(name=sandbox.name, is_available=True)
@@ -126,7 +130,7 @@ def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandb
     sandbox = Landlock(version, Guards.of(environ))
     problem = _problem_with(sandbox)
     if "no listener" in problem:
-        sandbox = Landlock(version, sandbox.guards, is_supervised=False)
+        sandbox = replace(sandbox, is_supervised=False)
         problem = _problem_with(sandbox)
     if problem:
         return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")

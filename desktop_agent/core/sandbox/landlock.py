@@ -123,15 +123,18 @@ class Landlock(Struct, frozen=True):
         return rules
 
 
-def filter_only(argv: tuple[str, ...], *, way_out: str = "") -> tuple[str, ...]:
+def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = "") -> tuple[str, ...]:
     """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`.
 
     At the path `way_out`, if there is one, a proxy waits for a socket that listens in its network.
     """
-    code = build_filter(is_alone=False)
+    code = build_filter(is_alone=False, is_supervised=is_supervised)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
-    return _launch([f"way_out={way_out}"] if way_out else [], code, argv)
+    options = [f"way_out={way_out}"] if way_out else []
+    if is_supervised:
+        options += ["watch", "mounted", f"listener={listener_call()}"]
+    return _launch(options, code, argv)
 
 
 def landlock_abi() -> int:

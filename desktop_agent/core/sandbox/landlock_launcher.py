@@ -10,7 +10,8 @@ With `watch` it stays as the command's parent and ends, afterwards, what the com
 they become its children. It stays outside the sandbox, where the command cannot change it nor take its descriptors;
 before Linux 6.12 the command can end it, and with it itself. With `way_out`, a socket that listens in the command's own
 network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of it answers calls for the
-command: some systems let only an ancestor look at a process (Yama). Without `watch`, the command replaces it.
+command: some systems let only an ancestor look at a process (Yama). With `mounted` it is in the command's namespaces:
+the command can end it, and with it itself, but not look into it. Without `watch`, the command replaces it.
 """
 
 import _socket
@@ -24,7 +25,8 @@ FAILED = 125
 PROXY_PORT = 3128
 """Where the way out listens, in a network in which nothing else does."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_SET_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 22, 24, 36
+_SET_NO_NEW_PRIVS = 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
 _SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
@@ -60,12 +62,13 @@ def main(arguments: list[str]) -> int:
     _prctl(_SET_PDEATHSIG, _SIGKILL)
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities()
+    os.umask(os.umask(0) | 0o002)  # whatever we were started with: nothing new is writable for all
     if os.getppid() != parent:
         return FAILED  # it died before it could take us along
-    if "watch" in options:
-        return _watch(options, rules, variables, arguments)
     if "way_out" in options:
         _hand_out_listener(options["way_out"])
+    if "watch" in options:
+        return _watch(options, rules, variables, arguments)
     _confine(options, rules)
     os.environ.update(variables)
     return _become(arguments)
@@ -163,8 +166,10 @@ def _watch(
         os.environ.update(variables)
         os._exit(_become(command))
     theirs.close()
+    if "mounted" in options:
+        _prctl(_SET_DUMPABLE, 0)  # this process has no filter: its memory is not for the command
     if "listener" in options:
-        _supervise(ours, rules)
+        _supervise(ours, None if "mounted" in options else rules)
     ours.close()
     for signal in (1, 2, 3, 15):  # they reach the command, too, and it decides
         _libc.signal(signal, _IGNORE)
@@ -179,18 +184,21 @@ def _watch(
     return code if code >= 0 else 128 - code
 
 
-def _supervise(connection: _socket.socket, rules: list[tuple[int, str]]) -> None:
-    """Start the supervisor of what this process's child is about to become, which waits for it."""
+def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
+    """Start the supervisor of what this process's child is about to become, which waits for it.
+
+    Without `rules`, mounts say what the command may write.
+    """
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
         return  # the child failed, and says why
     listener = int.from_bytes(messages[0][2], sys.byteorder)
-    writable = frozenset(os.fsencode(path) for rights, path in rules if rights & _MAKE_FILE)
+    writable = None if rules is None else frozenset(os.fsencode(path) for may, path in rules if may & _MAKE_FILE)
     _thread.start_new_thread(_serve, (listener, writable))
     connection.send(b".")
 
 
-def _serve(listener: int, writable: frozenset[bytes]) -> None:
+def _serve(listener: int, writable: frozenset[bytes] | None) -> None:
     """Be the supervisor. Imported in its thread: a short command is over before."""
     try:
         folder = os.path.dirname

@@ -10,6 +10,11 @@ The caller's root needs no look: `chroot`, `pivot_root` and namespaces are refus
 (`/proc/PID/root`, `cwd`) is not followed: for the supervisor it could lead where the caller may not go. The caller's
 own descriptors by their names (`/proc/self/fd/3`, which C libraries use) are read as what they are.
 
+Behind bubblewrap, mounts say what may be changed; there it only sets attributes, of which some are access lists.
+
+A `umask` that would let new files be writable for all is answered as if it had been set, and is not: nearly all who
+call it only want to read the mask, and set it back.
+
 It imports nothing of the application and as little as possible: every command has one. Needs Linux 5.19.
 """
 
@@ -144,6 +149,10 @@ class SystemCall:
         return self.first if self.change is _Mode else None
 
     @property
+    def sets_attributes(self) -> bool:
+        return issubclass(self.change, _Attribute)
+
+    @property
     def is_of_times(self) -> bool:
         return issubclass(self.change, _Times)
 
@@ -174,11 +183,14 @@ CALLS = MappingProxyType(
 )
 
 
-def serve(listener: int, writable: frozenset[bytes]) -> None:
+UMASK = (95, 166)
+
+
+def serve(listener: int, writable: frozenset[bytes] | None) -> None:
     """Answer what comes from `listener`, until no process is left that could call. Blocks.
 
-    `writable`: the files and folders that the command may write, absolute, without symbolic links. Close the listener
-    afterwards: a process that still calls would wait for ever.
+    `writable`: the files and folders that the command may write, absolute, without symbolic links; None where mounts
+    say it. Close the listener afterwards: a process that still calls would wait for ever.
     """
     column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
     calls = {call.numbers[column]: call for call in CALLS.values()}
@@ -192,16 +204,20 @@ def serve(listener: int, writable: frozenset[bytes]) -> None:
             return
         identity, pid, _, number, _, _, *arguments = _REQUEST.unpack(request)
         caller = _Caller(listener, identity, pid, arguments)
-        error = _answer(calls[number], caller, writable)
-        _ioctl(listener, _SEND, _ANSWER.pack(identity, 0, -error, 0))  # fails when the caller was ended meanwhile
+        value = error = 0
+        if number == UMASK[column]:
+            value = caller.umask()
+        else:
+            error = _answer(calls[number], caller, writable)
+        _ioctl(listener, _SEND, _ANSWER.pack(identity, value, -error, 0))  # fails when the caller was ended meanwhile
 
 
-def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes]) -> int:
+def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | None) -> int:
     """Make `call`, if it may be made, and return the error's number; 0 for none."""
     try:
         file = caller.open(call)
         change = call.change(caller, call.first)
-        if not caller.is_waiting() or not _is_within(file, writable):
+        if not caller.is_waiting() or not (writable is None or _is_within(file, writable)):
             return errno.EPERM
         change.apply(b"/proc/self/fd/%d" % file)
     except OSError as error:
@@ -231,6 +247,15 @@ class _Caller:
     def close(self) -> None:
         for descriptor in self._opened:
             os.close(descriptor)
+
+    def umask(self) -> int:
+        """Return its mask for the modes of new files; the usual one where that cannot be read."""
+        try:
+            with open(f"{self._proc}/status", "rb") as file:  # noqa: PTH123 - importing pathlib takes longer
+                line = next(line for line in file if line.startswith(b"Umask:"))
+            return int(line.split()[1], 8)
+        except (OSError, StopIteration, ValueError, IndexError):
+            return 0o022
 
     def memory(self, address: int, size: int) -> bytes:
         """Return `size` bytes. Raises `OSError` (EFAULT)."""

@@ -75,6 +75,7 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
         _rule("deny", "file-read* file-write*", [path for path in hidden if _is_inside(path, shown)]),
         _rule("deny", "file-write*", protected),
         _rule("deny", "file-write-unlink", folders_above((*protected, *guards.hidden), confinement.roots), "literal"),
+        "(deny file-write-setugid)\n",  # a set-user-ID program in the workspace would run as the user for others
         "(deny network*)\n",
     ]
     return "".join(rules)

@@ -1,4 +1,4 @@
-"""A filter of system calls, for what Landlock leaves open: sockets, other processes, mounts, modes, owners.
+"""A filter of system calls, for what mounts and Landlock leave open: sockets, other processes, mounts, modes, owners.
 
 `build_filter` returns a program for the kernel's `struct sock_filter` machine (seccomp(2), bpf(4)). A forbidden call
 fails with an error, as if the kernel had refused it; only foreign architectures' calls end the process, because their
@@ -8,11 +8,16 @@ Unix sockets: a filter sees numbers, not addresses, so whom a socket is connecte
 can be made, except connected pairs, which lead nowhere else. Only pairs of streams and of sequenced packets are
 allowed: the other kinds (the kernel makes a datagram socket of a raw one) can be sent to any address.
 
+No command leaves a program that runs as the user for whoever starts it, nor what everybody may write. So modes with
+set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its mode behind a pointer
+and is said not to exist; programs fall back to `openat`. Access lists may say the same as modes, and an empty mask
+(`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the lists and answers for the
+mask. Where there can be none (`is_supervised`), access lists and attributes cannot be set, and masks are not judged.
+
 A command without namespaces of its own (`is_alone`) shares the machine's processes and objects without a path: calls
-that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. So are
-dangerous modes. What else changes modes, owners, attributes and times is handed to a supervisor that sees the file
-(`metadata_supervisor`). Where there can be none (`is_supervised`), the filter refuses what could open a hidden place:
-modes for others than the owner, owners, attributes.
+that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. What
+changes modes, owners, attributes and times is handed to the supervisor, which sees the file. Without one the filter
+refuses what could open a hidden place: modes for others than the owner, owners, attributes.
 """
 
 import errno
@@ -22,7 +27,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from desktop_agent.core.sandbox.metadata_supervisor import CALLS
+from desktop_agent.core.sandbox.metadata_supervisor import CALLS, UMASK
 
 _LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _ASK, _ERRNO, _KILL = 0x7FFF0000, 0x7FC00000, 0x00050000, 0x80000000
@@ -35,6 +40,19 @@ _NEW_NAMESPACES = 0x7E020000
 _SPECIAL_OR_FOR_ALL = 0o7002
 """Set-uid, set-gid, sticky, and writable by everybody: what may not be given to files, wherever they are."""
 _FOR_OTHERS = 0o7077
+_SET_ID = 0o6000
+_WRITABLE_FOR_ALL = 0o002
+_CREATES = 0o100 | 0o20000000
+"""`O_CREAT`, and what `O_TMPFILE` has beside `O_DIRECTORY`: only then the mode counts."""
+_OPENAT2 = 437
+# name: (x86_64, aarch64, which argument has the flags, which the mode)
+_MAKING: Mapping[str, tuple[int | None, int | None, int | None, int]] = {
+    "creat": (85, None, None, 1),
+    "mknod": (133, None, None, 1),
+    "mknodat": (259, 33, None, 2),
+    "open": (2, None, 1, 2),
+    "openat": (257, 56, 2, 3),
+}
 
 # name: (x86_64, aarch64); None: the architecture has no such call.
 _NEVER: Mapping[str, tuple[int | None, int | None]] = {
@@ -151,8 +169,8 @@ def build_filter(
 ) -> bytes | None:
     """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
 
-    `is_alone`: the command has no namespaces of its own, so the network, other processes, shared objects and dangerous
-    modes are refused. `is_supervised`: a listener answers for files' metadata; without one, owners and attributes are
+    `is_alone`: the command has no namespaces of its own, so the network, other processes and shared objects are
+    refused, and a listener answers for files' metadata; without one (`is_supervised`), owners and attributes are
     refused, modes for others, and with `is_read_only` all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
@@ -166,10 +184,14 @@ def build_filter(
         program.if_at_least(0x40000000, _ERRNO | errno.EPERM)  # the x32 numbers
     program.refuse(_column(_NEVER, known), errno.EPERM)
     program.refuse([known.clone3], errno.ENOSYS)  # its flags are behind a pointer; the C library falls back to clone
+    program.refuse([_OPENAT2], errno.ENOSYS)
+    _guard_new_files(program, known, is_supervised=is_supervised)
     if is_alone:
         program.refuse(_column(_SHARED_OBJECTS, known), errno.EPERM)
         _guard_processes(program, known)
         _guard_metadata(program, known, is_supervised=is_supervised, is_read_only=is_read_only)
+    else:
+        _guard_modes(program, known, is_supervised=is_supervised)
     program.when(known.clone, 0, [(_HAS_BITS, _NEW_NAMESPACES, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
     program.when(
         known.ioctl,
@@ -188,6 +210,27 @@ def build_filter(
 def listener_call(machine: str | None = None) -> int:
     """Return the number of seccomp(2), for a machine that `build_filter` knows."""
     return _MACHINES[machine or platform.machine()].seccomp
+
+
+def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
+    for x86_64, aarch64, flags, mode in _MAKING.values():
+        number = (x86_64, aarch64)[machine.column]
+        if number is not None:
+            program.when_creating(number, flags, mode, _SET_ID, _ERRNO | errno.EPERM)
+    if is_supervised:
+        program.when(UMASK[machine.column], 0, [(_HAS_BITS, _WRITABLE_FOR_ALL, _ALLOW)], otherwise=_ASK)
+
+
+def _guard_modes(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
+    """Refuse dangerous modes, where mounts say what may be changed at all."""
+    dangerous = [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)]
+    for call in CALLS.values():
+        number = call.numbers[machine.column]
+        if number is not None and call.mode is not None:
+            program.when(number, call.mode, dangerous, otherwise=_ALLOW)
+        elif number is not None and call.sets_attributes:
+            # As on a file system without access lists: copies go on with modes.
+            program.answer(number, _ASK if is_supervised else _ERRNO | errno.EOPNOTSUPP)
 
 
 def _guard_metadata(program: "_Program", machine: _Machine, *, is_supervised: bool, is_read_only: bool) -> None:
@@ -253,6 +296,14 @@ class _Program:
         for test, value, verdict in tests:
             body += [(test, 0, 1, value), (_RETURN, 0, 0, verdict)]
         body.append((_RETURN, 0, 0, otherwise))
+        self._instructions += [(_EQUAL, 0, len(body), number), *body]
+
+    def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
+        """For one call that makes a file, where its `flags` say so, refuse a mode with any of `bits`."""
+        body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
+        if flags is not None:
+            body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]
+        body.append((_RETURN, 0, 0, _ALLOW))
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def code(self) -> bytes:

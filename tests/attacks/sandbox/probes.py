@@ -1,12 +1,14 @@
 """Runs inside a sandbox and tries to get out by system calls: `python -I probes.py SCENE_JSON`.
 
-It imports nothing of the application. Each probe returns when the attack worked and raises `OSError` when it was
-refused. The result is one line of JSON: probe to `REACHED` or the error's name. `scene.py` sets up what is attacked,
-and looks afterwards whether it is unharmed: a probe that believes it was refused does not count alone.
+It imports nothing of the application. Each probe of `PROBES` returns when the attack worked and raises `OSError` when
+it was refused; those of `WORK` are ordinary work, and must succeed. Together they are the table of what is allowed, the
+same for every sandbox, folder and user. The result is one line of JSON: probe to `REACHED` or the error's name, and for
+work `worked` or the error in parentheses. `scene.py` sets up what is attacked, and looks afterwards whether it is
+unharmed: a probe that believes it was refused does not count alone.
 """
 
 # It calls what it attacks, and imports as little as possible.
-# ruff: noqa: PTH123, PTH211
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH116, PTH123, PTH208, PTH211
 
 import ctypes
 import errno
@@ -27,11 +29,19 @@ libc.mmap.restype = ctypes.c_void_p
 libc.shmat.restype = ctypes.c_void_p
 Scene = dict[str, str]
 PROBES: dict[str, Callable[[Scene], object]] = {}
+WORK: dict[str, Callable[[Scene], object]] = {}
+LAUNCHER = os.getppid()
+"""What confines this process, where it stays and waits for it."""
 COLUMN = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
 
 
 def probe(function: Callable[[Scene], object]) -> Callable[[Scene], object]:
     PROBES[function.__name__] = function
+    return function
+
+
+def work(function: Callable[[Scene], object]) -> Callable[[Scene], object]:
+    WORK[function.__name__] = function
     return function
 
 
@@ -144,6 +154,22 @@ def udp_of_the_machine(_: Scene) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         ours.sendto(b"out", ("192.0.2.1", 9))
+
+
+@probe
+def tcp_of_the_machine_by_ipv6(scene: Scene) -> None:
+    socket.create_connection(("::ffff:127.0.0.1", int(scene["port"])), 5).close()
+
+
+@probe
+def udp_by_ipv6(_: Scene) -> None:
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as ours:
+        ours.sendto(b"out", ("2001:db8::1", 9))
+
+
+@probe
+def raw_packets(_: Scene) -> None:
+    socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
 
 
 @probe
@@ -274,6 +300,27 @@ def comparison_of_processes(scene: Scene) -> None:
 def out_of_memory_score(scene: Scene) -> None:
     with open(f"/proc/{scene['victim']}/oom_score_adj", "w") as file:
         file.write("1000")
+
+
+# What confines this process. Where it is not to be seen, there is nothing to reach.
+
+
+@probe
+def memory_of_the_launcher(_: Scene) -> None:
+    with open(f"/proc/{LAUNCHER}/mem", "r+b", buffering=0):
+        pass
+
+
+@probe
+def descriptors_of_the_launcher(_: Scene) -> None:
+    for name in os.listdir(f"/proc/{LAUNCHER}/fd"):
+        os.open(f"/proc/{LAUNCHER}/fd/{name}", os.O_RDONLY)
+
+
+@probe
+def root_of_the_launcher(scene: Scene) -> None:
+    with open(f"/proc/{LAUNCHER}/root{scene['outside']}/file", "a") as file:
+        file.write("evil")
 
 
 # Objects of the machine that have no path.
@@ -495,6 +542,215 @@ def written_through_another_root(scene: Scene) -> None:
         file.write("evil")
 
 
+@probe
+def file_outside_written_by_a_link_that_changes(scene: Scene) -> None:
+    """While another process makes of one name a link to ours and a link to theirs, in turns."""
+    named, ours, theirs = f"{scene['temp']}/changing", f"{scene['temp']}/ours", f"{scene['outside']}/file"
+    with open(ours, "w"):
+        pass
+    os.symlink(ours, named)
+    child = os.fork()
+    while child == 0:
+        for target in (theirs, ours):
+            os.symlink(target, f"{named}-next")
+            os.rename(f"{named}-next", named)
+    try:
+        for _ in range(300):
+            try:
+                with open(named, "a") as file:
+                    file.write("evil")
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EROFS, errno.ENOENT):
+                    raise
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    raise PermissionError(errno.EPERM, "the file itself says whether it was written")
+
+
+@probe
+def repository_made(scene: Scene) -> None:
+    folder = f"{scene['workspace']}/.git"
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        os.rename(folder, f"{scene['workspace']}/src/git")
+
+
+@probe
+def hook_made(scene: Scene) -> None:
+    with open(f"{scene['workspace']}/.git/hooks/post-checkout", "w") as file:
+        file.write("#!/bin/sh")
+
+
+@probe
+def settings_of_ours_made(scene: Scene) -> None:
+    os.makedirs(f"{scene['workspace']}/.desktop-agent", exist_ok=True)
+    with open(f"{scene['workspace']}/.desktop-agent/config.toml", "w") as file:
+        file.write("approval = 'never'")
+
+
+# Files that another user could run as this one, or write.
+
+
+def own(scene: Scene, name: str) -> str:
+    path = f"{scene['temp']}/{name}-{os.getpid()}"
+    with open(path, "w"):
+        pass
+    return path
+
+
+for letter, mode in (("user", 0o4755), ("group", 0o2755), ("everybody", 0o757)):
+
+    def change(scene: Scene, mode: int = mode) -> None:
+        os.chmod(own(scene, "file"), mode)
+
+    def change_open(scene: Scene, mode: int = mode) -> None:
+        os.fchmod(os.open(own(scene, "open"), os.O_RDWR), mode)
+
+    def change_at(scene: Scene, mode: int = mode) -> None:
+        syscall((268, 53), -100, own(scene, "at").encode(), mode)
+
+    def change_with_flags(scene: Scene, mode: int = mode) -> None:
+        syscall((452, 452), -100, own(scene, "flags").encode(), mode, 0x100)
+
+    def change_folder(scene: Scene, mode: int = mode) -> None:
+        folder = f"{scene['temp']}/folder-{mode:o}"
+        os.mkdir(folder)
+        os.chmod(folder, mode)
+
+    for attempted in (change, change_open, change_at, change_with_flags, change_folder):
+        PROBES[f"mode_{attempted.__name__}_for_{letter}"] = attempted
+
+for bits in (0o4000, 0o2000):
+
+    def made(scene: Scene, bits: int = bits) -> None:
+        os.open(f"{scene['temp']}/made-{bits:o}", os.O_CREAT | os.O_WRONLY, bits | 0o755)
+
+    def made_without_a_name(scene: Scene, bits: int = bits) -> None:
+        nameless = os.open(scene["temp"], os.O_TMPFILE | os.O_WRONLY, bits | 0o755)
+        named = f"{scene['temp']}/named-{bits:o}"
+        called(libc.linkat(-100, f"/proc/self/fd/{nameless}".encode(), -100, named.encode(), 0x400))
+
+    def made_as_a_node(scene: Scene, bits: int = bits) -> None:
+        os.mknod(f"{scene['temp']}/node-{bits:o}", 0o100000 | bits | 0o755)
+
+    def made_the_new_way(scene: Scene, bits: int = bits) -> None:
+        how = struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, bits | 0o755, 0)
+        syscall((437, 437), -100, f"{scene['temp']}/new-{bits:o}".encode(), how, 24)
+
+    for attempted in (made, made_without_a_name, made_as_a_node, made_the_new_way):
+        PROBES[f"{attempted.__name__}_with_{bits:o}"] = attempted
+
+
+@probe
+def capability_of_a_file(scene: Scene) -> None:
+    os.setxattr(own(scene, "capable"), "security.capability", struct.pack("<5I", 0x2000001, 0x80, 0, 0, 0))
+
+
+@probe
+def access_list_for_everybody(scene: Scene) -> None:
+    entries = ((1, 6), (4, 4), (0x20, 6))
+    everybody = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", who, may, 0xFFFFFFFF) for who, may in entries)
+    os.setxattr(own(scene, "listed"), "system.posix_acl_access", everybody)
+
+
+def by_mask(scene: Scene, make: Callable[[str], object], mode: int = 0o777) -> None:
+    """Have new files be writable for all because nothing is masked."""
+    os.umask(0)
+    path = f"{scene['temp']}/masked-{os.getpid()}"
+    make(path)
+    if not os.lstat(path).st_mode & 0o002 & mode:
+        raise PermissionError(errno.EPERM, "the mask is still there")
+
+
+@probe
+def mask_of_a_file(scene: Scene) -> None:
+    by_mask(scene, lambda path: os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+
+
+@probe
+def mask_of_a_folder(scene: Scene) -> None:
+    by_mask(scene, os.mkdir)
+
+
+@probe
+def mask_of_a_pipe(scene: Scene) -> None:
+    by_mask(scene, lambda path: os.mkfifo(path, 0o666))
+
+
+@probe
+def mask_of_a_child(scene: Scene) -> None:
+    by_mask(
+        scene, lambda path: os.spawnlp(os.P_WAIT, "sh", "sh", "-c", f"umask 0; mkdir -m 777 {path} || mkdir {path}")
+    )
+
+
+# Ordinary work.
+
+
+@work
+def modes_without_danger(scene: Scene) -> None:
+    path = own(scene, "plain")
+    for mode in (0o600, 0o755, 0o664, 0o775, 0o444):
+        os.chmod(path, mode)
+        if os.stat(path).st_mode & 0o7777 != mode:
+            raise OSError(errno.EIO, f"{mode:o} is not what it is")
+
+
+@work
+def masks_without_danger(scene: Scene) -> None:
+    for mask in (0o077, 0o027, 0o002, 0o022):
+        os.umask(mask)
+        path = own(scene, f"mask-{mask:o}")
+        if os.stat(path).st_mode & 0o777 != 0o666 & ~mask:
+            raise OSError(errno.EIO, f"{mask:o} is not masked")
+
+
+@work
+def mask_looked_at(_: Scene) -> None:
+    """As everybody looks at it: set to nothing, and back."""
+    os.umask(0o027)
+    found = os.umask(0)
+    os.umask(found)
+    if found != 0o027 or os.umask(0o027) != 0o027:
+        raise OSError(errno.EIO, f"{found:o} is not the mask")
+
+
+@work
+def attributes_of_ones_own(scene: Scene) -> None:
+    path = own(scene, "attributes")
+    os.setxattr(path, "user.mine", b"1")
+    if os.getxattr(path, "user.mine") != b"1":
+        raise OSError(errno.EIO, "it is not there")
+
+
+@work
+def files_of_ones_own(scene: Scene) -> None:
+    path = own(scene, "work")
+    os.link(path, f"{path}-linked")
+    os.rename(f"{path}-linked", f"{path}-renamed")
+    os.symlink(path, f"{path}-link")
+    os.truncate(path, 10)
+    os.utime(path, (1, 1))
+    os.mkfifo(f"{path}-pipe")
+
+
+@work
+def processes_of_ones_own(_: Scene) -> None:
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+
+
+@work
+def pairs_of_sockets(_: Scene) -> None:
+    for ours in socket.socketpair():
+        ours.close()
+
+
 def tried(attack: Callable[[Scene], object], scene: Scene) -> str:
     """In a process of its own: no probe changes what the next one finds."""
     reading, writing = os.pipe()
@@ -518,9 +774,14 @@ def tried(attack: Callable[[Scene], object], scene: Scene) -> str:
 
 def main() -> None:
     scene: Scene = json.loads(sys.argv[1])
+    scene["temp"] = os.environ["TMPDIR"]  # where it is called something else in here
     print("ready", flush=True)
     sys.stdin.readline()  # until there are sockets that were not there when the command started
-    print(json.dumps({name: tried(attack, scene) for name, attack in PROBES.items()}))
+    said = {name: tried(attack, scene) for name, attack in PROBES.items()}
+    for name, attempted in WORK.items():
+        answer = tried(attempted, scene)
+        said[name] = "worked" if answer == "REACHED" else f"({answer})"
+    print(json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A program that runs all probes in one sandbox: `python -m tests.attacks.sandbox.scene CASE_JSON`.
 
-It prints what a probe reached, and what is no longer as it was, as JSON: an empty list when the sandbox holds. It is a
-program of its own because it can become another user.
+It prints what each probe says (`probes.py`), and what is no longer as it was, as JSON. It is a program of its own
+because it can become another user.
 """
 
 import ctypes
@@ -10,9 +10,11 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +111,15 @@ class Targets:
         content = ctypes.string_at(self._shm_at, len(SECRET))
         if content != SECRET or self._posix_shm.read_bytes() != SECRET:
             found.append("shared memory was overwritten")
-        return found
+        return found + [f"{path} was left with {mode:o}" for path, mode in self._left_for_others()]
+
+    def _left_for_others(self) -> Iterator[tuple[Path, int]]:
+        """Yield what another user could run as this one, or write."""
+        for root in (self.workspace, self.temp):
+            for path in root.rglob("*"):
+                mode = path.lstat().st_mode
+                if not stat.S_ISLNK(mode) and mode & 0o6002 and not stat.S_ISSOCK(mode):
+                    yield path, mode
 
     def _make_objects(self) -> None:
         libc, name = self._libc, f"agent-test-{os.getpid()}"
@@ -224,8 +234,8 @@ def _mount(libc: ctypes.CDLL, source: Path, target: Path, kind: bytes | None, fl
         sys.exit(NO_SANDBOX)
 
 
-def play(case: Case, base: Path, stack: ExitStack) -> list[str]:
-    """Run all probes in one sandbox and return what did not hold."""
+def play(case: Case, base: Path, stack: ExitStack) -> dict[str, str]:
+    """Run all probes in one sandbox and return what they say; what did not hold besides is `HARMED`."""
     home = base / "home"
     home.mkdir()
     os.environ |= {"HOME": str(home), "DESKTOP_AGENT_HOME": str(base / "agent")}
@@ -236,7 +246,7 @@ def play(case: Case, base: Path, stack: ExitStack) -> list[str]:
     if sandbox is None:
         sys.exit(NO_SANDBOX)
     said = _probed(sandbox, case, targets)
-    return [f"{name}: {how}" for name, how in said.items() if how == "REACHED" or "(" in how] + targets.harmed()
+    return said | dict.fromkeys(targets.harmed(), "HARMED")
 
 
 def _probed(sandbox: Sandbox, case: Case, targets: Targets) -> dict[str, str]:

@@ -11,6 +11,9 @@ RESTRICTED = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writab
 STRICT = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writable=False, temp=Path("/var/private"))
 
 DENIED = [
+    (1, "chmod: changing permissions of 'tool': Operation not permitted", RESTRICTED, "set-user-ID"),
+    (1, "cp: preserving permissions for 'src/b': Operation not permitted", RESTRICTED, "for everybody"),
+    (2, "tar: a/tool: Cannot change mode to rwsr-xr-x: Operation not permitted", RESTRICTED, "set-user-ID"),
     (1, "touch: cannot touch '/home/me/other': Read-only file system", RESTRICTED, "/home/me/other"),
     (1, "bash: line 1: /etc/evil: Read-only file system", RESTRICTED, "/etc/evil"),
     (1, "sh: 1: cannot create /etc/evil: Permission denied", RESTRICTED, "/etc/evil"),

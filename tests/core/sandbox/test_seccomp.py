@@ -88,6 +88,36 @@ def test_dangerous_modes_are_not_asked_about() -> None:
     assert verdict(code, 452, 3, 0, 0o2755) == REFUSED
 
 
+@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize(("machine", "arch", "column"), [("x86_64", X86, 0), ("aarch64", ARM, 1)])
+def test_no_new_file_runs_as_its_owner_for_others(machine: str, arch: int, column: int, *, is_alone: bool) -> None:
+    code = built(is_alone=is_alone, machine=machine)
+    calls = [((2, None), (0, 0o101, 0o4755)), ((257, 56), (0, 0, 0o101, 0o2755)), ((85, None), (0, 0o6755)),
+             ((133, None), (0, 0o104755)), ((259, 33), (0, 0, 0o102755)),
+             ((257, 56), (0, 0, 0o20200001, 0o4755))]  # fmt: skip
+    for numbers, arguments in calls:
+        if (number := numbers[column]) is not None:
+            assert verdict(code, number, *arguments, arch=arch) == REFUSED
+            assert verdict(code, number, *arguments[:-1], arguments[-1] & ~0o6000, arch=arch) == ALLOW
+    assert verdict(code, (257, 56)[column], 0, 0, 0o1, 0o4755, arch=arch) == ALLOW, "without O_CREAT it is no mode"
+    assert verdict(code, 437, arch=arch) == ERRNO | errno.ENOSYS
+    assert verdict(code, (95, 166)[column], 0o022, arch=arch) == ALLOW
+    assert verdict(code, (95, 166)[column], 0, arch=arch) == ASK
+
+
+def test_where_mounts_say_what_may_be_written_only_dangerous_modes_are_refused() -> None:
+    for is_supervised in (True, False):
+        code = built(is_alone=False, is_supervised=is_supervised)
+        for number, argument in ((90, 1), (91, 1), (268, 2), (452, 2)):
+            arguments = [0] * argument
+            assert {verdict(code, number, *arguments, mode) for mode in (0o600, 0o755, 0o664)} == {ALLOW}
+            assert {verdict(code, number, *arguments, mode) for mode in (0o4755, 0o2755, 0o1777, 0o757)} == {REFUSED}
+        expected = ASK if is_supervised else ERRNO | errno.EOPNOTSUPP
+        assert {verdict(code, number) for number in (188, 189, 190, 463)} == {expected}
+        assert {verdict(code, number) for number in (92, 132, 197, 280)} == {ALLOW}
+    assert verdict(built(is_alone=False, is_supervised=False), 95, 0) == ALLOW
+
+
 def test_without_a_supervisor_nothing_is_opened_to_others() -> None:
     code = built(is_supervised=False)
     for number, argument in ((90, 1), (91, 1), (268, 2), (452, 2)):
