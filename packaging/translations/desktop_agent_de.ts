@@ -454,14 +454,6 @@
         <translation>Schließen entscheidet nichts. Die Frage bleibt in der Unterhaltung.</translation>
     </message>
     <message>
-        <source>Ctrl+↵</source>
-        <translation>Strg+↵</translation>
-    </message>
-    <message>
-        <source>Ctrl+⌫</source>
-        <translation>Strg+⌫</translation>
-    </message>
-    <message>
         <source>Deny</source>
         <translation>Ablehnen</translation>
     </message>
@@ -992,6 +984,10 @@
     <message>
         <source>Review…</source>
         <translation>Prüfen …</translation>
+    </message>
+    <message>
+        <source>{keys} denies at once</source>
+        <translation>{keys} lehnt sofort ab</translation>
     </message>
 </context>
 <context>
@@ -1703,6 +1699,18 @@
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
         <translation>Nächste Nachricht einreihen … {keys} sendet sie in diese Runde.</translation>
+    </message>
+    <message>
+        <source>Why not, or what to do instead…</source>
+        <translation>Warum nicht, oder was stattdessen …</translation>
+    </message>
+    <message>
+        <source>{keys} denies, with this as the reason.</source>
+        <translation>{keys} lehnt ab, mit diesem Text als Grund.</translation>
+    </message>
+    <message>
+        <source>{keys} sends it into the turn and leaves the question open.</source>
+        <translation>{keys} sendet ihn in diese Runde und lässt die Frage offen.</translation>
     </message>
 </context>
 <context>
@@ -7107,10 +7115,6 @@
         <translation>Die Worte oben stammen vom Server. Das Modell sieht nichts von der Unterhaltung und hat keine Werkzeuge. Seine Antwort geht an den Server.</translation>
     </message>
     <message>
-        <source>Until it is closed: opened again, it asks again</source>
-        <translation>Bis sie geschlossen wird: wieder geöffnet, fragt sie wieder</translation>
-    </message>
-    <message>
         <source>What is sent to the model</source>
         <translation>Was an das Modell gesendet wird</translation>
     </message>
@@ -9025,6 +9029,10 @@
     <message>
         <source>Use them</source>
         <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>{0} answers questions of the agent, and a key that sends a message must not.</source>
+        <translation>{0} beantwortet Fragen des Agenten; eine Taste, die eine Nachricht sendet, darf das nicht.</translation>
     </message>
     <message>
         <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>

@@ -454,14 +454,6 @@
         <translation>关闭不作任何决定。问题仍保留在对话中。</translation>
     </message>
     <message>
-        <source>Ctrl+↵</source>
-        <translation>Ctrl+↵</translation>
-    </message>
-    <message>
-        <source>Ctrl+⌫</source>
-        <translation>Ctrl+⌫</translation>
-    </message>
-    <message>
         <source>Deny</source>
         <translation>拒绝</translation>
     </message>
@@ -991,6 +983,10 @@
     <message>
         <source>Review…</source>
         <translation>查看…</translation>
+    </message>
+    <message>
+        <source>{keys} denies at once</source>
+        <translation>{keys} 立即拒绝</translation>
     </message>
 </context>
 <context>
@@ -1693,6 +1689,18 @@
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
         <translation>将下一条消息加入队列… 按 {keys} 发送到当前轮次。</translation>
+    </message>
+    <message>
+        <source>Why not, or what to do instead…</source>
+        <translation>为什么不行，或者应该怎么做…</translation>
+    </message>
+    <message>
+        <source>{keys} denies, with this as the reason.</source>
+        <translation>{keys} 拒绝，并以此为理由。</translation>
+    </message>
+    <message>
+        <source>{keys} sends it into the turn and leaves the question open.</source>
+        <translation>{keys} 将其发送到当前回合，问题保持待答。</translation>
     </message>
 </context>
 <context>
@@ -7075,10 +7083,6 @@
         <translation>以上内容来自服务器。模型看不到对话，也没有工具。其回答会发送给服务器。</translation>
     </message>
     <message>
-        <source>Until it is closed: opened again, it asks again</source>
-        <translation>直到会话关闭：重新打开后会再次询问</translation>
-    </message>
-    <message>
         <source>What is sent to the model</source>
         <translation>发送给模型的内容</translation>
     </message>
@@ -8986,6 +8990,10 @@
     <message>
         <source>Use them</source>
         <translation>使用</translation>
+    </message>
+    <message>
+        <source>{0} answers questions of the agent, and a key that sends a message must not.</source>
+        <translation>{0} 用于回答智能体的问题，发送消息的按键不能这样做。</translation>
     </message>
     <message>
         <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>

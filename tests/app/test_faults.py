@@ -17,6 +17,8 @@ from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
 pytestmark = pytest.mark.usefixtures("qapp")
 
 QUESTION = "What is in here?"
@@ -142,7 +144,7 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
             await user.see(QWidget, "approveButton")
             shutil.rmtree(project)
             await user.until_true(lambda: can_allow(user), "it can be allowed")
-            await user.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+            await user.press(Qt.Key.Key_A, CTRL_SHIFT)
             await ended(user)
             (call,) = [entry for entry in user.transcript.entries if isinstance(entry, ToolEntry)]
             assert call.result is not None

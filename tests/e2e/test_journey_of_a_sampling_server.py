@@ -47,7 +47,7 @@ def test_a_server_asks_the_model_and_the_user_allows_it(
         await user.allow_with_mouse()
         await user.until_true(lambda: is_listening(user), "the card of the server listens")
         user.screenshot(tmp_path / "asked.png")
-        await user.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
         await user.see_turn_end()
         user.screenshot(tmp_path / "answered.png")
         (notice,) = [notice for notice in user.notices if notice.code == SAMPLING]

@@ -103,7 +103,7 @@ async def allow_all_questions_of_first_turn(user: Driver, project: Project) -> N
     assert project.is_broken(), "nothing is written before the answer"
     await user.until_true(lambda: user.can_allow, "the change can be allowed")
     view.setFocus()
-    await user.press(Qt.Key.Key_Return, CTRL)
+    await user.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
     await user.until_true(project.is_fixed, "the edit is applied")
     await user.see(QPlainTextEdit, "approvalCommandEdit")  # the tests run again
     await user.allow_with_mouse()
@@ -149,7 +149,7 @@ async def send_what_was_offered(user: Driver, project: Project) -> None:
     user.window.panels.composer.setFocus()
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.can_allow, "the new file is asked about")
-    await user.press(Qt.Key.Key_Return, CTRL)
+    await user.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
     await user.until_true((project.folder / "tests" / "test_edge.py").exists, "the file is created")
     edit = await user.see(QPlainTextEdit, "approvalCommandEdit")
     assert "CHANGELOG" in edit.toPlainText()

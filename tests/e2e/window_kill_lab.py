@@ -20,6 +20,8 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
 
 async def use(user: Driver, number: int) -> None:
     """Send one prompt after another; some while the agent still works."""
@@ -51,7 +53,7 @@ async def allow_everything(user: Driver) -> None:
     while True:
         dialog = user.find(ApprovalDialog, "approvalDialog")
         if dialog is not None and dialog.can_allow:
-            QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+            QTest.keyClick(dialog, Qt.Key.Key_A, CTRL_SHIFT)
         await user.pause()
 
 

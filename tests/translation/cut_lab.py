@@ -43,7 +43,7 @@ async def demo(user: Driver) -> None:
         await _look(stage, user, dialog)
         if stage == "rules":
             (await user.see(QComboBox, "approvalScopePicker")).setCurrentIndex(0)
-        await user.press(Qt.Key.Key_Return, CTRL)
+        await user.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
         await user.until_true(lambda: not user.can_allow, "the question is answered")
     await user.see_turn_end()
     await _look("turn", user, main)

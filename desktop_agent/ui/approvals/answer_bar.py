@@ -9,6 +9,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _MAX_ALLOW_WIDTH = 400
@@ -20,11 +21,11 @@ class AnswerBar(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.allow = ShortcutButton(theme, self.tr("Allow"), self.tr("Ctrl+↵"), colour_role="on_accent")
+        self.allow = ShortcutButton(theme, self.tr("Allow"), native_keys(ALLOW_KEYS), colour_role="on_accent")
         self.allow.setObjectName("approveButton")
         self.allow.setAccessibleName(self.tr("Allow"))
         self.allow.setProperty("variant", "primary")
-        self.deny = ShortcutButton(theme, self.tr("Deny"), self.tr("Ctrl+⌫"), colour_role="muted")
+        self.deny = ShortcutButton(theme, self.tr("Deny"), native_keys(DENY_KEYS), colour_role="muted")
         self.deny.setObjectName("denyButton")
         self.deny.setAccessibleName(self.tr("Deny"))
         self.deny.setProperty("variant", "destructive")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
@@ -17,9 +17,10 @@ from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.scope_choice import ScopeChoice
 from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, scroll_down, vbox
+from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS
 
 
 class ApprovalDialog(QDialog):
@@ -187,19 +188,13 @@ class ApprovalDialog(QDialog):
         self._arming.stop()
         super().done(arg__1)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # Where words are typed, this key deletes one; Qt's fields leave it to shortcuts.
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.DeleteStartOfWord):
-            event.accept()
-            return True
-        return super().eventFilter(watched, event)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            # A dialog presses its default button on Enter, wherever the focus is. This one has none.
+            # A dialog presses its default button on Enter, wherever the focus is. This one has none, and Enter presses
+            # only the button that the user went to: not while it is held, and not with Ctrl, which sends elsewhere.
             focused = self.focusWidget()
-            if isinstance(focused, QPushButton):
+            is_plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+            if isinstance(focused, QPushButton) and is_plain and not event.isAutoRepeat():
                 focused.click()
             return
         super().keyPressEvent(event)
@@ -210,19 +205,17 @@ class ApprovalDialog(QDialog):
         self._answers.allow.clicked.connect(self.allow)
         self._answers.deny.clicked.connect(self.deny)
         self._message.returnPressed.connect(self._deny_with_message)
-        self._message.installEventFilter(self)
         self._scope.changed.connect(self._on_scope_changed)
         self._scope.grown.connect(self._height.fit)
         if self._command:
             self._command.changed.connect(self._on_command_changed)
-            self._command.field.installEventFilter(self)
         for fold in self._head.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self._height.fit)
         if self._preview:
             self._preview.loaded.connect(self._update_answers)
-        for keys, slot in (("Ctrl+Return", self.allow), ("Ctrl+Enter", self.allow), ("Ctrl+Backspace", self.deny)):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        answer_shortcut(ALLOW_KEYS, self.allow, self)
+        answer_shortcut(DENY_KEYS, self.deny, self)
 
 
 def _message_edit(body: QWidget) -> QLineEdit:

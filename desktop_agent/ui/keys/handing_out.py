@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.ui.keys.part_keys import PartKeys
-from desktop_agent.ui.wording.place_keys import default_keys_of_parts
+from desktop_agent.ui.wording.place_keys import can_send, default_keys_of_parts
 
 
 class KeysOfParts(QObject):
@@ -26,7 +26,10 @@ class KeysOfParts(QObject):
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Hand these out from now on; others are among them."""
-        self.in_force = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
+        wanted = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
+        self.in_force = {
+            action: tuple(each for each in mine if can_send(action, each)) for action, mine in wanted.items()
+        }
         self._told = [part for part in self._told if isValid(part)]
         for part in self._told:
             part.use(self.in_force)

@@ -1,9 +1,24 @@
-"""How long a question must have been in sight before a yes counts."""
+"""When an answer to a question counts: how long it must have been in sight, and by which press of a key."""
+
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
 
 ARMING_DELAY_MS = 300
 """A key or a click that comes sooner may have been meant for what was there before."""
+
+
+def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
+    """Return a shortcut that answers, anywhere in the window of `owner`.
+
+    A key that is held answers once: its repeats would answer the next question, too.
+    """
+    shortcut = QShortcut(QKeySequence(keys), owner)
+    shortcut.setAutoRepeat(False)
+    shortcut.activated.connect(answer)
+    return shortcut
 
 
 class Arming(QObject):

@@ -54,7 +54,7 @@ _DECLARATIONS = (
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
     _Declaration("toggle_terminal", "Terminal", "Ctrl+`"),
     _Declaration("attach_terminal", "Attach the output of the terminal", "Ctrl+Alt+A"),
-    _Declaration("open_inbox", "Inbox", "Ctrl+Shift+A"),
+    _Declaration("open_inbox", "Inbox", "Ctrl+Alt+I"),
     _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
     _Declaration("whats_new", "What is new…", ""),

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
-from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied
 from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.past_calls import past_calls
@@ -113,6 +113,10 @@ class ApprovalWiring(QObject):
     def answer(self, call_id: str, decision: Decision) -> None:
         """Tell the session what the user decided."""
         self._shown.submit(AnswerApproval(call_id=call_id, decision=decision))
+
+    def deny(self, call_id: str, reason: str) -> None:
+        """Answer no, with a word to the agent."""
+        self.answer(call_id, Denied(message=reason))
 
     def judge(self, call_id: str, command: str) -> None:
         """Have the session judge a command as the user edits it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import Job, Rule
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.actions import Actions
@@ -68,6 +69,7 @@ class SessionStatus:
         composer = self._panels.composer
         if self._is_news("working", is_busy := _is_busy(transcript)):
             composer.set_working(is_working=is_busy)
+        composer.set_asked("" if self._shown.read_only else _asked_about(transcript))
         composer.waiting.set_steerable(is_steerable=transcript.turns.is_running)
         queued = transcript.turns.queued
         composer.waiting.show(
@@ -86,6 +88,15 @@ class SessionStatus:
         touched = {record.change.path for record in self._shown.transcript.changed.active()}
         self._panels.files.set_touched(touched)
         self._panels.transcript.row_layout.files.set_changed(touched)
+
+
+def _asked_about(transcript: Transcript) -> CallId:
+    """Return the call that has waited longest for a yes or no; empty where none does.
+
+    What a server asks, or a limit of spending, has answers of its own.
+    """
+    asked = (one for one in transcript.pending_approvals if one.question is None and one.spending is None)
+    return next((one.call_id for one in asked), "")
 
 
 def _is_busy(transcript: Transcript) -> bool:

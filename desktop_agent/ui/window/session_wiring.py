@@ -170,6 +170,7 @@ class SessionWiring(QObject):
         view, composer = self._panels.transcript, self._panels.composer
         composer.prompt_submitted.connect(self._submit_prompt)
         composer.steering_submitted.connect(self._prompts.steer)
+        composer.denied.connect(self._approvals.deny)
         composer.command_submitted.connect(self._run_command)
         composer.controls.meter.clicked.connect(self._context.inspect)
         view.entry_actions.example_chosen.connect(self._submit_prompt)

@@ -27,15 +27,22 @@ def _key(place: str, keys: str, text: str, action: str = "") -> PlaceKey:
     return PlaceKey(place, tuple(keys.split()), text, action)
 
 
+ALLOW_KEYS: Final = "Ctrl+Shift+A"
+DENY_KEYS: Final = "Ctrl+Shift+D"
+"""The keys that answer a question. Keys that send a message never do: see `can_send`."""
+
+_SENDING: Final = ("composer.send", "composer.send_at_once")
+
 PLACE_KEYS: Final = (
     _key("composer", "Enter", "Send", "send"),
     _key("composer", "Ctrl+Enter", "Send into the running turn", "send_at_once"),
     _key("composer", "Shift+Enter", "Break the line", "break_line"),
     _key("composer", "Up", "Bring back what was sent", "older"),
     _key("composer", "Down", "Go on to what was sent later", "newer"),
-    _key("approval dialog", "Ctrl+Enter", "Allow"),
-    _key("approval dialog", "Ctrl+Backspace", "Deny"),
-    _key("approval card", "Ctrl+Enter", "Allow once"),
+    _key("approval dialog", ALLOW_KEYS, "Allow"),
+    _key("approval dialog", DENY_KEYS, "Deny"),
+    _key("approval card", ALLOW_KEYS, "Allow once"),
+    _key("approval card", DENY_KEYS, "Deny"),
     _key("approval card", "Ctrl+E", "Edit the command"),
     _key("diff", "N F7", "Next change", "next_change"),
     _key("diff", "P Shift+F7", "Previous change", "previous_change"),
@@ -75,6 +82,11 @@ PLACE_KEYS: Final = (
     _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
 )
 """In the order of the list. Those with an action are declared in `core/settings/keyboard/part_sections.py`, too."""
+
+
+def can_send(action: str, keys: str) -> bool:
+    """Whether this action may have these keys: one that sends a message has none of those that answer a question."""
+    return action not in _SENDING or keys.partition(", ")[0] not in (ALLOW_KEYS, DENY_KEYS)
 
 
 @cache

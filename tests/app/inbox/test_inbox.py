@@ -68,7 +68,7 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
         await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
         await ask(user, "Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
-        await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
         await user.see(QWidget, "inboxPopup")
         (row,) = rows(user)
         assert {"Make a file", "Wants to run a command", "touch made.txt"} <= set(said(row))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Way = Literal["mouse", "key", "type", "look", "refuse", "swap"]
-"""How the user answers: clicks *Allow once*, presses Ctrl+Enter, types a `2` before that, looks at all of it first,
+"""How the user answers: clicks *Allow once*, presses Ctrl+Shift+A, types a `2` before that, looks at all of it first,
 tries both although not all was seen, or answers after a script was exchanged."""
 
 

@@ -37,7 +37,7 @@ class Asked:
         QTest.mouseClick(self.button(words), Qt.MouseButton.LeftButton)
 
     def press_allow(self) -> None:
-        QTest.keyClick(self.user.window.main_window, Qt.Key.Key_Return, CTRL)
+        QTest.keyClick(self.user.window.main_window, Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
 
     async def ready(self) -> None:
         await self.user.until_true(lambda: self.button("Allow once").isEnabled(), "it can be allowed")

@@ -35,7 +35,7 @@ class EditingACommand:
         await hand.press("Ctrl+E")
         await hand.write("; echo mine >> edited.txt")
         await self._judged(stage)
-        await hand.press("Ctrl+Return")
+        await hand.press("Ctrl+Shift+A")
 
     async def end(self, stage: Stage) -> None:
         await stage.see_turn_end()
@@ -78,12 +78,12 @@ class TwoSessions:
         await hand.write("The second of two.")
         await hand.press("Return")
         await stage.see_question()
-        await hand.press("Ctrl+Return")
-        await stage.see_turn_end()
         await hand.press("Ctrl+Shift+A")
+        await stage.see_turn_end()
+        await hand.press("Ctrl+Alt+I")
         await hand.press("Return")
         await self._back(stage)
-        await hand.press("Ctrl+Return")
+        await hand.press("Ctrl+Shift+A")
 
     async def end(self, stage: Stage) -> None:
         await stage.see_turn_end()
@@ -119,7 +119,7 @@ class AnsweringInTheInbox:
         await hand.click("inboxAllowButton")
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
-        await hand.press("Ctrl+Shift+A")
+        await hand.press("Ctrl+Alt+I")
         await self._armed(stage)
         await hand.press("Tab")
         await hand.press("Space")

@@ -36,7 +36,7 @@ class FirstChange:
         await hand.press("Return")
         for _ in range(3):
             await stage.see_question()
-            await hand.press("Ctrl+Return")
+            await hand.press("Ctrl+Shift+A")
         await stage.see_turn_end()
         await stage.see_changes(1)
         await hand.press("Ctrl+Alt+K")
@@ -66,7 +66,7 @@ class AfterACrash:
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
         await stage.see_question()
-        await hand.press("Ctrl+Return")
+        await hand.press("Ctrl+Shift+A")
 
     async def end(self, stage: Stage) -> None:
         await stage.see_turn_end()

@@ -80,7 +80,7 @@ class Stage:
     async def allow(self) -> None:
         """Allow what is asked next."""
         call = (await self.see_question()).request.call_id
-        await Keyboard(self.user).press("Ctrl+Return")
+        await Keyboard(self.user).press("Ctrl+Shift+A")
         await self.until(lambda: not self._is_pending(call), "the question is answered")
 
     def _is_pending(self, call_id: str) -> bool:

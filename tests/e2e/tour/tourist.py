@@ -114,7 +114,7 @@ class Tourist:
         else:
             (await self.see_card()).setFocus()
         self.time.advance(1.3)
-        await self.press(Qt.Key.Key_Return, CTRL)
+        await self.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
         await self.until(
             lambda: all(each.call_id != call for each in self.user.transcript.pending_approvals), "allowed"
         )

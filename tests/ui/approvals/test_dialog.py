@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied, ScopeOffer
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.icon_note import IconNote
@@ -101,6 +101,7 @@ def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoMod
 
 
 CTRL = Qt.KeyboardModifier.ControlModifier
+CTRL_SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 
 # --- what it shows ------------------------------------------------------------------------------------------------
@@ -262,20 +263,32 @@ def test_allowing_answers_once_with_the_call(qtbot: QtBot, ask: Ask) -> None:
     assert not dialog.isVisible()
 
 
-@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
-def test_ctrl_enter_allows_from_anywhere(qtbot: QtBot, ask: Ask, key: Qt.Key) -> None:
+@pytest.mark.parametrize(("key", "decision"), [(Qt.Key.Key_A, Allowed()), (Qt.Key.Key_D, Denied())])
+def test_two_keys_answer_from_anywhere(qtbot: QtBot, ask: Ask, key: Qt.Key, decision: Decision) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     child(dialog, QPlainTextEdit, "approvalCommandEdit").setFocus()
     qtbot.waitUntil(lambda: dialog.can_allow)
+    press(key, CTRL_SHIFT)
+    assert decided.at(0) == ["call-1", decision]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+@pytest.mark.parametrize("place", ["approvalCommandEdit", "denyMessageEdit", "approveButton"])
+def test_a_key_that_sends_into_the_turn_never_allows(qtbot: QtBot, ask: Ask, key: Qt.Key, place: str) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    child(dialog, QWidget, place).setFocus()
     press(key, CTRL)
-    assert decided.at(0) == ["call-1", Allowed()]
+    press(key, CTRL)
+    assert decided.count() == 0
 
 
 def test_a_key_meant_for_something_else_does_not_allow(ask: Ask) -> None:
     dialog = ask(COMMAND, arming_delay_ms=600_000)
     decided = QSignalSpy(dialog.decided)
-    press(Qt.Key.Key_Return, CTRL)
+    press(Qt.Key.Key_A, CTRL_SHIFT)
     press(Qt.Key.Key_Return)
     child(dialog, QPushButton, "approveButton").click()
     assert decided.count() == 0
@@ -389,7 +402,7 @@ def test_denying_needs_no_wait_and_takes_a_word_along(ask: Ask) -> None:
     assert decided.at(0) == ["call-1", Denied(message="Do not push.")]
 
 
-def test_ctrl_backspace_denies_but_deletes_a_word_where_one_is_typed(ask: Ask) -> None:
+def test_the_key_that_denies_takes_the_word_along_from_the_field_where_it_is_typed(ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     message = child(dialog, QLineEdit, "denyMessageEdit")
@@ -397,8 +410,7 @@ def test_ctrl_backspace_denies_but_deletes_a_word_where_one_is_typed(ask: Ask) -
     message.setText("two words")
     press(Qt.Key.Key_Backspace, CTRL)
     assert (message.text(), decided.count()) == ("two ", 0)
-    child(dialog, QPushButton, "denyButton").setFocus()
-    press(Qt.Key.Key_Backspace, CTRL)
+    press(Qt.Key.Key_D, CTRL_SHIFT)
     assert decided.at(0) == ["call-1", Denied(message="two")]
 
 

@@ -347,6 +347,37 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
     assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
 
 
+def test_a_message_written_while_a_question_waits_denies_it_or_goes_into_the_turn(
+    window: Window, shown: Shown, qtbot: QtBot
+) -> None:
+    composer = window.panels.composer
+    shown.start()
+    call = ToolCall(id="c1", name="run_terminal_cmd", arguments={})
+    shown.happen(
+        ev.ToolCallStarted(
+            turn=1, call=call, title="git push", source="workspace", capabilities=("exec_shell",), is_read_only=False
+        ),
+        ev.ApprovalRequested(turn=1, request=push()),
+    )
+    for _ in range(2):  # the second time there is nothing written any more
+        QTest.keyClicks(composer.edit, "careful" if not shown.asked else "")
+        QTest.keyClick(composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert shown.asked == [ops.Steer(text="careful")]
+
+    def is_answered() -> bool:
+        QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+        return not composer.text()
+
+    QTest.keyClicks(composer.edit, "not to main")
+    qtbot.waitUntil(is_answered)
+    denied = Denied(message="not to main")
+    assert shown.asked[1:] == [ops.AnswerApproval(call_id="c1", decision=denied)]
+    shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=denied))
+    QTest.keyClicks(composer.edit, "then this")
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    assert shown.asked[2:] == [ops.SubmitPrompt(text="then this")]
+
+
 def test_a_waiting_prompt_is_sent_into_the_turn_and_shown_where_it_reached_the_agent(
     window: Window, shown: Shown, qtbot: QtBot
 ) -> None:

@@ -53,7 +53,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     toggle_jobs: tuple[str, ...] = _keys("Background commands", "Ctrl+J")
     toggle_terminal: tuple[str, ...] = _keys("Terminal", "Ctrl+`")
     attach_terminal: tuple[str, ...] = _keys("Attach the output of the terminal", "Ctrl+Alt+A")
-    open_inbox: tuple[str, ...] = _keys("Inbox", "Ctrl+Shift+A")
+    open_inbox: tuple[str, ...] = _keys("Inbox", "Ctrl+Alt+I")
     usage: tuple[str, ...] = _keys("Usage…", "Ctrl+Alt+U")
     settings: tuple[str, ...] = _keys("Settings…", "Ctrl+,")
     whats_new: tuple[str, ...] = _keys("What is new…")

@@ -1,9 +1,10 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
@@ -12,7 +13,9 @@ from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
@@ -29,12 +32,14 @@ class Composer(QWidget):
 
     Signals:
         prompt_submitted: the user sent this prompt; it is queued when a turn is running.
+        denied: the user answered no to the question about this call, with this reason.
         steering_submitted: the user sent this message into the running turn.
         command_submitted: the user sent this slash command.
         text_changed: something else is written in the field.
     """
 
     prompt_submitted = Signal(str)
+    denied = Signal(str, str)
     steering_submitted = Signal(str)
     command_submitted = Signal(str)
     text_changed = Signal()
@@ -47,6 +52,9 @@ class Composer(QWidget):
         self._theme = theme
         self._is_working = False
         self._blocked = ""
+        self._asked: CallId = ""
+        """The call that a no from here is about."""
+        self._arming = Arming(ARMING_DELAY_MS, self)
         self._field = QRect()
         self.edit = MessageEdit(self)
         self.edit.gives_contents = True
@@ -56,6 +64,8 @@ class Composer(QWidget):
         self.edit.focus_changed.connect(self.update)
         self.edit.keys.changed.connect(self._say_state)
         self.setFocusProxy(self.edit)
+        self._hint = make_label(role="warning", object_name="composerHint", parent=self, wraps=True, is_plain=True)
+        self._hint.hide()
         self.attach = make_button(
             "+",
             object_name="attachButton",
@@ -69,7 +79,7 @@ class Composer(QWidget):
         self.waiting.changed.connect(self._arrange)
         self.controls = ControlRow(theme, self, tab_from=self.attach)
         self.controls.changed.connect(self._arrange)
-        self.controls.send.clicked.connect(self._on_submitted)
+        self.controls.send.clicked.connect(self._on_clicked)
         self.contents = AttachedContents(self.edit, theme, self)
         self.contents.changed.connect(self._arrange)
         self.mentions = MentionOffers(self.edit, theme, self)
@@ -96,14 +106,33 @@ class Composer(QWidget):
         self.waiting.set_sendable(is_sendable=not is_working)
         self._say_state()
 
+    def set_asked(self, call_id: CallId) -> None:
+        """Say which call waits for the user's word, if one does: what is sent then is a no with its reason."""
+        if call_id != self._asked:
+            self._asked = call_id
+            self._arming.begin_anew()
+            self._say_state()
+
     def _say_state(self) -> None:
         """Say what can be written here, and what sending it does."""
         self.edit.setPlaceholderText(self._blocked or self._placeholder())
         at_once = self.edit.keys.shown("send_at_once")
+        self._hint.setText(self._asked_words() if self._asked and not self._blocked else "")
+        self._hint.setVisible(bool(self._hint.text()))
+        self.edit.setAccessibleDescription(self._blocked or self._hint.text())
         self.controls.show_sending(is_working=self._is_working, blocked=self._blocked, at_once=at_once)
         self._arrange()
 
+    def _asked_words(self) -> str:
+        """Say what the keys do while a question waits; a key that has no action is not named."""
+        send, at_once = (self.edit.keys.shown(action) for action in ("send", "send_at_once"))
+        denies = self.tr("{keys} denies, with this as the reason.").format(keys=send) if send else ""
+        steers = self.tr("{keys} sends it into the turn and leaves the question open.").format(keys=at_once)
+        return " ".join(filter(None, (denies, steers if at_once else "")))
+
     def _placeholder(self) -> str:
+        if self._asked:
+            return self.tr("Why not, or what to do instead…")
         if not self._is_working:
             return self.tr("Ask for a change, or a question about this folder…")
         if keys := self.edit.keys.shown("send_at_once"):
@@ -116,7 +145,6 @@ class Composer(QWidget):
             return
         self._blocked = reason
         self.edit.setEnabled(not reason)
-        self.edit.setAccessibleDescription(reason)
         self.attach.setEnabled(not reason)
         self.controls.set_enabled(is_enabled=not reason)
         self._on_text_changed()
@@ -138,6 +166,10 @@ class Composer(QWidget):
         top = self.waiting.place(left, _MARGIN_Y, width)
         inner = QRect(left + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
         inner.translate(0, self.contents.place(inner))
+        if not self._hint.isHidden():
+            height = self._hint.heightForWidth(inner.width())
+            self._hint.setGeometry(inner.x(), inner.y(), inner.width(), height)
+            inner.translate(0, height + Space.XS)
         attach = self.attach.sizeHint()
         edit_width = max(inner.width() - attach.width() - Space.XS, 1)
         edit_height = self.edit.wanted_height(edit_width)
@@ -180,6 +212,12 @@ class Composer(QWidget):
         edge = pen_width / 2
         painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
         painter.end()
+        if self._asked:
+            self._arming.note_painted()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._arming.begin_anew()
+        super().hideEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if self._field.contains(event.position().toPoint()):
@@ -187,25 +225,42 @@ class Composer(QWidget):
 
     # -- sending --
 
+    def _on_clicked(self) -> None:
+        self._send(is_at_once=False)
+
     def _on_submitted(self) -> None:
-        self._send(is_steering=False)
+        if not self._asked or is_command(self.edit.toPlainText()):
+            self._send(is_at_once=False)
+        elif self._arming.is_armed:  # else the question has just come: this was to be sent, and stays written
+            self._deny()
 
     def _on_submitted_at_once(self) -> None:
-        self._send(is_steering=self._is_working)
+        self._send(is_at_once=True)
 
-    def _send(self, *, is_steering: bool) -> None:
-        written = self.edit.toPlainText()
-        text = written.strip()
-        if not text or self._blocked:
+    def _send(self, *, is_at_once: bool) -> None:
+        written = self._take()
+        if not written:
             return
-        self.edit.history.add(text if written.startswith("/") else typed_prompt(text))
-        self.edit.clear()
         if is_command(written):
-            self.command_submitted.emit(text)
-        elif is_steering:
+            self.command_submitted.emit(written.strip())
+        elif is_at_once and self._is_working:
             self.steering_submitted.emit(prompt_of(written))
         else:
             self.prompt_submitted.emit(prompt_of(written))
+
+    def _deny(self) -> None:
+        if written := self._take():
+            self.denied.emit(self._asked, prompt_of(written))
+
+    def _take(self) -> str:
+        """Return what is written, and leave the field empty for the next; empty if nothing can be sent."""
+        written = self.edit.toPlainText()
+        text = written.strip()
+        if not text or self._blocked:
+            return ""
+        self.edit.history.add(text if written.startswith("/") else typed_prompt(text))
+        self.edit.clear()
+        return written
 
     def _on_text_changed(self) -> None:
         self.controls.send.setEnabled(bool(self.edit.toPlainText().strip()) and not self._blocked)

@@ -101,9 +101,8 @@ class MessageEdit(QPlainTextEdit):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._is_taken(event):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
-            is_ours = self.keys.peek(event) in _WRITING or _is_enter(event)
-            if is_ours and self.toPlainText().strip():
+            # A key that sends does nothing else from here, also when there is nothing to send: it may be pressed twice.
+            if self.keys.peek(event) in _WRITING or _is_enter(event):
                 event.accept()
                 return True
             if event.key() == Qt.Key.Key_Escape and any(takes() for takes in self.escape_takers):

@@ -4,7 +4,7 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
-from PySide6.QtCore import QRect, QTimer, Signal
+from PySide6.QtCore import QRect, Signal
 from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.short_path import short_path
@@ -52,7 +52,7 @@ class ApprovalCard(QWidget):
         self._actions = actions
         self._width = 0
         self._is_answered = False
-        self._guard = QTimer(self, interval=ARMING_DELAY_MS, singleShot=True)
+        self._arming = Arming(ARMING_DELAY_MS, self)
         self._title = self._make_title()
         self.asked = AskedCommand(request, drafts, styles, self)
         self.asked.changed.connect(self._on_command_changed)
@@ -61,7 +61,7 @@ class ApprovalCard(QWidget):
             field.fold.changed.connect(self._update_answers)
             field.fold.resize_wanted.connect(self._resize)
         self._notes = CardNotes(request, self.asked.text, styles, self)
-        self._answers = CardAnswers(request, drafts, self, allow=self._allow, deny=self._deny)
+        self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(self._on_review)
         self._refusal = make_label(role="warning", parent=self, is_plain=True)
@@ -83,10 +83,12 @@ class ApprovalCard(QWidget):
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+Enter allow and Ctrl+E edit, anywhere in the window: only one question at a time may listen."""
+        """Let keys answer and edit, anywhere in the window: only one question at a time may listen."""
         self.asked.set_shortcut(is_enabled=is_enabled)
-        if self._answers.set_shortcut(is_enabled=is_enabled) and self._width:
-            self.set_width(self._width)
+        if self._answers.set_shortcut(is_enabled=is_enabled):
+            self._update_answers()
+            if self._width:
+                self.set_width(self._width)
 
     # -- geometry --
 
@@ -122,16 +124,21 @@ class ApprovalCard(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         paint_card(self, self._styles.theme)
+        self._arming.note_painted()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._guard.start()
         if (edited := self.asked.unjudged) is not None:
             self._actions.approval_edited.emit(self.request.call_id, edited)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._guard.stop()
+        self._arming.begin_anew()
         super().hideEvent(event)
+
+    def hold_off(self) -> None:
+        """Another question was just answered: a second press, or click, was not meant for this one."""
+        self._arming.begin_anew()
+        self.update()
 
     # -- the command --
 
@@ -162,7 +169,7 @@ class ApprovalCard(QWidget):
     @property
     def is_listening(self) -> bool:
         """Whether an answer counts: it has been in sight for a moment, and was not answered."""
-        return self.isVisible() and not self._guard.isActive() and not self._is_answered
+        return self._arming.is_armed and not self._is_answered and self.isVisible()
 
     def _update_answers(self) -> None:
         obstacle, is_refused = self.asked.obstacle, self.asked.is_refused

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.question.card_denial import DENIAL, CardDenial
 from desktop_agent.ui.chat.question.card_offers import CardOffers
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.arming import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -31,6 +33,7 @@ class CardAnswers(QObject):
         self,
         request: ApprovalRequest,
         drafts: dict[str, str],
+        theme: Theme,
         card: QWidget,
         *,
         allow: Callable[[ApprovalScope], None],
@@ -43,15 +46,24 @@ class CardAnswers(QObject):
         self._allow_in = allow
         self._deny_with = deny
         self._is_stopped = False
-        self._allow = make_button(clicked=self._on_allow, variant="primary", parent=card)
+        self._listens = True
+        """Whether the keys that answer are for this question."""
+        keys = native_keys(ALLOW_KEYS)
+        self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
+        self._allow.setAccessibleName(self.tr("Allow once"))
+        self._allow.setProperty("variant", "primary")
+        self._allow.clicked.connect(self._on_allow)
         self._offers = CardOffers(request.scopes, card)
         for button in self._offers.buttons:
             button.clicked.connect(self._on_offer)
         self.review = make_button(self.tr("Review…"), parent=card)
         self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
         self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
-        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), card)
-        self._shortcut.activated.connect(self._on_allow)
+        self._deny.setToolTip(self.tr("{keys} denies at once").format(keys=native_keys(DENY_KEYS)))
+        self._shortcuts = (
+            answer_shortcut(ALLOW_KEYS, self._on_allow, card),
+            answer_shortcut(DENY_KEYS, self._on_deny_now, card),
+        )
         self._show_buttons()
 
     @cached_property
@@ -71,13 +83,12 @@ class CardAnswers(QObject):
         return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
-        """Let Ctrl+Enter allow, or not. Whether the buttons say something else now."""
-        if is_enabled == self._shortcut.isEnabled() and self._allow.text():
+        """Let keys answer, or not. Whether the buttons say something else now."""
+        if is_enabled == self._listens:
             return False
-        self._shortcut.setEnabled(is_enabled)
-        shortcut = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "↵")
-        self._allow.setText(self.tr("Allow once") + (f"  {shortcut}" if is_enabled else ""))
-        self._allow.setAccessibleName(self.tr("Allow once"))
+        self._listens = is_enabled
+        for shortcut in self._shortcuts:
+            shortcut.setEnabled(is_enabled)
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
@@ -86,7 +97,9 @@ class CardAnswers(QObject):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without one Qt describes it by its tool tip, which is markup where it may be cut.
             button.setAccessibleDescription(obstacle or (button.accessibleName() if button.toolTip() else ""))
-        self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
+        keys = native_keys(ALLOW_KEYS) if self._listens else ""
+        self._allow.setToolTip((plain_tooltip(obstacle) if is_refused else obstacle) or keys)
+        self._allow.setAccessibleDescription(obstacle or keys)
         for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
             button.setVisible(not is_edited and not self.is_denying)
 
@@ -101,8 +114,14 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Let the offers say as much as fits."""
-        self._offers.fit(self._shown(), width)
+        """Let the offers say as much as fits; the keys give way first."""
+        shown = self._shown()
+        self._allow.show_keys(is_shown=self._listens)
+        self._offers.fit(shown, 2 * width)  # as much as they ever say
+        if sum(button.sizeHint().width() for button in shown) + Space.S * (len(shown) - 1) > width:
+            self._allow.show_keys(is_shown=False)
+            if not self._offers.fit(shown, width):
+                self._allow.show_keys(is_shown=self._listens)  # there are two rows in any case
 
     def has_room_beside(self, area: QRect, width: int) -> bool:
         """Whether something as wide as this fits behind the last button.
@@ -146,7 +165,7 @@ class CardAnswers(QObject):
         self.switched.emit()
 
     def _on_deny_now(self) -> None:
-        self._deny_with(self._denial.message)
+        self._deny_with(self._denial.message if self.is_denying else "")
 
     def _on_back(self) -> None:
         self._denial.close()

@@ -14,7 +14,7 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
-_LEAST_QUOTED_WIDTH = 34
+_LEAST_QUOTED_WIDTH = 60
 """Cut to less, an offer does not say any more which command it allows: rather a second row."""
 
 
@@ -39,17 +39,22 @@ class CardOffers:
         """Return what this button offers."""
         return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
 
-    def fit(self, shown: Sequence[QPushButton], width: int) -> None:
-        """Cut the commands such that all `shown` buttons stand in one row, where that leaves enough of them."""
+    def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
+        """Cut the commands such that all `shown` buttons stand in one row, where that leaves enough of them.
+
+        Whether they do.
+        """
         offers = [button for button in self.buttons if button in shown]
-        if not offers:
-            return
         rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
-        for button, parts in zip(self.buttons, self._parts, strict=True):
+        is_one_row = rest <= width
+        for button, parts in zip(self.buttons, self._parts, strict=True) if offers else ():
             metrics = button.fontMetrics()
             room = (width - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
             least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
-            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if room >= least else _OFFER_WIDTH)
+            has_room = room >= least
+            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if has_room else _OFFER_WIDTH)
+            is_one_row = is_one_row and has_room
+        return is_one_row
 
 
 def _parts_of(label: str) -> list[str]:

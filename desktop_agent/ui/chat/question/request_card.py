@@ -5,8 +5,8 @@ As with the question about a call, nothing here answers by accident: see `ui.cha
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtCore import QRect, Signal
+from PySide6.QtGui import QHideEvent, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
@@ -17,8 +17,9 @@ from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 
 PADDING = 15
 
@@ -45,8 +46,7 @@ class RequestCard(QWidget):
         self._buttons: Sequence[QPushButton] = ()
         self._yes_words = ""
         self.yes = make_button(clicked=self.on_yes, variant="primary", parent=self)
-        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), self)
-        self._shortcut.activated.connect(self.on_yes)
+        self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
     def set_answers(self, yes_words: str, *others: QPushButton) -> None:
         """Let the button that says yes have these words, and the other answers stand behind it."""
@@ -72,10 +72,10 @@ class RequestCard(QWidget):
         return field
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+Enter say yes, anywhere in the window: only one question at a time may listen to it."""
-        self._shortcut.setEnabled(is_enabled)
-        shortcut = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "↵")
-        self.yes.setText(self._yes_words + (f"  {shortcut}" if is_enabled else ""))
+        """Let keys answer, anywhere in the window: only one question at a time may listen."""
+        for shortcut in self._shortcuts:
+            shortcut.setEnabled(is_enabled)
+        self.yes.setText(self._yes_words + (f"  {native_keys(ALLOW_KEYS)}" if is_enabled else ""))
         self.yes.setAccessibleName(self._yes_words)
         if self._width:
             self.set_width(self._width)
@@ -91,6 +91,10 @@ class RequestCard(QWidget):
 
     def on_yes(self) -> None:
         """Say yes, if that counts."""
+        raise NotImplementedError
+
+    def on_no(self) -> None:
+        """Say no, if that counts."""
         raise NotImplementedError
 
     # -- geometry --
@@ -115,8 +119,13 @@ class RequestCard(QWidget):
         self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.stop()
+        self._arming.begin_anew()
         super().hideEvent(event)
+
+    def hold_off(self) -> None:
+        """Another question was just answered: a second press, or click, was not meant for this one."""
+        self._arming.begin_anew()
+        self.update()
 
     # -- answers --
 

@@ -36,9 +36,8 @@ class SamplingCard(RequestCard):
         self._asked = self.whole_text(self._asked_words(), self.tr("What is sent to the model"))
         self._note = self.paragraph(self._note_words(), "muted")
         self._always = make_button(self.tr("Allow in this session"), clicked=self._on_always, parent=self)
-        self._always.setToolTip(self.tr("Until it is closed: opened again, it asks again"))
         self._always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
-        deny = make_button(self.tr("Deny"), clicked=self._on_deny, variant="destructive", parent=self)
+        deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
         self.set_answers(self.tr("Allow once"), self._always, deny)
         self.update_answers()
         self.setAccessibleName(f"{self._title.accessibleName()}. {self._facts.accessibleName()}")
@@ -97,6 +96,6 @@ class SamplingCard(RequestCard):
         if self.is_listening and self.yes.isEnabled():
             self.answer(Allowed(scope=scope))
 
-    def _on_deny(self) -> None:
+    def on_no(self) -> None:
         if self.is_listening:
             self.answer(Denied())

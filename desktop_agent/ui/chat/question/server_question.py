@@ -37,7 +37,7 @@ class ServerQuestionCard(RequestCard):
         for row in self._rows:
             row.resized.connect(self.fit)
         self._note = self.paragraph(self._note_words(), "muted")
-        decline = make_button(self.tr("Decline"), clicked=self._on_decline, variant="destructive", parent=self)
+        decline = make_button(self.tr("Decline"), clicked=self.on_no, variant="destructive", parent=self)
         self.set_answers(self.tr("Open in browser") if question.address else self.tr("Send"), decline)
         self.setAccessibleName(f"{self._title.accessibleName()}. {self._message.accessibleName()}")
 
@@ -84,7 +84,7 @@ class ServerQuestionCard(RequestCard):
         answers = {row.field.name: row.answer for row in self._rows}
         self._finish(Allowed(answers={name: value for name, value in answers.items() if value is not None}))
 
-    def _on_decline(self) -> None:
+    def on_no(self) -> None:
         if self.is_listening:
             self._finish(Denied())
 

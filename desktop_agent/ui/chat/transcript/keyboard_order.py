@@ -41,6 +41,8 @@ class KeyboardOrder(QObject):
         self._start = start
         self._layout = layout
         self._order: tuple[tuple[int, int, int], ...] = ()
+        self._asking: ToolEntry | None = None
+        """What the keys that answer are for."""
         self._bar = _Bar(start.viewport())
         self._is_by_keyboard = False
         """Whether the keyboard brought the focus to the transcript itself: a click needs no mark."""
@@ -51,7 +53,7 @@ class KeyboardOrder(QObject):
     def arrange(self) -> None:
         """Put the rows that have widgets in order."""
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
-        _offer_shortcut(rows)
+        self._offer_keys(rows)
         order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
         if order != self._order:  # also when a row got a question, buttons or links after it was put in order
             self._order = order
@@ -86,6 +88,20 @@ class KeyboardOrder(QObject):
                     QWidget.setTabOrder(before, child)
                     before = child
 
+    def _offer_keys(self, rows: list[EntryRow]) -> None:
+        """Let only the oldest question listen to the keys that answer.
+
+        When that becomes another one, none takes an answer for a moment: the keys, and what lies under the mouse, have
+        just changed their meaning.
+        """
+        before, self._asking = self._asking, None
+        for row in rows:
+            if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
+                row.widget.set_shortcut(is_enabled=self._asking is None)
+                self._asking = self._asking or row.entry
+                if before is not None and self._asking is not before:
+                    row.widget.hold_off()
+
     def _on_focus_changed(self, _old: object, new: object) -> None:
         self.mark()
         viewport = self._start.viewport()
@@ -94,12 +110,3 @@ class KeyboardOrder(QObject):
         area = new.rect().translated(new.mapTo(viewport, QPoint(0, 0)))
         if area.top() < 0 or area.bottom() > viewport.height():
             self._layout.reveal(self._layout.top_edge + area.top())
-
-
-def _offer_shortcut(rows: list[EntryRow]) -> None:
-    """Let only the oldest question listen to the keyboard shortcut."""
-    is_taken = False
-    for row in rows:
-        if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
-            row.widget.set_shortcut(is_enabled=not is_taken)
-            is_taken = True

@@ -13,7 +13,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.wording.place_keys import native_keys, place_text, place_title
+from desktop_agent.ui.wording.place_keys import can_send, native_keys, place_text, place_title
 
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3
@@ -101,10 +101,13 @@ class ShortcutRecorder(QFrame):
         self.field.takes_enter = takes_enter and not keys
         is_taken = bool(keys) and bool(self._table.owners_of(keys, beside=self.action))
         self._use.setText(self.tr("Take them from there") if is_taken else self.tr("Use them"))
-        self._use.setEnabled(bool(keys))
+        self._use.setEnabled(bool(keys) and can_send(self.action, keys))
         self._more.setEnabled(bool(keys) and keys.count(", ") < _MOST_FOLLOWING)
 
     def _judged(self, keys: str) -> tuple[str, str]:
+        if not can_send(self.action, keys):
+            text = self.tr("{0} answers questions of the agent, and a key that sends a message must not.")
+            return text.format(native_keys(keys)), "warning"
         if owners := self._table.owners_of(keys, beside=self.action):
             words = (_clash_words(keys, owner, other) for owner, others in owners.items() for other in others)
             return " ".join(words), "warning"

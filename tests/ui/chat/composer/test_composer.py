@@ -124,7 +124,7 @@ class TestWriting:
         desk.composer.set_text("draft")
         assert desk.composer.text() == "draft"
 
-    def test_ctrl_enter_sends_what_is_written_and_is_free_otherwise(self, desk: Desk) -> None:
+    def test_ctrl_enter_sends_what_is_written_and_does_nothing_else_when_there_is_nothing(self, desk: Desk) -> None:
         sent = record(desk.composer.prompt_submitted)
         shortcut = QShortcut(QKeySequence("Ctrl+Return"), desk.window)
         elsewhere = record(shortcut.activated)
@@ -133,8 +133,9 @@ class TestWriting:
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         type_text(desk.edit, "text")
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         assert sent == [("text",)]
-        assert len(elsewhere) == 1
+        assert elsewhere == []
 
 
 class TestHistory:
@@ -161,6 +162,12 @@ class TestHistory:
         desk.key(Qt.Key.Key_Return)
         desk.key(Qt.Key.Key_Up)
         assert desk.composer.text() == "third"
+
+
+def pressed(desk: Desk, answers: list[tuple[object, ...]]) -> bool:
+    """Press Enter; whether that answered, which it does not in the first moment."""
+    desk.key(Qt.Key.Key_Return)
+    return bool(answers)
 
 
 WORKING = "Queue the next message… Ctrl+Enter sends it into this turn."
@@ -191,6 +198,53 @@ class TestWorking:
         desk.composer.set_text("behind it")
         desk.key(Qt.Key.Key_Return)
         assert (sent, steered) == ([("before any",), ("behind it",)], [("into it",)])
+
+    def test_while_a_question_waits_enter_denies_with_a_reason_and_ctrl_enter_leaves_it_open(self, desk: Desk) -> None:
+        sent, steered = record(desk.composer.prompt_submitted), record(desk.composer.steering_submitted)
+        denied = record(desk.composer.denied)
+        desk.composer.set_working(is_working=True)
+        desk.composer.set_asked("c1")
+        [hint] = desk.composer.findChildren(QLabel, "composerHint")
+        assert hint.isVisible()
+        words = "Enter denies, with this as the reason. Ctrl+Enter sends it into the turn and leaves the question open."
+        assert (hint.text(), desk.edit.accessibleDescription()) == (words, words)
+        type_text(desk.edit, "in English, please")
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        type_text(desk.edit, "no, do not run that")
+        assert hint.isVisible(), "it is said while something is written, too"
+        desk.qtbot.waitUntil(lambda: pressed(desk, denied))
+        assert (steered, denied) == ([("in English, please",)], [("c1", "no, do not run that")])
+        assert (sent, desk.composer.text()) == ([], "")
+        desk.composer.set_asked("")
+        assert not hint.isVisible()
+        assert desk.edit.accessibleDescription() == ""
+
+    def test_a_message_that_meets_a_question_in_its_first_moment_stays_written(self, desk: Desk) -> None:
+        sent, denied = record(desk.composer.prompt_submitted), record(desk.composer.denied)
+        desk.composer.set_working(is_working=True)
+        type_text(desk.edit, "and the tests")
+        desk.composer.set_asked("c1")
+        desk.key(Qt.Key.Key_Return)
+        assert (sent, denied, desk.composer.text()) == ([], [], "and the tests")
+
+    def test_a_command_is_a_command_while_a_question_waits_and_the_button_queues(self, desk: Desk) -> None:
+        sent, ran = record(desk.composer.prompt_submitted), record(desk.composer.command_submitted)
+        denied = record(desk.composer.denied)
+        desk.composer.set_working(is_working=True)
+        desk.composer.set_asked("c1")
+        type_text(desk.edit, "/undo")
+        desk.key(Qt.Key.Key_Escape)  # the list of commands
+        desk.key(Qt.Key.Key_Return)
+        type_text(desk.edit, "later")
+        click(desk.child("sendButton"))
+        assert (ran, sent, denied) == ([("/undo",)], [("later",)], [])
+
+    def test_what_the_keys_do_is_said_with_the_keys_that_the_user_chose(self, desk: Desk) -> None:
+        desk.composer.set_working(is_working=True)
+        desk.composer.set_asked("c1")
+        desk.composer.edit.keys.use({"composer.send": ("Ctrl+Return",), "composer.send_at_once": ()})
+        [hint] = desk.composer.findChildren(QLabel, "composerHint")
+        assert hint.text() == "Ctrl+Enter denies, with this as the reason."
 
     def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
         desk.composer.waiting.show([("p1", "first waits"), ("p2", "second waits")])

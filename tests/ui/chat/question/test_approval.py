@@ -1,13 +1,24 @@
 """The question about a call: nothing answers it by accident, and every answer says exactly what was meant."""
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.events import ApprovalRequested
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer, ToolChange
+from desktop_agent.core.protocol.events import ApprovalRequested, ApprovalResolved
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ApprovalRequest,
+    Decision,
+    Denied,
+    FileImage,
+    ScopeOffer,
+    ToolChange,
+)
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
@@ -30,6 +41,22 @@ def card(stage: Stage) -> ApprovalCard:
     return stage.view.findChildren(ApprovalCard)[-1]
 
 
+def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
+    """Show two questions that both take answers; the answers that will be given come with them."""
+    first = call("run_terminal_cmd", "git push", approval=question(call_id="a"), call_id="a")
+    second = call("run_terminal_cmd", "git pull", approval=question("git pull", call_id="b"), call_id="b")
+    transcript = stage.show(first, second, is_running=True)
+    cards = stage.view.findChildren(ApprovalCard)
+    stage.qtbot.waitUntil(lambda: all(each.is_listening for each in cards))
+    return transcript, record(stage.view.entry_actions.approval_answered)
+
+
+def resolve(stage: Stage, transcript: Transcript, call_id: str, decision: Decision) -> None:
+    """The session takes an answer."""
+    stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id=call_id, decision=decision)))
+    stage.view.updates.flush()
+
+
 def until_it_listens(stage: Stage) -> None:
     stage.qtbot.waitUntil(lambda: card(stage).is_listening)
 
@@ -38,8 +65,21 @@ def command_field(stage: Stage) -> QPlainTextEdit:
     return card(stage).findChildren(QPlainTextEdit)[0]
 
 
-def press_ctrl_enter(stage: Stage) -> None:
-    QTest.keyClick(stage.window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def press_allow(stage: Stage) -> None:
+    QTest.keyClick(stage.window.focusWidget() or stage.window, Qt.Key.Key_A, CTRL_SHIFT)
+
+
+def press_deny(stage: Stage) -> None:
+    QTest.keyClick(stage.window.focusWidget() or stage.window, Qt.Key.Key_D, CTRL_SHIFT)
+
+
+def be_active(stage: Stage) -> None:
+    stage.window.activateWindow()
+    stage.qtbot.waitUntil(lambda: QApplication.activeWindow() is stage.window)
+    stage.field.setFocus()
 
 
 @pytest.mark.parametrize(("width", "is_beside"), [(900, True), (300, False)])
@@ -64,10 +104,51 @@ class TestNothingAnswersByAccident:
 
     def test_no_key_answers_in_the_first_moment(self, stage: Stage) -> None:
         answers = ask(stage, question())
-        press_ctrl_enter(stage)
+        be_active(stage)
+        press_allow(stage)
+        press_deny(stage)
         stage.button("Allow once").setFocus()
         stage.key(Qt.Key.Key_Space, stage.button("Allow once"))
         assert answers == []
+
+    @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+    @pytest.mark.parametrize("held", ["Control", "Control+Shift", "Alt", "Meta", "Shift"])
+    @pytest.mark.parametrize("place", ["field", "card", "conversation"])
+    def test_no_key_that_sends_a_message_allows(self, stage: Stage, key: Qt.Key, held: str, place: str) -> None:
+        answers = ask(stage, question(offers=["Allow git push in this session"]))
+        until_it_listens(stage)
+        be_active(stage)
+        focus = {"field": stage.field, "card": stage.button("Review…"), "conversation": stage.view}[place]
+        focus.setFocus()
+        modifiers = Qt.KeyboardModifier.NoModifier
+        for name in held.split("+"):
+            modifiers |= Qt.KeyboardModifier[f"{name}Modifier"]
+        QTest.keyClick(focus, key, modifiers)
+        QTest.keyClick(focus, key, modifiers)
+        assert answers == []
+
+    def test_a_key_that_is_held_answers_one_question_and_not_the_next(self, stage: Stage) -> None:
+        transcript, answers = ask_two(stage)
+        be_active(stage)
+        QTest.keyPress(stage.field, Qt.Key.Key_A, CTRL_SHIFT)
+        resolve(stage, transcript, "a", Allowed())
+        second = card(stage)
+        stage.qtbot.waitUntil(lambda: second.is_listening)
+        for _ in range(3):
+            QTest.simulateEvent(stage.field, True, Qt.Key.Key_A, CTRL_SHIFT, "", True)
+        assert answers == [("a", Allowed())]
+
+    def test_a_second_press_is_not_for_the_question_behind_the_one_that_was_answered(self, stage: Stage) -> None:
+        transcript, answers = ask_two(stage)
+        be_active(stage)
+        press_allow(stage)
+        resolve(stage, transcript, "a", Allowed())
+        press_allow(stage)
+        click(stage.button("Allow once"))
+        assert answers == [("a", Allowed())]
+        stage.qtbot.waitUntil(lambda: card(stage).is_listening)
+        press_allow(stage)
+        assert answers == [("a", Allowed()), ("b", Allowed())]
 
     def test_the_focus_stays_where_it_was(self, stage: Stage) -> None:
         ask(stage, question())
@@ -105,14 +186,24 @@ class TestAnswers:
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
 
-    def test_ctrl_enter_allows_from_anywhere(self, stage: Stage) -> None:
+    @pytest.mark.parametrize(("press", "decision"), [(press_allow, Allowed()), (press_deny, Denied())])
+    def test_two_keys_answer_from_anywhere_in_the_window(
+        self, stage: Stage, press: Callable[[Stage], None], decision: Decision
+    ) -> None:
         answers = ask(stage, question())
         until_it_listens(stage)
-        stage.window.activateWindow()
-        stage.qtbot.waitUntil(lambda: QApplication.activeWindow() is stage.window)
-        stage.field.setFocus()
-        press_ctrl_enter(stage)
-        assert answers == [("c1", Allowed())]
+        be_active(stage)
+        press(stage)
+        assert answers == [("c1", decision)]
+
+    def test_the_key_that_denies_takes_the_reason_along_that_is_being_written(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        be_active(stage)
+        click(stage.button("Deny…"))
+        type_text(card(stage).findChildren(QLineEdit)[0], "not on a Friday")
+        press_deny(stage)
+        assert answers == [("c1", Denied(message="not on a Friday"))]
 
     def test_an_offer_allows_in_its_scope(self, stage: Stage) -> None:
         answers = ask(stage, question(offers=["Allow `git push` in this session"]))
@@ -134,13 +225,11 @@ class TestAnswers:
     def test_ctrl_e_edits_the_command_at_its_end(self, stage: Stage) -> None:
         answers = ask(stage, question())
         until_it_listens(stage)
-        stage.window.activateWindow()
-        stage.qtbot.waitUntil(lambda: QApplication.activeWindow() is stage.window)
-        stage.field.setFocus()
+        be_active(stage)
         QTest.keyClick(stage.field, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
         type_text(stage.window.focusWidget(), " --dry-run")
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
-        press_ctrl_enter(stage)
+        press_allow(stage)
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
     def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
@@ -176,7 +265,7 @@ class TestAnswers:
         click(stage.button("Edit"))
         command_field(stage).setPlainText("  ")
         assert not stage.button("Allow once").isEnabled()
-        press_ctrl_enter(stage)
+        press_allow(stage)
         assert answers == []
 
     def test_deny_takes_a_word_to_the_agent(self, stage: Stage) -> None:
@@ -194,7 +283,7 @@ class TestAnswers:
         until_it_listens(stage)
         click(stage.button("Deny…"))
         click(stage.button("Back"))
-        assert "Allow once  Ctrl+↵" in stage.buttons()
+        assert "Allow once" in stage.buttons()
         click(stage.button("Deny…"))
         click(stage.button("Deny"))
         assert answers == [("c1", Denied())]
@@ -319,12 +408,12 @@ class TestWhatItShows:
             for scope in ("once", "session", "project", "always")
         )
         ask(stage, replace(question(), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Edit", "Allow once  Ctrl+↵", "Allow session", "Review…", "Deny…"]
+        assert stage.buttons(card(stage)) == ["Edit", "Allow once", "Allow session", "Review…", "Deny…"]
 
     def test_a_rule_that_is_not_for_one_press_has_no_button(self, stage: Stage) -> None:
         scopes = tuple(ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project"))
         ask(stage, replace(question("git push --force origin master"), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Edit", "Allow once  Ctrl+↵", "Review…", "Deny…"]
+        assert stage.buttons(card(stage)) == ["Edit", "Allow once", "Review…", "Deny…"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
@@ -353,23 +442,31 @@ class TestWhatItShows:
             stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
             focused = stage.window.focusWidget()
             names.append(focused.text() if isinstance(focused, QPushButton) else focused.accessibleName())
-        assert names == ["Command", "Edit", "Allow once  Ctrl+↵", "Allow git push in this session", "Review…", "Deny…"]
+        assert names == [
+            "Command",
+            "Edit",
+            "Allow once",
+            "Allow git push in this session",
+            "Review…",
+            "Deny…",
+        ]
 
     def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "git push", approval=question())
         transcript = stage.show(entry, is_running=True)
-        from desktop_agent.core.protocol.events import ApprovalResolved
-
         stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
         stage.view.updates.flush()
         assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
         assert stage.widget(0).height() < 80
 
-    def test_only_the_oldest_question_listens_to_the_shortcut(self, stage: Stage) -> None:
+    def test_only_the_oldest_question_listens_to_the_keys_and_says_so(self, stage: Stage) -> None:
         first = call("run_terminal_cmd", "git push", approval=question(call_id="a"), call_id="a")
         second = call("run_terminal_cmd", "git pull", approval=question("git pull", call_id="b"), call_id="b")
         stage.show(first, second, is_running=True)
-        assert [text for text in stage.buttons() if text.startswith("Allow")] == ["Allow once  Ctrl+↵", "Allow once"]
+        allow = [each for each in stage.window.findChildren(QPushButton) if each.text() == "Allow once"]
+        stage.qtbot.waitUntil(lambda: all(button.isEnabled() for button in allow))
+        assert [button.accessibleDescription() for button in allow] == ["Ctrl+Shift+A", ""]
+        assert allow[0].width() > allow[1].width()
 
 
 def test_what_was_written_into_it_survives_scrolling_away(stage: Stage) -> None:

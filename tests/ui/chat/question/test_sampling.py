@@ -19,6 +19,8 @@ from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.sampling import SamplingCard
 from tests.ui.chat.stage import Stage, answer, call, record
 
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
 ASKED = SamplingQuestion(
     texts=(SampledText(role="system", text="Be brief."), SampledText(role="user", text="Name <b>a</b> colour.")),
     max_tokens=1_000,
@@ -75,12 +77,17 @@ def test_each_button_gives_its_answer_once(stage: Stage, words: str, decision: D
     assert answers == [("c1", decision)]
 
 
-def test_ctrl_enter_allows_it_once(stage: Stage) -> None:
+@pytest.mark.parametrize(("key", "decision"), [(Qt.Key.Key_A, Allowed()), (Qt.Key.Key_D, Denied())])
+def test_two_keys_allow_it_once_or_deny_it_and_none_that_sends_a_message(
+    stage: Stage, key: Qt.Key, decision: Decision
+) -> None:
     answers = ask(stage, ASKED)
 
     QTest.keyClick(stage.window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert answers == []
+    QTest.keyClick(stage.window, key, CTRL_SHIFT)
 
-    assert answers == [("c1", Allowed())]
+    assert answers == [("c1", decision)]
 
 
 def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_when_it_was_seen(stage: Stage) -> None:
@@ -89,7 +96,7 @@ def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_when_it_was_seen(st
 
     assert not button(stage, "Allow once").isEnabled()
     assert not button(stage, "Allow in this session").isEnabled()
-    QTest.keyClick(stage.window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(stage.window, Qt.Key.Key_A, CTRL_SHIFT)
     assert answers == []
     QTest.mouseClick(button(stage, "Deny"), Qt.MouseButton.LeftButton)
     assert answers == [("c1", Denied())]

@@ -18,6 +18,8 @@ from desktop_agent.ui.chat.question.server_question import ServerQuestionCard
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, answer, call, click, record
 
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
 COLOURS = (FormOption(value="r", label="Red"), FormOption(value="g", label="Green"))
 FORM = ServerQuestion(
     server="travel",
@@ -53,7 +55,7 @@ def mistakes(stage: Stage) -> list[str]:
 
 
 def send(stage: Stage) -> None:
-    QTest.keyClick(stage.window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(stage.window, Qt.Key.Key_A, CTRL_SHIFT)
 
 
 def test_it_takes_no_focus_and_is_filled_in_and_sent_by_keyboard_alone(stage: Stage) -> None:

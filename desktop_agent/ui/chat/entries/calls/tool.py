@@ -113,6 +113,10 @@ class ToolWidget(LinkedEntry):
         if self._question.card is not None:
             self._question.card.set_shortcut(is_enabled=is_enabled)
 
+    def hold_off(self) -> None:
+        if self._question.card is not None:
+            self._question.card.hold_off()
+
     def tab_stops(self) -> list[QWidget]:
         stops = [self._line, *self._buttons.tab_stops(), self]
         window = self.window()
