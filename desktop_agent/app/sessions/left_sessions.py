@@ -9,7 +9,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.ui.runtime.returned_memory import return_memory
+from desktop_agent.ui.runtime.garbage import return_memory
 from desktop_agent.ui.window.bridge import SessionBridge
 
 MOST_LEFT: Final = 2

@@ -17,7 +17,7 @@ from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_fol
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.removal import empty_trash
-from desktop_agent.ui.runtime.returned_memory import return_memory
+from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0
 """After the start of the window: then the user has what they wanted to see, and the first answer is on its way."""

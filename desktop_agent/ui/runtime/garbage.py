@@ -3,31 +3,45 @@
 Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle could so be
 destroyed by a worker thread, which Qt answers with a warning at best and a crash at worst. While the loop runs,
 automatic collection is therefore off, and a timer does its work once there is any, so that a window at rest wakes up
-for nothing. All that this process says to `gc` is said here, but for the entry point, which turns automatic collection
-off for as long as the window is being imported.
+for nothing. A collection stops the window the longer, the more objects it goes over. What comes in great numbers is
+therefore gone over in slices, or while the window is at rest.
+
+All that this process says to `gc` is said here, but for the entry point, which turns automatic collection off for as
+long as the window is being imported.
 """
 
+import asyncio
 import gc
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QTimer
 
+from desktop_agent.core.system.allocator import give_back_memory
+
 _PATIENCE_MS: Final = 250
 """How long garbage waits from when there is enough of it. So long the thread is looked at, whether it is busy."""
+_YOUNG: Final = 0
+_MIDDLE: Final = 1
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
 """A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
 _BUSY_SHARE: Final = 0.25
 """A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
+_REST_SHARE: Final = 0.02
+"""One that worked for less has nothing to do: nobody types, scrolls or points."""
 _MOST_PATIENCE_S: Final = 10.0
-"""How long garbage may wait for such a time to end."""
-_MIDDLE: Final = 1
+"""How long garbage may wait for a busy time to end."""
+_MOST_PATIENCE_FOR_REST_S: Final = 120.0
+"""How long what came in great numbers may wait for the window to rest."""
+_SLICE: Final = 6_000
+"""So many objects take some 3 ms. Those that survive join the oldest generation then, before they are too many."""
+_MOST_OF_A_MODULE: Final = 300
+"""A module comes with about 150 objects. What has many more than its share was not imported."""
 _LOADED: Final = 30_000
-"""So many objects come in one interval, or wait for a collection of the middle generation, only when modules are
-imported or a session is read. They stay; going over them in order to find none that is garbage would stop the window
-for a frame or more: 40 ms for the 60,000 of a start."""
+"""So many objects at once take a frame or more: 40 ms for 60,000."""
 
 
 def collect_all() -> None:
@@ -36,17 +50,49 @@ def collect_all() -> None:
     A full collection also clears Python's lists of free objects. A few of those, scattered over arenas that are
     otherwise empty, kept 20 MB after a long session.
     """
-    if len(gc.get_objects(generation=_FULL)) >= _LOADED:
-        gc.freeze()
     gc.collect()
+
+
+async def return_memory() -> None:
+    """Collect garbage once the window rests, and give what has become free back to the system.
+
+    To be awaited on the window's loop.
+    """
+    load, waited_s = _Load(time.monotonic, time.thread_time), 0.0
+    while waited_s < _MOST_PATIENCE_S:
+        await asyncio.sleep(_PATIENCE_MS / 1_000)
+        waited_s += _PATIENCE_MS / 1_000
+        if load.share() <= _REST_SHARE:
+            break
+    collect_all()
+    await give_back_memory()
+
+
+class _Load:
+    """How much of the time a thread works."""
+
+    def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
+        self._clocks = clock, work_clock
+        self.restart()
+
+    def restart(self) -> None:
+        """Measure from now on."""
+        self._before = tuple(clock() for clock in self._clocks)
+
+    def share(self) -> float:
+        """Return the share since this was last asked."""
+        before = self._before
+        self.restart()
+        passed, worked = (now - then for now, then in zip(self._before, before, strict=True))
+        return worked / passed if passed > 0 else 1.0
 
 
 class WindowThreadCollector(QObject):
     """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds.
 
     The youngest garbage goes at once, which takes a millisecond. Older garbage can take as long as a frame, so it waits
-    while the window is busy: a pause shows in the middle of scrolling, and not after it. What comes in great numbers at
-    once is passed over for good.
+    while the window is busy: a pause shows in the middle of scrolling, and not after it. Where there are very many
+    objects to go over, it waits for the window to rest.
     """
 
     def __init__(
@@ -60,10 +106,13 @@ class WindowThreadCollector(QObject):
         super().__init__(parent)
         self._was_enabled = False
         self._threshold = 0
+        self._modules = 0
+        """How many modules there were when their objects were last passed over."""
+        self._middle_objects = 0
+        """How many objects the middle generation has at most."""
         self._full_again_at = 0.0
         self._clock = clock
-        self._work_clock = work_clock
-        self._looked_at = clock(), work_clock()
+        self._load = _Load(clock, work_clock)
         self._put_off_until: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -75,7 +124,9 @@ class WindowThreadCollector(QObject):
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
-        self._looked_at = self._clock(), self._work_clock()
+        self._modules = len(sys.modules)
+        self._middle_objects = 0
+        self._load.restart()
         self._put_off_until = None
         self._threshold = gc.get_threshold()[0]
         QAbstractEventDispatcher.instance().awake.connect(self._on_work)
@@ -90,43 +141,57 @@ class WindowThreadCollector(QObject):
     def _on_work(self) -> None:
         """Begin to wait once there is enough. Called whenever the loop goes round."""
         if gc.get_count()[0] >= self._threshold and not self._timer.isActive():
-            self._looked_at = self._clock(), self._work_clock()
+            self._load.restart()
             self._timer.start()
 
     def collect_due(self) -> None:
         """Collect the generations whose counts have passed their thresholds, and whose time it is."""
-        if gc.get_count()[0] >= _LOADED:
-            gc.freeze()
-        start = self._clock()
-        generation = self._due(start, is_busy=self._is_busy())
+        now = self._clock()
+        self._pass_over_modules()
+        generation = self._due(now, self._load.share())
         if self._put_off_until is not None:
             self._timer.start()
         if generation is None:
             return
-        if generation >= _MIDDLE and len(gc.get_objects(generation=_MIDDLE)) >= _LOADED:
-            gc.freeze()
+        young = gc.get_count()[0]
         gc.collect(generation)
+        self._middle_objects = self._middle_objects + young if generation == _YOUNG else 0
         if generation == _FULL:
             end = self._clock()
-            self._full_again_at = end + (end - start) / _FULL_SHARE
+            self._full_again_at = end + (end - now) / _FULL_SHARE
 
-    def _is_busy(self) -> bool:
-        """Whether this thread has worked for much of the time since this was last asked."""
-        before, worked_before = self._looked_at
-        self._looked_at = now, worked = self._clock(), self._work_clock()
-        return worked - worked_before > (now - before) * _BUSY_SHARE
+    def _pass_over_modules(self) -> None:
+        """Let modules stay unseen, if nearly all that has come was imported: classes and functions never die."""
+        imported = len(sys.modules) - self._modules
+        if _SLICE <= gc.get_count()[0] + self._middle_objects <= imported * _MOST_OF_A_MODULE:
+            gc.freeze()
+            self._middle_objects = 0
+            self._modules += imported
 
-    def _due(self, now: float, *, is_busy: bool) -> int | None:
-        """Return the oldest generation to collect, if any."""
-        young, middle, old = (count >= limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True))
-        if not middle:
-            return 0 if young else None
-        if is_busy:
-            if self._put_off_until is None:
-                self._put_off_until = now + _MOST_PATIENCE_S
-            if now < self._put_off_until:
-                return 0 if young else None
-        elif not young and self._put_off_until is None:
-            return None
+    def _due(self, now: float, share: float) -> int | None:
+        """Return the oldest generation to collect, if any; `share` of the time this thread has worked."""
+        counts = gc.get_count()
+        young, middle, old = (count >= limit for count, limit in zip(counts, gc.get_threshold(), strict=True))
+        objects = counts[0] + self._middle_objects
+        is_large = objects >= _LOADED
+        if not is_large and young and objects >= _SLICE:
+            return _MIDDLE
+        wants_full = old and now >= self._full_again_at
+        if not (middle or is_large or wants_full):
+            return _YOUNG if young else None
+        is_long = is_large or (wants_full and _has_many_old())
+        if share <= (_REST_SHARE if is_long else _BUSY_SHARE):
+            if not young and self._put_off_until is None:
+                return None
+            self._put_off_until = None
+            return _FULL if wants_full else _MIDDLE
+        if self._put_off_until is None:
+            self._put_off_until = now + (_MOST_PATIENCE_FOR_REST_S if is_large else _MOST_PATIENCE_S)
+        if now < self._put_off_until:
+            return _YOUNG if young and not is_large else None
         self._put_off_until = None
-        return _FULL if old and now >= self._full_again_at else 1
+        return _FULL if wants_full and not is_long else _MIDDLE
+
+
+def _has_many_old() -> bool:
+    return len(gc.get_objects(generation=_FULL)) >= _SLICE

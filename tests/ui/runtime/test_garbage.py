@@ -2,16 +2,18 @@
 
 import asyncio
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.runtime.eventloop import run
-from desktop_agent.ui.runtime.garbage import WindowThreadCollector, collect_all
+from desktop_agent.ui.runtime.garbage import WindowThreadCollector, collect_all, return_memory
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -144,27 +146,118 @@ def test_old_garbage_does_not_wait_for_ever(collector: WindowThreadCollector, th
     del keep
 
 
-def test_what_comes_in_great_numbers_is_passed_over_for_good(collector: WindowThreadCollector) -> None:
-    loaded = [Node() for _ in range(40_000)]
-    kept = gc.get_freeze_count()
-    collector.collect_due()
-    assert gc.get_freeze_count() >= kept + len(loaded)
+def die_in_great_numbers(count: int = 40_000) -> list[weakref.ref[Node]]:
+    """Make so many dead objects, of which the collector of garbage alone can get rid."""
+    nodes = [Node() for _ in range(count)]
+    return [weakref.ref(node) for node in nodes]
 
 
-def test_what_came_in_great_numbers_over_some_time_is_passed_over_for_good_too(
+def left_of(dead: list[weakref.ref[Node]]) -> int:
+    return sum(one() is not None for one in dead)
+
+
+def test_what_dies_in_great_numbers_goes_as_soon_as_the_window_rests(
     collector: WindowThreadCollector, thread: Thread
 ) -> None:
-    loaded: list[Node] = []
-    kept = gc.get_freeze_count()
-    while gc.get_count()[1] < gc.get_threshold()[1]:
-        loaded += [Node() for _ in range(5_000)]
-        thread.passes(0.25, share=0.9)
-        collector.collect_due()
-    keep = allocate_much()
+    dead = die_in_great_numbers()
     thread.passes(0.25, share=0.1)
     collector.collect_due()
-    assert gc.get_freeze_count() >= kept + len(loaded)
+    assert left_of(dead) == len(dead)
+    thread.passes(0.25, share=0.01)
+    collector.collect_due()
+    assert left_of(dead) == 0
+
+
+def test_what_dies_in_great_numbers_does_not_wait_for_ever(collector: WindowThreadCollector, thread: Thread) -> None:
+    dead = die_in_great_numbers()
+    for _ in range(600):
+        thread.passes(0.25, share=0.9)
+        collector.collect_due()
+    assert left_of(dead) == 0
+
+
+def test_what_came_in_great_numbers_and_died_much_later_goes_too(
+    collector: WindowThreadCollector, thread: Thread
+) -> None:
+    loaded = [Node() for _ in range(40_000)]
+    gone = [weakref.ref(node) for node in loaded]
+    keep: list[Node] = []
+    for _ in range(50):
+        thread.passes(0.25, share=0.01)
+        keep = allocate_much()
+        collector.collect_due()
+    loaded.clear()
+    for _ in range(200):
+        thread.passes(60, share=0.01)
+        keep = allocate_much()
+        collector.collect_due()
+    assert left_of(gone) == 0
     del keep
+
+
+def test_what_comes_little_by_little_is_gone_over_in_slices(collector: WindowThreadCollector, thread: Thread) -> None:
+    collected: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            young, middle = (len(gc.get_objects(generation=number)) for number in (0, 1))
+            collected.append(young + (middle if info["generation"] else 0))
+
+    gc.collect()
+    loaded: list[Node] = []
+    gc.callbacks.append(note)
+    try:
+        for _ in range(20):
+            loaded += [Node() for _ in range(2_500)]
+            thread.passes(0.25, share=0.9)
+            collector.collect_due()
+    finally:
+        gc.callbacks.remove(note)
+    assert max(collected) < 15_000
+    del loaded
+
+
+def test_many_old_objects_are_gone_over_only_while_the_window_rests(
+    collector: WindowThreadCollector, thread: Thread
+) -> None:
+    loaded = [Node() for _ in range(20_000)]
+    gc.collect()
+    old = grow_old()
+    gc.collect(1)
+    full: list[int] = []
+    keep: list[Node] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        full.append(info["generation"] if phase == "start" else 0)
+
+    gc.callbacks.append(note)
+    try:
+        for share, expected in ((0.1, 0), (0.01, 2)):
+            for _ in range(200):
+                thread.passes(1, share=share)
+                keep = allocate_much()
+                collector.collect_due()
+            assert (max(full) == 2) == (expected == 2)
+    finally:
+        gc.callbacks.remove(note)
+    assert old() is None
+    del keep, loaded
+
+
+def test_imported_modules_are_not_gone_over_and_what_dies_beside_them_goes(
+    collector: WindowThreadCollector, thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        monkeypatch.setitem(sys.modules, f"imported_{number}", ModuleType(f"imported_{number}"))
+    code = [Node() for _ in range(10_000)]
+    collector.collect_due()
+    assert len(gc.get_objects()) < len(code)
+    for number in range(100):
+        monkeypatch.setitem(sys.modules, f"more_{number}", ModuleType(f"more_{number}"))
+    dead = die_in_great_numbers()
+    thread.passes(0.25, share=0.01)
+    collector.collect_due()
+    assert left_of(dead) == 0
 
 
 def test_automatic_collection_is_as_before_afterwards(qapp: QApplication) -> None:
@@ -186,9 +279,18 @@ def test_all_that_is_not_frozen_can_be_collected_at_once() -> None:
     assert (old(), young()) == (None, None)
 
 
-def test_a_collection_of_all_goes_over_nothing_that_came_in_great_numbers() -> None:
-    loaded = [Node() for _ in range(40_000)]
-    gc.collect(1)
-    kept = gc.get_freeze_count()
+def test_a_collection_of_all_leaves_nothing_dead_however_much_it_is() -> None:
+    dead = die_in_great_numbers()
     collect_all()
-    assert gc.get_freeze_count() >= kept + len(loaded)
+    assert left_of(dead) == 0
+
+
+def test_memory_is_returned_once_the_window_rests(qapp: QApplication) -> None:
+    dead: list[weakref.ref[Node]] = []
+
+    async def main() -> int:
+        dead.extend(die_in_great_numbers())
+        await return_memory()
+        return left_of(dead)
+
+    assert run(qapp, main) == 0
