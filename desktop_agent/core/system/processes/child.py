@@ -154,17 +154,24 @@ class ChildProcess:
         group: CommandGroup | None,
         pipes: ChildPipes,
         transport: asyncio.SubprocessTransport,
+        since: float | None = None,
         let_go: Callable[[], None] | None = None,
+        keeps_detached: bool = False,
     ) -> None:
-        """`let_go` is called in a thread once nothing of the command is left, before its end is reported."""
+        """`let_go` is called in a thread once nothing of the command is left, before its end is reported.
+
+        With `keeps_detached`, what it detached properly lives on when it ends by itself: own session, own output.
+        """
         self._clock = clock
         self._let_go = let_go
+        self._keeps_detached = keeps_detached
         self._grace_s = grace_s
         self._pipes = pipes
         self._transport = transport
         self.pid = transport.get_pid() or 0
         self._mark = mark
         self._group = group
+        self._since = since
         self._tree = self.new_tree()
         self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._excess = ""
@@ -177,7 +184,7 @@ class ChildProcess:
 
     def new_tree(self) -> ProcessTree:
         """Return what finds its processes, for another thread than ours."""
-        return ProcessTree(self._mark, self.pid, self._group)
+        return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
         """Write to what the command reads; False when it reads no more. Returns when it can be sent more.
@@ -259,7 +266,7 @@ class ChildProcess:
     async def _end_what_is_left(self) -> tuple[dict[int, str], dict[int, str]]:
         scope: Scope = "tree"
         has_exited = self.has_exited  # else it left nothing running: what is met is the command itself
-        if has_exited and self._pipes.drained.done():
+        if has_exited and self._pipes.drained.done() and self._keeps_detached:
             if not self._tree.has_group():
                 return {}, {}
             scope = "group"

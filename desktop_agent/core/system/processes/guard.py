@@ -1,7 +1,7 @@
 """The last resort: when this application is killed outright, what it started is ended all the same.
 
 A tiny shell waits for the end of a pipe that only we hold open. When we die, however we die, the pipe closes and the
-shell ends all that is in the cgroups of our commands, and every process whose environment carries our mark.
+shell ends all that is in the cgroups of our commands, and every process that carries our mark (`tree`).
 `PR_SET_PDEATHSIG` was rejected: it reaches the direct child only, and it needs code between fork and exec, which is not
 safe in a program with threads.
 
@@ -14,7 +14,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.system.processes.tree import MARK_VARIABLE
+from desktop_agent.core.system.processes.tree import LIMIT_UNIT, MARK_VARIABLE, marked_limit
 
 _SHELL = Path("/bin/sh")
 
@@ -30,7 +30,11 @@ while read -r word; do [ "$word" != closed ] || wanted=1; done
 [ -z "$2" ] || echo 1 > "$2/cgroup.kill"
 empty=0
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-  pids=$(grep -lsz "^{MARK_VARIABLE}=$1\\." /proc/[0-9]*/environ | cut -d / -f 3)
+  pids=$(
+    grep -lsz "^{MARK_VARIABLE}=$1\\." /proc/[0-9]*/environ | cut -d / -f 3
+    grep -Hs '^Max resident' /proc/[0-9]*/limits | awk -v ours="$3" \
+      '$(NF-1) / {LIMIT_UNIT} >= ours && $(NF-1) / {LIMIT_UNIT} < ours + 1 {{ split($1, part, "/"); print part[3] }}'
+  )
   if [ -n "$pids" ]; then
     empty=0
     kill -KILL $pids 2>/dev/null
@@ -57,7 +61,7 @@ class Guard:
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the rest is our own text
-            [str(_SHELL), "-c", _SCRIPT, "sh", mark, str(groups or "")],
+            [str(_SHELL), "-c", _SCRIPT, "sh", mark, str(groups or ""), str(marked_limit(mark) // LIMIT_UNIT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

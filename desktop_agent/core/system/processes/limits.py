@@ -61,9 +61,9 @@ def machine_memory_bytes() -> int:
 
 
 def limited(
-    argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, entering: str = ":"
+    argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` so that a shell does `entering`, sets the limits and then becomes it. Blocks for a moment.
+    """Return `argv` so that a shell does `beginning`, sets the limits and then becomes it. Blocks for a moment.
 
     Raises `OSError` for a program that is not there, which the shell would only print.
     """
@@ -76,7 +76,7 @@ def limited(
     _, most_tasks = resource.getrlimit(resource.RLIMIT_NPROC)
     tasks = _at_most(most_tasks, task_count() + limits.max_tasks)
     script = _SET.format(soft=soft, hard=hard, tasks=tasks, score=_SCORE)
-    return (SHELL, "-c", f'{{ {entering}\n{script}\n}} 2>/dev/null\nexec "$@"', "sh", *argv)
+    return (SHELL, "-c", f'{{ {beginning}\n{script}\n}} 2>/dev/null\nexec "$@"', "sh", *argv)
 
 
 def _at_most(limit: int, most: int) -> int:

@@ -1,9 +1,10 @@
 """Child processes that end on request: whole trees, bounded memory, no call that hangs.
 
-Every command gets its own session and process group, and a mark in its environment (`tree`), so that ending it
+Every command gets its own session and process group, and a mark that all it starts inherits (`tree`), so that ending it
 ends everything it started. A command is over when its first process has exited and its output has ended, or nothing
-came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended too, except
-what detached itself properly (own session, own output), such as a compiler daemon: that lives until `aclose`.
+came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended too, also what
+detached itself, such as a compiler daemon: what it wrote later would be nobody's. Only what the user's own terminal
+detaches lives on, until `aclose`.
 
 Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only when it is gone.
 """
@@ -32,8 +33,9 @@ from desktop_agent.core.system.processes.limits import CommandLimits, limited
 from desktop_agent.core.system.processes.output import CapturedOutput, OutputCapture, Sink
 from desktop_agent.core.system.processes.priority import give_way
 from desktop_agent.core.system.processes.reader import OutputReader, ThreadSink, open_pipe
+from desktop_agent.core.system.processes.table import started_now
 from desktop_agent.core.system.processes.terminal import Terminal, typed_lines
-from desktop_agent.core.system.processes.tree import MARK_VARIABLE, ProcessTree
+from desktop_agent.core.system.processes.tree import MARK_VARIABLE, ProcessTree, marked_limit, put_mark
 from desktop_agent.core.system.processes.watch import LimitWatch
 
 GRACE_S = 0.5
@@ -139,11 +141,13 @@ class ProcessRunner:
         groups = (await self._prepare()).groups
         name = secrets.token_hex(4)
         group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
+
+        async def spawn(mark: str) -> _Spawned:
+            bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group, mark))
+            return await _spawn_read(bounded, mark, output, types_end=types_end)
+
         try:
-            bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group))
-            child = await self._start(
-                lambda mark: _spawn_read(bounded, mark, output, types_end=types_end), group, command.stand_ins
-            )
+            child = await self._start(spawn, group, command.stand_ins)
         except BaseException:
             if group is not None:
                 group.leave()
@@ -166,7 +170,7 @@ class ProcessRunner:
         terminal belong to this call; for its input and its size there is `Keyboard`. The caller must `end` the child.
         Raises `OSError`.
         """
-        return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output))
+        return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
 
     async def aclose(self) -> None:
         """End every command, and everything any of them ever started that still lives. Nothing can be started then."""
@@ -195,20 +199,27 @@ class ProcessRunner:
         child.when_gone(lambda gone: self._watch_over.remove(gone.pid))
 
     async def _start(
-        self, spawn: _Spawn, group: CommandGroup | None = None, stand_ins: Sequence[Path] = ()
+        self,
+        spawn: _Spawn,
+        group: CommandGroup | None = None,
+        stand_ins: Sequence[Path] = (),
+        *,
+        keeps_detached: bool = False,
     ) -> ChildProcess:
-        starting = asyncio.create_task(self._watch(spawn, group, stand_ins))
+        starting = asyncio.create_task(self._watch(spawn, group, stand_ins, keeps_detached=keeps_detached))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             await unhurried(_end_when_started(starting))
             raise
 
-    async def _watch(self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path]) -> ChildProcess:
+    async def _watch(
+        self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path], *, keeps_detached: bool
+    ) -> ChildProcess:
         await self._prepare()
         self._started += 1
         mark = f"{self._mark}.{self._started}"
-        held = ExitStack()
+        held, since = ExitStack(), started_now()
         try:
             if stand_ins:
                 await asyncio.to_thread(held.enter_context, holding(stand_ins))
@@ -223,7 +234,9 @@ class ProcessRunner:
             group=group,
             pipes=pipes,
             transport=transport,
+            since=since,
             let_go=held.close if stand_ins else None,
+            keeps_detached=keeps_detached,
         )
         self._children.add(child)
         child.when_gone(self._children.discard)
@@ -267,9 +280,11 @@ class _LastResort(Struct, frozen=True):
             self.guard.close()
 
 
-def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None) -> tuple[str, ...]:
-    entering = ":" if group is None else group.entering
-    return limited(command.argv, command.cwd, command.environ, limits, entering=entering)
+def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None, mark: str) -> tuple[str, ...]:
+    lines = [] if group is None else [group.entering]
+    if sys.platform == "linux":  # before it can start anything
+        lines.append(f"ulimit -m {marked_limit(mark) // 1024}")
+    return limited(command.argv, command.cwd, command.environ, limits, beginning="\n".join(lines) or ":")
 
 
 def _ask_to_end(started: "asyncio.Task[ChildProcess]") -> None:
@@ -332,6 +347,7 @@ async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawn
         pipe = subprocess.PIPE
         stdin = pipe if command.takes_input else await _stdin(command, ours)
         transport = await _spawn(command, command.argv, mark, pipes, stdin=stdin, stdout=pipe, stderr=pipe)
+    put_mark(transport.get_pid() or 0, mark)
     return pipes, transport
 
 

@@ -6,6 +6,7 @@ nothing else is asked. Elsewhere psutil is asked. Everything here blocks.
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -38,6 +39,13 @@ def process_table() -> dict[int, ProcessEntry]:
     return {entry.pid: entry for entry in entries}
 
 
+def started_now() -> float:
+    """Return what `started` is, at least, of a process that starts from now on."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
+    return time.time() - 1
+
+
 def task_count() -> int:
     """Return how many processes and threads this machine has now, in one system call; 0 where that is not known."""
     try:
@@ -63,6 +71,18 @@ def environment_value(pid: int, variable: str) -> str:
         return ""
     _, _, rest = content.partition(b"\0" + variable.encode() + b"=")
     return rest.partition(b"\0")[0].decode(errors="replace")
+
+
+def resident_limit(pid: int) -> int:
+    """Return the hard limit of another process's resident set, in bytes; 0 where there is none, or nobody tells."""
+    try:
+        with open(f"/proc/{pid}/limits", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
+            content = file.read(4096)
+    except OSError:
+        return 0
+    _, _, rest = content.partition(b"Max resident set")
+    hard = rest.partition(b"\n")[0].split()[1:2]
+    return int(hard[0]) if hard and hard[0].isdigit() else 0
 
 
 def unshared_bytes(pid: int) -> int | None:

@@ -1,8 +1,13 @@
 """Every process that a command started, also those that left its process group or lost their parent.
 
 A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
-process group; it descends from a member; its environment carries the tree's mark. Without a cgroup the mark is what
-finds a daemon that called `setsid` and whose parent has exited.
+process group; it descends from a member; it carries the tree's mark. Without a cgroup the mark is what finds a daemon
+that called `setsid` and whose parent has exited.
+
+The mark is in the environment, and on Linux also in a limit, which is inherited like it, but stays when the environment
+is cleared, and shows for other users' processes, too: the limit of the resident set, which Linux has not enforced since
+version 2.4.30. A sub-reaper was rejected: it is a property of the whole application, which would have to reap whatever
+loses its parent, and would take that from the programs that use us as a library.
 
 Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
 `waitpid`: the root is our own child, and its exit status belongs to the code that started it.
@@ -10,16 +15,23 @@ Everything here reads the process table and blocks, so call it in a thread. Noth
 
 import os
 import signal
+import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Literal
 
 from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.priority import give_back, go_first
-from desktop_agent.core.system.processes.table import ProcessEntry, environment_value, process_table
+from desktop_agent.core.system.processes.table import ProcessEntry, environment_value, process_table, resident_limit
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 """The environment variable that says which application, and which of its commands, a process belongs to."""
+
+LIMIT_UNIT = 2**30
+"""What a marked limit is divided by for the number of the application, which all of its commands have."""
+_NUMBER_BITS = 20
+_KIB = 1024
 
 Scope = Literal["tree", "group"]
 """`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
@@ -28,17 +40,39 @@ _SWEEPS = 200
 """How often one forceful call looks again at most, as long as each look finds processes that were not there before."""
 
 
+def marked_limit(mark: str) -> int:
+    """Return the limit of the resident set that carries a mark, in bytes: whole KiB, as shells count, of which are more
+    than any machine has memory. Several of one application have the same quotient by `LIMIT_UNIT`."""
+    application, _, number = mark.partition(".")
+    digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
+    return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
+
+
+def put_mark(pid: int, mark: str) -> None:
+    """Let a process that has just been started carry the mark of its limit, where there is one."""
+    if sys.platform == "linux":
+        import resource
+
+        limit = marked_limit(mark)
+        with suppress(OSError, ValueError):  # it has ended, or is another user's
+            resource.prlimit(pid, resource.RLIMIT_RSS, (limit, limit))
+
+
 class ProcessTree:
     """The processes of one command (`root` is its first), or, without a root, everything that carries the mark.
 
     An object is for one thread at a time.
     """
 
-    def __init__(self, mark: str, root: int | None = None, group: CommandGroup | None = None) -> None:
+    def __init__(
+        self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
+    ) -> None:
+        """None of its processes was `started` before `since`."""
         self._mark = mark
+        self._limit = marked_limit(mark)
         self._group = group
         self._root = root
-        self._since: float | None = None
+        self._since = since
         self._known: set[tuple[int, float]] = set()
         self._asked: set[tuple[int, float]] = set()
         self._strangers: set[tuple[int, float]] = set()
@@ -132,6 +166,9 @@ class ProcessTree:
     def _carries_mark(self, entry: ProcessEntry) -> bool:
         if entry.key in self._strangers or self._is_older(entry):
             return False
+        limit = resident_limit(entry.pid)
+        if limit == self._limit or ("." not in self._mark and limit // LIMIT_UNIT == self._limit // LIMIT_UNIT):
+            return True
         value = environment_value(entry.pid, MARK_VARIABLE)
         if value == self._mark or value.startswith(f"{self._mark}."):
             return True

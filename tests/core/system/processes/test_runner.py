@@ -7,14 +7,16 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.system.processes.cgroup import CommandGroups
 from desktop_agent.core.system.processes.limits import CommandLimits
 from desktop_agent.core.system.processes.output import (
     KEPT_BYTES,
@@ -25,6 +27,7 @@ from desktop_agent.core.system.processes.output import (
 )
 from desktop_agent.core.system.processes.priority import NICENESS
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.system.processes.terminal import Terminal
 from tests.core.printed import Printed
 from tests.core.stubborn import is_alive
 from tests.loop_time import LoopTime
@@ -328,14 +331,82 @@ async def test_a_background_child_with_its_own_output_is_ended_too(
     assert living(list(outcome.end.ended)) == []
 
 
-async def test_a_daemon_outlives_its_command_but_not_the_application(tmp_path: Path, reports: Reports) -> None:
+_SILENT = "< /dev/null > /dev/null 2>&1"
+DETACHED = {
+    "setsid": f"setsid ./stay {_SILENT} &",
+    "nohup": f"nohup ./stay {_SILENT} &",
+    "disown": f"bash -c './stay {_SILENT} & disown'",
+    "double fork": f"(setsid sh -c './stay & exit' {_SILENT} &)",
+    "no environment": f"env -i setsid ./stay {_SILENT} &",
+    "another mark": f"DESKTOP_AGENT_PROCESS=other.1 setsid ./stay {_SILENT} &",
+    "ignores TERM": f"setsid sh -c 'trap : TERM HUP; ./stay & wait; wait' {_SILENT} &",
+    "daemon": (
+        "python3 -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+        'os.closerange(0, 99); os.execve("stay", ["stay"], {})\''
+    ),
+    "another user": f"setpriv --reuid 65534 --clear-groups setsid ./stay {_SILENT} &",
+}
+"""Ways in which what a command starts leaves it: `stay` tells its number, and stays."""
+
+
+def _write_stay(folder: Path) -> None:
+    (folder / "stay").write_text("#!/bin/sh\necho $$ > report\nwhile :; do sleep 100; done\n")
+    (folder / "stay").chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a mark that survives all of them")
+@pytest.mark.parametrize("open_groups", [CommandGroups.open, lambda _: None], ids=["cgroup", "no cgroup"])
+@pytest.mark.parametrize("way", DETACHED)
+async def test_what_detaches_itself_ends_with_its_command_and_is_named(
+    way: str, open_groups: Callable[[str], CommandGroups | None]
+) -> None:
+    if way == "another user" and os.getuid():
+        pytest.skip("only root starts programs as another user")
+    runner = ProcessRunner(SystemClock(), grace_s=0.3, open_groups=open_groups)
+    with TemporaryDirectory() as name:  # where another user may go, too
+        folder = Path(name)
+        os.chmod(folder, 0o777)  # noqa: PTH101 -- at once
+        _write_stay(folder)
+        os.mkfifo(folder / "report")
+        (folder / "report").chmod(0o666)
+        outcome = await runner.run(shell(DETACHED[way] + "\nread pid < report; echo $pid", folder))
+    await runner.aclose()
+    pid = int(outcome.output.head)
+    assert pid in outcome.end.ended
+    assert living(list(outcome.end.ended)) == []
+    assert outcome.end.survivors == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
+@pytest.mark.parametrize("way", ["setsid", "double fork", "no environment"])
+async def test_what_a_killed_application_left_detached_is_ended(tmp_path: Path, reports: Reports, way: str) -> None:
+    _write_stay(tmp_path)
+    script = DETACHED[way] + "\nsleep 100"
+    program = textwrap.dedent("""
+        import asyncio, os, pathlib, sys
+        from desktop_agent.core.base.clock import SystemClock
+        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        command = Command(argv=("/bin/bash", "-c", sys.argv[2]), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
+        asyncio.run(ProcessRunner(SystemClock(), open_groups=lambda _: None).run(command))
+    """)
+    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path, script)
+    processes = [psutil.Process(pid) for pid in await reports.pids(1)]
+    application.kill()
+    await application.wait()
+    await asyncio.to_thread(psutil.wait_procs, processes)
+
+
+async def test_what_the_users_terminal_detaches_lives_until_the_application_ends(
+    tmp_path: Path, reports: Reports
+) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=0.3)
     os.mkfifo(tmp_path / "gone")
     leaving = "echo > gone; echo $$ > report; exec sleep 100"
     script = f"setsid sh -c '{leaving}' < /dev/null > /dev/null 2>&1 & read _ < gone"
-    outcome = await runner.run(shell(script, tmp_path))
-    daemon = await reports.pids(1)
-    assert outcome.end.ended == {}
+    child = await runner.interact(shell(script, tmp_path), Terminal.open(), lambda _: None)
+    await child.wait()
+    end, daemon = await child.end(), await reports.pids(1)
+    assert end.ended == {}
     assert living(daemon) == daemon
     await runner.aclose()
     assert living(daemon) == []
