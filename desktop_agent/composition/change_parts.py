@@ -46,8 +46,12 @@ def build_change_parts(shared: SharedParts, plan: SessionPlan, log: EventLog) ->
     safeguard = Safeguard(plan.root, copies, folder, writable=partial(allowed_folders, plan.settings))
     transcript = plan.state.transcript
     images = partial(_watched_images, transcript, plan.settings)
-    effects = Effects(ledger, capture, safeguard, log, transcript.changes, images)
+    effects = Effects(ledger, capture, safeguard, log, partial(_last_number, transcript), images)
     return ChangeParts(workspace, ledger, capture, safeguard, effects)
+
+
+def _last_number(transcript: Transcript, turn: int) -> int:
+    return transcript.changed.last_number(turn)
 
 
 def _watched_images(transcript: Transcript, settings: WorkspaceSettings) -> dict[str, FileImage | None]:

@@ -16,9 +16,6 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import error_of
 from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, to_its_end
 
-_REFUSALS = frozenset({"busy", "nothing_selected", "not_undone", "not_redone", "storage"})
-"""Codes of the notices that say that an undo or redo was not carried out."""
-
 
 class Changes:
     """The changes of one session, by file, and what undoes and redoes them."""
@@ -72,7 +69,7 @@ class Changes:
         match event:
             case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes):
                 self._answer.set_result(outcomes)
-            case ev.Notice(code=code) if code in _REFUSALS:
+            case ev.Notice(code=code) if code in ev.REFUSALS:
                 self._answer.set_exception(error_of(event))
             case _:
                 pass

@@ -40,6 +40,7 @@ _KINDS: dict[str, type[AgentError]] = {
     "busy": UsageError,
     NOT_FETCHED: UsageError,
     "nothing_selected": UsageError,
+    "unclear_selection": UsageError,
 }
 
 

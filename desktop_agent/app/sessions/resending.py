@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.events import ChangesUndone, Notice
+from desktop_agent.core.protocol.events import REFUSALS, ChangesUndone, Notice
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.ui.window.bridge import SessionBridge
 
@@ -51,7 +51,7 @@ class _Undone(QObject):
             return
         if isinstance(event, ChangesUndone):
             self.done.set_result(None)
-        elif isinstance(event, Notice) and event.code in ("busy", "storage", "nothing_selected"):
+        elif isinstance(event, Notice) and event.code in REFUSALS:
             self.done.set_result(event)
 
     def _on_failed(self, error: AgentError) -> None:

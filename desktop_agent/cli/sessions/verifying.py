@@ -78,7 +78,9 @@ def _describe(report: Report, done: Repaired | None, *, is_repairing: bool) -> s
         lines += [f"  The journal as it was: {done.kept}"] if done.kept is not None else []
     for finding in report.findings:
         lines.append(f"  {_where(finding)}{finding.title}{f' ({finding.detail})' if finding.detail else ''}")
-        if done is not None or not finding.repair:
+        if finding.is_settled:
+            lines.append("    Nothing has to be done.")
+        elif done is not None or not finding.repair:
             lines.append("    It cannot be repaired.")
         else:
             lines.append(f"    --repair: {finding.repair}")

@@ -19,7 +19,9 @@ PromptId = str
 """Names one prompt from the moment it is queued or submitted."""
 
 ChangeId = str
-"""`3.2`: the second change of turn 3. Short, because people type it."""
+"""`3.2`: a change of turn 3. Short, because people type it. Where a journal of an earlier version has the id twice,
+`3.2~1` and `3.2~2` are what it stands for.
+"""
 
 HunkKey = str
 """Names a hunk by what it takes away and what it adds, so that it is known again where its lines have moved.
@@ -35,6 +37,7 @@ Digest = str
 
 _SESSION_ID = re.compile(r"\d{8}-\d{6}-[0-9a-hjkmnp-tv-z]{6}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_CHANGE_ID = re.compile(r"(\d{1,15})\.(\d{1,15})(~\d{1,15})?", re.ASCII)
 
 
 def new_session_id(now: datetime) -> SessionId:
@@ -94,6 +97,17 @@ def is_digest(text: str) -> bool:
 def change_id(turn: int, number: int) -> ChangeId:
     """Return the id of the `number`-th change (from 1) of `turn`."""
     return f"{turn}.{number}"
+
+
+def nth_change_id(identifier: ChangeId, occurrence: int) -> ChangeId:
+    """Return what names the n-th change (from 1) of those to which a journal gives the same id."""
+    return f"{identifier}~{occurrence}"
+
+
+def change_number(identifier: ChangeId) -> tuple[int, int] | None:
+    """Return the turn and the number that are in an id; None when it is none of ours."""
+    match = _CHANGE_ID.fullmatch(identifier)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _random_text(length: int) -> str:

@@ -1,6 +1,6 @@
 """Events about files: what calls, undos and redos changed, and what the user decided about it."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
 from desktop_agent.core.protocol.durable import DurableEvent
@@ -18,6 +18,9 @@ from desktop_agent.core.protocol.model import (
 )
 
 ChangePurpose = Literal["apply", "undo", "redo"]
+
+REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
+"""The codes of the notices that an undo or redo was not carried out: one of them comes, or else its record."""
 
 
 class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import field
 
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId
+from desktop_agent.core.protocol.change_events import REFUSALS as REFUSALS
 from desktop_agent.core.protocol.change_events import ChangePurpose as ChangePurpose
 from desktop_agent.core.protocol.change_events import (
     ChangesPrepared,

@@ -54,6 +54,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
 
     async def undo(self, op: ops.UndoChanges) -> bool:
         """Undo what `op` selects. Whether it was carried out; a notice says why not."""
+        if await self._is_unclear(op.selection):
+            return False
         where = " there" if op.selection != ChangeSelection() else ""
         return await self._revert("undo", lambda: self.undoing.revert("undo", op), where)
 
@@ -61,8 +63,20 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         """Redo what `op` selects, or take back the undos that it names. Likewise."""
         if isinstance(op, ops.RedoSteps):
             return await self._revert("redo", lambda: self.undoing.redo(op))
+        if await self._is_unclear(op.selection):
+            return False
         where = " there" if op.selection != ChangeSelection() else ""
         return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
+
+    async def _is_unclear(self, selection: ChangeSelection) -> bool:
+        """Whether it names a change by an id that several have; a notice says so."""
+        names = [names for one in selection.change_ids if (names := self.state.transcript.changed.namesakes(one))]
+        if not names:
+            return False
+        one, _, _ = names[0][0].rpartition("~")
+        title = f"The id {one} belongs to several changes of this session, so it does not say which is meant."
+        await self._notify("unclear_selection", title, f"Name the one you mean: {' or '.join(names[0])}.")
+        return True
 
     async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
         if not await self._begin("busy", f"nothing was {_PAST[direction]}"):

@@ -4,6 +4,7 @@ Reading is all this does; `repair.py` mends. A session that is open elsewhere is
 about to write is not missing.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, cast
@@ -12,6 +13,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, SessionId, is_digest
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import FileImage, JsonObject, ToolUseBlock
@@ -30,7 +32,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     title: str
     """What is wrong, and what it means."""
     repair: str = ""
-    """What a repair does about it; empty when nothing can."""
+    """What a repair does about it; empty when nothing can, or has to."""
+    is_settled: bool = False
+    """Whether nothing has to be done: the session is read as if it were right."""
     line: int | None = None
     """Of the journal, from 1; None when it is not about one line."""
     detail: str = ""
@@ -78,6 +82,9 @@ class ListEntryCheck(Struct, frozen=True):
         self.catalog.look_again(session_id)
 
 
+ChangeEvent = ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone
+
+
 class Numbers(Struct):
     """A fold of the journal's order: numbers, names that come twice, and what is begun and not concluded."""
 
@@ -90,6 +97,11 @@ class Numbers(Struct):
     finished: set[CallId] = field(default_factory=set[CallId])
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
+    """The ids of changes that were made."""
+    prepared: set[ChangeId] = field(default_factory=set[ChangeId])
+    """Those of changes that were about to be made, and may not have been."""
+    doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
+    """Those that changes which are about to be made share with others."""
 
     @property
     def open_calls(self) -> list[ToolUseBlock]:
@@ -114,13 +126,18 @@ class Numbers(Struct):
                     if isinstance(block, ToolUseBlock) and block.id in self.known:
                         title = "Two calls have the same id; the model may refuse the conversation."
                         yield Finding(code="duplicate_call", title=title, line=number, detail=block.id)
-            case ev.ChangesRecorded(changes=changes):
-                for change in changes:
-                    if change.id in self.changes:
-                        title = "Two changes have the same id; only one of them can be undone."
-                        yield Finding(code="duplicate_change", title=title, line=number, detail=change.id)
+            case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
+                if repeated := self.repeated(event):
+                    yield _repeated_ids(repeated, number)
             case _:
                 pass
+
+    def repeated(self, event: ChangeEvent) -> list[ChangeId]:
+        """Return the ids that `event` gives to changes although others have them, each where it is met first."""
+        times = Counter(change.id for change in event.changes)
+        if isinstance(event, ev.ChangesPrepared):
+            return [one for one, count in times.items() if count > 1 or one in self.changes or one in self.prepared]
+        return [one for one, count in times.items() if one not in self.doubtful and (count > 1 or one in self.changes)]
 
     def is_repeated(self, event: ev.JournalEvent) -> bool:
         """Whether `event` is a result of a call that has one."""
@@ -137,7 +154,14 @@ class Numbers(Struct):
                 self.known |= names
             case ev.ToolCallFinished(call_id=call_id):
                 self.finished.add(call_id)
-            case ev.ChangesRecorded(changes=changes):
+            case ev.ChangesPrepared(changes=changes):
+                self.doubtful = set(self.repeated(event))
+                self.prepared |= {change.id for change in changes}
+            case (
+                ev.ChangesRecorded(changes=changes)
+                | ev.ChangesUndone(changes=changes)
+                | ev.ChangesRedone(changes=changes)
+            ):
                 self.changes |= {change.id for change in changes}
             case _:
                 pass
@@ -284,6 +308,12 @@ def _unfinished(numbers: Numbers) -> Finding | None:
     if is_writing:
         title += " It may have been writing files: open the session, which finds out how far it got."
     return Finding(code=code, title=title, repair=repair, detail=calls)
+
+
+def _repeated_ids(ids: Sequence[ChangeId], number: int) -> Finding:
+    title = f"An earlier version gave {number_of(len(ids), 'id')} to several changes each. "
+    title += f"All of them are kept, and known by their order: {ids[0]}~1, {ids[0]}~2."
+    return Finding(code="duplicate_change", title=title, is_settled=True, line=number, detail=", ".join(ids))
 
 
 def _bad_blob(reason: str, digest: Digest, number: int) -> Finding:

@@ -1,15 +1,25 @@
 """What was changed, what of it is undone, kept or commented on, and what calls destroyed besides."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
+from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, change_number, nth_change_id
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import FileImage, LineComment, OutsideFile, RefChange, Uncaptured
+from desktop_agent.core.protocol.model import (
+    FileChange,
+    FileImage,
+    FileOutcome,
+    LineComment,
+    OutsideFile,
+    RefChange,
+    Reverted,
+    Uncaptured,
+)
 from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry
 from desktop_agent.core.transcript.reading import is_index
 from desktop_agent.core.transcript.steps import UndoStep, changes_named, reverts_of, step_of, undone_of
@@ -17,6 +27,8 @@ from desktop_agent.core.transcript.steps import UndoStep, changes_named, reverts
 CHANGE_EVENTS: Final = frozenset(
     (
         ev.ToolCallStarted,
+        ev.ApprovalRequested,
+        ev.ChangesPrepared,
         ev.ChangesRecorded,
         ev.ChangesUndone,
         ev.ChangesRedone,
@@ -49,8 +61,23 @@ class ChangeState(Struct):
         default_factory=set[tuple[CallId, RefChange | OutsideFile]]
     )
     """What recoveries put back besides the changes, by the call that destroyed it."""
+    numbers: dict[int, int] = field(default_factory=dict[int, int])
+    """By turn, the largest number that the journal has given to a change, also to one that was only planned."""
+    twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
+    """How many changes have an id in the journal, for each that several have: earlier versions gave some twice.
+
+    They are known by their order here, as `3.2~1` and `3.2~2`, and by nothing else.
+    """
 
     # -- questions --
+
+    def last_number(self, turn: int) -> int:
+        """The largest number that a change of the turn has; 0 when there is none. A new one goes on from it."""
+        return self.numbers.get(turn, 0)
+
+    def namesakes(self, change_id: ChangeId) -> list[ChangeId]:
+        """The changes that have an id in the journal, where several have it; nothing for an id of one change."""
+        return [nth_change_id(change_id, nth) for nth in range(1, self.twice.get(change_id, 0) + 1)]
 
     def active(self, turn: int | None = None) -> list[ChangeRecord]:
         """The agent's changes that stand (are not undone), of one turn or of all."""
@@ -87,6 +114,8 @@ class ChangeState(Struct):
             uncaptured=list(self.uncaptured),
             destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
             put_back=set(self.put_back),
+            numbers=dict(self.numbers),
+            twice=dict(self.twice),
         )
 
     # -- the fold --
@@ -96,6 +125,10 @@ class ChangeState(Struct):
         match event:
             case ev.ToolCallStarted(call=call):
                 self.destroyed.pop(call.id, None)
+            case ev.ApprovalRequested(request=request):
+                self._count(request.changes)
+            case ev.ChangesPrepared(changes=changes):
+                self._count(changes)
             case ev.ChangesRecorded():
                 self._record(event, tool)
             case ev.ChangesUndone() | ev.ChangesRedone():
@@ -114,24 +147,35 @@ class ChangeState(Struct):
     def _record(self, event: ev.ChangesRecorded, tool: str | None) -> None:
         if tool is not None:
             self.uncaptured += ((event.turn, found) for found in event.uncaptured)
-            self._note_destroyed(event)
-        for change in event.changes:
+        self._make_room(event.changes)
+        changes = self._told_apart(event.changes) if self.twice else event.changes
+        if tool is not None:
+            self._note_destroyed(event, changes)
+        for change in changes:
             self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "")
 
-    def _note_destroyed(self, event: ev.ChangesRecorded) -> None:
+    def _note_destroyed(self, event: ev.ChangesRecorded, changes: Sequence[FileChange]) -> None:
         known = self.destroyed.get(event.call_id)
         if known is None:
             if not (event.refs or event.outside or event.is_recoverable):
                 return
             before = (record.change.id for record in self.changes.values() if record.call_id == event.call_id)
             known = self.destroyed[event.call_id] = Destroyed(changes=tuple(before))
-        known.changes += tuple(change.id for change in event.changes)
+        known.changes += tuple(change.id for change in changes)
         known.refs += event.refs
         known.outside += event.outside
         known.is_recoverable = known.is_recoverable or event.is_recoverable
 
     def _revert(self, event: ev.ChangesUndone | ev.ChangesRedone, turn: int) -> None:
         is_undo = isinstance(event, ev.ChangesUndone)
+        self._make_room(event.changes)
+        if self.twice:
+            meant = replace(
+                event,
+                change_ids=self._meant(event.change_ids),
+                outcomes=tuple(map(self._outcome_meant, event.outcomes)),
+            )
+            event = replace(meant, changes=self._told_apart(event.changes))
         before = {
             change_id: undone_of(self.changes[change_id])
             for change_id in changes_named(event)
@@ -159,6 +203,73 @@ class ChangeState(Struct):
             self.put_back.update((event.selection.call_id or "", item) for item in (*event.refs, *event.outside))
         self.undos.append(entry)
         self._note_recovered()
+
+    # -- ids --
+
+    def _count(self, changes: Iterable[FileChange]) -> None:
+        """Take in the numbers of changes, so that no other change gets them."""
+        for change in changes:
+            if (found := change_number(change.id)) is not None:
+                turn, number = found
+                self.numbers[turn] = max(self.numbers.get(turn, 0), number)
+
+    def _make_room(self, changes: Sequence[FileChange]) -> None:
+        """Note ids that are about to be there twice, and let the changes that have them go by others."""
+        self._count(changes)
+        times = Counter(change.id for change in changes)
+        known = dict.fromkeys((one for one in times if one in self.changes), 1)
+        self.twice |= known | dict.fromkeys(
+            (one for one, number in times.items() if number > 1 and one not in known), 0
+        )
+        if known:
+            self._rename_known()
+
+    def _told_apart(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+        """Return new changes, each with an id of its own, and what they revert by the ids that it has here."""
+        return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
+
+    def _numbered(self, change: FileChange) -> FileChange:
+        """Return a change as it is, or with its order in its id where others have that."""
+        if change.id not in self.twice:
+            return change
+        nth = self.twice[change.id] = self.twice[change.id] + 1
+        return replace(change, id=nth_change_id(change.id, nth))
+
+    def _rename_known(self) -> None:
+        """Let the recorded changes, and whatever names them, have the ids that tell them apart."""
+        for record in self.changes.values():
+            (own,) = self._meant((record.change.id,))
+            record.change = replace(self._change_meant(record.change), id=own)
+        self.changes = {record.change.id: record for record in self.changes.values()}
+        for entry in self.undos:
+            entry.outcomes = tuple(map(self._outcome_meant, entry.outcomes))
+        self.steps = [self._step_meant(step) for step in self.steps]
+        for known in self.destroyed.values():
+            known.changes = self._meant(known.changes)
+
+    def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
+        """Return what ids in the journal mean: the latest of several changes, since earlier versions knew only that."""
+        return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
+
+    def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:
+        ids = self._meant(tuple(item.change_id for item in reverts))
+        return tuple(replace(item, change_id=one) for item, one in zip(reverts, ids, strict=True))
+
+    def _change_meant(self, change: FileChange) -> FileChange:
+        return replace(change, reverts=self._reverts_meant(change.reverts)) if change.reverts else change
+
+    def _outcome_meant(self, outcome: FileOutcome) -> FileOutcome:
+        reverts = self._reverts_meant(outcome.reverts)
+        return replace(outcome, change_ids=self._meant(outcome.change_ids), reverts=reverts)
+
+    def _step_meant(self, step: UndoStep) -> UndoStep:
+        ids = self._meant(tuple(part.change_id for part in step.parts))
+        return replace(
+            step,
+            outcomes=tuple(map(self._outcome_meant, step.outcomes)),
+            parts=tuple(replace(part, change_id=one) for part, one in zip(step.parts, ids, strict=True)),
+            writes=self._meant(step.writes),
+        )
 
     def _note_recovered(self) -> None:
         """Find out of which calls everything that they destroyed is back now."""

@@ -19,7 +19,7 @@ from desktop_agent.core.transcript.reading import todos_of
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.turn_state import TURN_EVENTS, TurnState
 
-_CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted}
+_CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared}
 _SILENT: Final = frozenset(
     (
         ev.ToolCallStarted,

@@ -118,7 +118,9 @@ class Histories(RuleBasedStateMachine):
         limits = SafetyLimits(ignored_folders=frozenset({".git"}), max_captured_bytes=2**23)
         copies = SafetyCopies(self.root, self.folder / name, lambda: limits)
         safeguard = Safeguard(self.root, copies, self.folder / name)
-        effects = Effects(ledger, capture, safeguard, log, (), state.transcript.changed.last_images)
+        effects = Effects(
+            ledger, capture, safeguard, log, state.transcript.changed.last_number, state.transcript.changed.last_images
+        )
         return Party(name, path, state, log, ledger, effects, Undoing(state.transcript, ledger, effects, log), blobs)
 
     def teardown(self) -> None:

@@ -51,7 +51,18 @@ V = TypeVar("V")
 _PIECE: Final = 100
 _LIVE: Final = {"jobs", "rules", "activity", "use"}
 """What only a running session has."""
-_GROWING: Final = {"changes", "kept", "prompts", "undos", "steps", "uncaptured", "destroyed", "put_back"}
+_GROWING: Final = {
+    "changes",
+    "kept",
+    "prompts",
+    "undos",
+    "steps",
+    "uncaptured",
+    "destroyed",
+    "put_back",
+    "numbers",
+    "twice",
+}
 
 _FOLDS: Final = {"session": SessionInfo, "turns": TurnState, "changed": ChangeState, "context": ContextState}
 """What a transcript has besides its entries. No two have a field of the same name."""
@@ -222,6 +233,8 @@ _SERIES: Final = cast(
                 (call, _put_back(one)) for call, one in found
             ),
         ),
+        "numbers": _mapped(list[tuple[int, int]], lambda known: known.state.transcript.changed.numbers),
+        "twice": _mapped(list[tuple[str, int]], lambda known: known.state.transcript.changed.twice),
         "reads": _mapped(list[tuple[str, str | None]], lambda known: known.state.reads.seen),
         "pages": _Series(list[JournalPage], lambda known: known.state.transcript.pages, _put_pages),
         "places": _mapped(list[tuple[int, int]], lambda known: known.places),

@@ -2,11 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.base.ids import CallId, ChangeId
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
 from desktop_agent.core.tools.execution.found_changes import ChangeFinder, FoundChanges
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
-from desktop_agent.core.tools.execution.recording import LastImages, Recording, UserEdits
+from desktop_agent.core.tools.execution.recording import LastImages, LastNumber, Recording, UserEdits
 from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.watched_jobs import WatchedJob, WatchedJobs
 
@@ -32,15 +32,14 @@ class Effects:
         capture: StatCapture,
         safeguard: Safeguard,
         log: EventLog,
-        recorded: Iterable[ChangeId],
+        last_number: LastNumber,
         last_images: LastImages = dict[str, FileImage | None],
     ) -> None:
-        """`recorded` are the changes that the session already has, so that new ids continue theirs."""
         self._safeguard = safeguard
         self._ledger = ledger
         self._capture = capture
         self._log = log
-        self.recording = Recording(ledger, log, recorded)
+        self.recording = Recording(ledger, log, last_number)
         self._user_edits = UserEdits(ledger, capture, self.recording, last_images)
         jobs = WatchedJobs()
         self._finder = ChangeFinder(ledger, capture, self.recording, jobs, last_images)

@@ -1,7 +1,7 @@
 """Puts changes on record: those of calls, and first those that the user made since to the same files."""
 
 import asyncio
-from collections import Counter
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
@@ -14,6 +14,8 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileState, FileTransition
 
+LastNumber = Callable[[int], int]
+"""The largest number that the journal, as it is by now, has given to a change of a turn; 0 when there is none."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
 """How the session's records left each file that they name."""
 
@@ -21,17 +23,23 @@ LastImages = Callable[[], Mapping[str, FileImage | None]]
 class Recording:
     """The changes of one session on their way to its records."""
 
-    def __init__(self, ledger: Ledger, log: EventLog, recorded: Iterable[ChangeId]) -> None:
-        """`recorded` are the changes that the session already has, so that new ids continue theirs."""
+    def __init__(self, ledger: Ledger, log: EventLog, last_number: LastNumber) -> None:
         self._ledger = ledger
         self._log = log
-        self._counts = Counter(int(identifier.partition(".")[0]) for identifier in recorded)
+        self._last_number = last_number
+        self._reserved: dict[int, int] = {}
+        """The largest number of each turn that was given to somebody, who may not have recorded it yet."""
+        self._guard = threading.Lock()
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Return ids for `count` more changes of `turn`, which nothing else will get."""
-        ids = tuple(change_id(turn, self._counts[turn] + number) for number in range(1, count + 1))
-        self._counts[turn] += count
-        return ids
+        """Return ids for `count` more changes of `turn`, which nothing else has or will get.
+
+        This is the one place that makes them. The journal is asked each time: what recovery concludes belongs to it.
+        """
+        with self._guard:
+            last = max(self._last_number(turn), self._reserved.get(turn, 0))
+            self._reserved[turn] = last + count
+        return tuple(change_id(turn, last + number) for number in range(1, count + 1))
 
     def store(
         self, turn: int, transitions: Sequence[FileTransition], author: Author = "agent"
@@ -47,8 +55,6 @@ class Recording:
         """Put on record that `changes` are on disk now."""
         if changes:
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
-            highest = max(int(change.id.partition(".")[2]) for change in changes)
-            self._counts[turn] = max(self._counts[turn], highest)
 
 
 class UserEdits:

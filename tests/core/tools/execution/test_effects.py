@@ -54,7 +54,9 @@ class Session:
         self.log = Log()
         self.capture = capture or StatCapture(root, Baseline(folder / "cache" / "baseline.sqlite3"))
         ledger = Ledger(root, Blobs(folder / "blobs"))
-        self.effects = Effects(ledger, self.capture, safeguard(root, folder / "safety"), self.log, (), self.last_images)
+        self.effects = Effects(
+            ledger, self.capture, safeguard(root, folder / "safety"), self.log, lambda _turn: 0, self.last_images
+        )
 
     def last_images(self) -> dict[str, FileImage | None]:
         return {change.path: change.after for change in self.log.changes}

@@ -1,0 +1,234 @@
+"""An id names one change of a session, whatever was killed, refused or given twice by an earlier version."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.verify import verify
+from desktop_agent.core.transcript import replay
+from tests.harness import Ground
+from tests.trees import tree_of
+
+GOLDEN = Path(__file__).parents[1] / "store" / "golden" / "v1-twice"
+MOVED = "mkdir deep; mv f*.txt deep/; ln -s f1.txt ln"
+
+_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
+from tests.harness import Ground
+
+home, session_id, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+whole = Ledger.apply_each
+
+def some(self, writes, *rest):
+    whole(self, writes[:count], *rest)
+    os.kill(os.getpid(), 9)
+
+async def main():
+    async with Ground(home).session([], resume=session_id) as s:
+        Ledger.apply_each = some
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        s.submit(ops.Shutdown(when_idle=True))
+        await s.task
+
+asyncio.run(main())
+"""
+
+
+async def moved_files(ground: Ground, count: int) -> SessionId:
+    """A session in which a command moved files."""
+    for number in range(1, count + 1):
+        ground.write(f"f{number}.txt", f"precious {number}\n")
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": MOVED})], [Say("Done.")]]
+    return await command_run(ground, script)
+
+
+async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
+    """A session whose model runs a command, and the user lets it."""
+    async with ground.session(script, sandbox="none", approval="on_request") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        return s.id
+
+
+def kill_an_undo(ground: Ground, session_id: SessionId, writes: int) -> None:
+    """Undo the session in a process that is killed after so many writes."""
+    arguments = [str(ground.workspace.parent), session_id, str(writes)]
+    command = [sys.executable, "-c", _KILLED, *arguments]
+    killed = subprocess.run(command, check=False, cwd=Path(__file__).parents[3])  # noqa: TID251 - it ends by itself
+    assert killed.returncode == -signal.SIGKILL
+
+
+async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) -> None:
+    """Open the session and do these, each to its record."""
+    async with ground.session([], resume=session_id) as s:
+        for op in wanted:
+            s.submit(op)
+        s.submit(ops.Shutdown(when_idle=True))
+        await s.task
+
+
+def ids_of(ground: Ground, session_id: SessionId) -> Counter[str]:
+    """How often each id of a change stands in the journal, for changes that were made."""
+    events, _ = read_journal(ground.paths.sessions / session_id / "journal.jsonl", Blobs(ground.paths.blobs))
+    made = (event for event in events if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone))
+    return Counter(change.id for event in made for change in event.changes)
+
+
+UNDO = ops.UndoChanges(selection=ChangeSelection())
+REDO_ALL = ops.RedoSteps(is_all=True)
+
+
+@pytest.mark.parametrize("writes", range(1, 6))
+async def test_an_undo_killed_anywhere_is_undone_and_redone_whole(ground: Ground, writes: int) -> None:
+    session_id = await undone_after_a_kill(ground, files=2, writes=writes)
+    assert set(ids_of(ground, session_id).values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [400, *(pytest.param(writes, marks=pytest.mark.nightly) for writes in (1, 37, 150, 399, 401, 402, 555, 801))],
+)
+async def test_an_undo_of_many_moved_files_killed_anywhere_loses_none(ground: Ground, writes: int) -> None:
+    session_id = await undone_after_a_kill(ground, files=400, writes=writes)
+    assert set(ids_of(ground, session_id).values()) == {1}
+
+
+async def undone_after_a_kill(ground: Ground, *, files: int, writes: int) -> SessionId:
+    """Kill an undo, undo, redo, and do both once more: the folder is the one of before, or of after, each time."""
+    session_id = await moved_files(ground, files)
+    after = tree_of(ground.workspace)
+    before = {path: state for path, state in after.items() if path not in ("deep", "ln")}
+    before = {path.removeprefix("deep/"): state for path, state in before.items()}
+    kill_an_undo(ground, session_id, writes)
+    for _ in range(2):
+        await carried_out(ground, session_id, UNDO)
+        assert tree_of(ground.workspace) == before
+        await carried_out(ground, session_id, REDO_ALL)
+        assert tree_of(ground.workspace) == after
+    return session_id
+
+
+async def test_a_write_that_was_refused_leaves_a_gap_and_no_id_twice(ground: Ground) -> None:
+    for name in "abc":
+        ground.write(f"{name}.txt", f"{name}\n")
+    command = "mkdir d; echo x > d/x; echo A >> a.txt; echo B >> b.txt; mv c.txt d/c.txt"
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]
+    session_id = await command_run(ground, script)
+    after = tree_of(ground.workspace)
+    ground.write("d/mine", "the user's\n")
+    await carried_out(ground, session_id, UNDO)
+    assert (ground.workspace / "d/mine").exists(), "so the folder could not be removed"
+    await carried_out(ground, session_id, ops.RedoChanges(selection=ChangeSelection(path="b.txt")))
+    await carried_out(ground, session_id, REDO_ALL)
+    (ground.workspace / "d/mine").unlink()
+    assert tree_of(ground.workspace) == after
+    assert set(ids_of(ground, session_id).values()) == {1}
+
+
+async def test_an_id_that_was_only_asked_about_is_not_given_to_another_change(ground: Ground) -> None:
+    script: list[Reply] = [
+        [Call("create_file", {"path": "a.txt", "content": "a\n"})],
+        [Call("create_file", {"path": "b.txt", "content": "b\n"})],
+        [Say("Done.")],
+    ]
+    async with ground.session(script, approval="on_write") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.Shutdown(keeps_questions=True))
+        await s.task
+    async with ground.session(script[1:], resume=s.id, is_attended=False) as again:
+        again.submit(ops.SubmitPrompt(text="go on"))
+        other = await again.rx.expect(ev.ApprovalRequested)
+        assert {change.id for change in asked.request.changes}.isdisjoint(c.id for c in other.request.changes)
+
+
+# -- journals of earlier versions --
+
+
+def old_session(ground: Ground) -> SessionId:
+    """A session in which an undo was killed and the next one gave its ids again, as it was left: all undone."""
+    opening, *rest = (GOLDEN / "journal.jsonl").read_text().splitlines()
+    fields = json.loads(opening) | {"workspace": str(ground.workspace)}
+    folder = ground.paths.sessions / fields["session_id"]
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").write_text("\n".join([json.dumps(fields), *rest]) + "\n")
+    shutil.copytree(GOLDEN / "blobs", ground.paths.blobs)
+    for number in (1, 2):
+        ground.write(f"f{number}.txt", f"precious {number}\n").chmod(0o644)
+    return str(fields["session_id"])
+
+
+def test_of_changes_with_one_id_none_is_lost_and_each_has_a_name() -> None:
+    events, _ = read_journal(GOLDEN / "journal.jsonl", Blobs(GOLDEN / "blobs"))
+    transcript = replay(events)
+    made = [e for e in events if isinstance(e, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone)]
+    assert len(transcript.changes) == sum(len(event.changes) for event in made)
+    assert [record.change.path for record in transcript.changes.values()] == [c.path for e in made for c in e.changes]
+    assert transcript.changed.namesakes("1.7") == ["1.7~1", "1.7~2"]
+    assert [transcript.changes[one].change.path for one in ("1.7~1", "1.7~2")] == ["ln", "deep/f1.txt"]
+    assert "1.7" not in transcript.changes
+    assert [step.writes for step in transcript.changed.steps] == [("1.7~1", "1.8~1"), ("1.7~2", "1.8~2", "1.9", "1.10")]
+
+
+async def test_a_journal_with_ids_given_twice_is_redone_and_undone_whole(ground: Ground) -> None:
+    session_id = old_session(ground)
+    start = tree_of(ground.workspace)
+    for _ in range(2):
+        await carried_out(ground, session_id, REDO_ALL)
+        moved = {path: content for path, content in tree_of(ground.workspace).items() if path.startswith("deep/")}
+        assert set(moved) == {"deep/f1.txt", "deep/f2.txt"}
+        assert (ground.workspace / "deep/f2.txt").read_bytes() == b"precious 2\n"
+        assert (ground.workspace / "ln").readlink() == Path("f1.txt")
+        await carried_out(ground, session_id, UNDO)
+        assert tree_of(ground.workspace) == start
+
+
+async def test_an_id_given_twice_is_not_acted_on_by_guess(ground: Ground) -> None:
+    session_id = old_session(ground)
+    async with ground.session([], resume=session_id) as s:
+        before = tree_of(ground.workspace)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7",))))
+        notice = await s.rx.expect(ev.Notice)
+        assert notice.code == "unclear_selection"
+        assert "1.7~1 or 1.7~2" in notice.hint
+        assert tree_of(ground.workspace) == before
+        s.submit(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7~1",))))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert [outcome.path for outcome in undone.outcomes] == ["ln"]
+    assert (ground.workspace / "ln").readlink() == Path("f1.txt")
+
+
+async def test_new_ids_go_on_after_the_largest_of_a_journal_with_ids_given_twice(ground: Ground) -> None:
+    session_id = old_session(ground)
+    before = ids_of(ground, session_id)
+    await carried_out(ground, session_id, REDO_ALL)
+    added = ids_of(ground, session_id) - before
+    assert added
+    assert before.keys().isdisjoint(added)
+
+
+async def test_verify_says_which_ids_were_given_twice(ground: Ground) -> None:
+    session_id = old_session(ground)
+    catalog = Catalog.of(ground.paths)
+    found = [one for one in verify(catalog, session_id).findings if one.code == "duplicate_change"]
+    assert {one for finding in found for one in finding.detail.split(", ")} >= {"1.7", "1.8"}
+    assert all(one.is_settled for one in found)
