@@ -1,4 +1,4 @@
-"""Opens files with the applications of the desktop, without ever starting one of them."""
+"""Opens files with the applications of the desktop: those of kinds that are only shown, never one that could start."""
 
 import asyncio
 import os
@@ -8,20 +8,26 @@ from pathlib import Path
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-_STARTED = frozenset(
-    {".app", ".bat", ".cmd", ".com", ".desktop", ".exe", ".jar", ".lnk", ".msi", ".ps1", ".scr", ".vbs"}
+_SHOWN = frozenset(
+    """
+    .txt .text .log .md .markdown .rst .csv .tsv .diff .patch
+    .png .jpg .jpeg .jpe .gif .bmp .dib .webp .tif .tiff .ico .heic .heif .avif .jxl .psd .xcf .ppm .pgm .pbm .tga .exr
+    .pdf .djvu .epub .docx .xlsx .pptx
+    .mp3 .wav .flac .ogg .oga .opus .m4a .aac .mid .midi
+    .mp4 .m4v .mov .mkv .webm .avi .mpg .mpeg .ogv
+    .ttf .otf .woff .woff2
+    """.split()  # noqa: SIM905 - words, to be read
 )
-"""Kinds of files that desktops start when they are opened."""
+"""Kinds that are shown or played. Desktops start scripts, too: Debian opens `.py` with Python, Windows `.js` with its
+script host. A page and an SVG picture hold scripts, a document of an older kind macros, an archive anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file of the workspace with its application; of one that would be run, its folder.
+    """Open a file of the workspace with its application if that only shows it; else its folder.
 
     The agent may have written it.
     """
-    file = Path(path)
-    opened = file.parent if _would_run(file) else file
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(opened)))
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 
 async def open_in_editor(path: Path) -> None:
@@ -30,8 +36,21 @@ async def open_in_editor(path: Path) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
 
 
-def _would_run(file: Path) -> bool:
-    """Whether opening the file may start it instead of showing it."""
-    # Windows has no permission to execute: there only the suffix shows it.
-    is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
-    return is_executable or file.suffix.lower() in _STARTED
+def _opened(file: Path) -> Path:
+    real = Path(os.path.realpath(file))  # a desktop goes by the name of a link, or by that of what it leads to
+    if real.is_dir():
+        return _plain_folder(real)
+    return file if _is_only_shown(file) and _is_only_shown(real) else _plain_folder(file.parent)
+
+
+def _is_only_shown(file: Path) -> bool:
+    # Windows has no permission to execute: there only the name shows it.
+    is_executable = sys.platform != "win32" and os.access(file, os.X_OK)
+    return file.is_file() and not is_executable and file.suffix.lower() in _SHOWN
+
+
+def _plain_folder(folder: Path) -> Path:
+    """Return the folder, or one above it that is no application: macOS starts folders by their names."""
+    while sys.platform in ("darwin", "win32") and folder.suffix and folder != folder.parent:
+        folder = folder.parent
+    return folder
