@@ -5,6 +5,8 @@ import re
 import socket
 from urllib.parse import urlsplit
 
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 _USERINFO = re.compile(r"(//)[^/?#]*@")
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _LONGEST_HOST = 253
@@ -71,20 +73,30 @@ def address_argument(text: str) -> str:
     return text
 
 
+def address_in(host: str) -> IpAddress | None:
+    """Return the address that a host is written as; None for a name.
+
+    `127.1`, `0x7f.0.0.1` and `2130706433` count, too: the system's resolver takes them as addresses.
+    """
+    text = host.rstrip(".").strip("[]").partition("%")[0]
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(text)) if _NUMERIC.fullmatch(text) else None
+    except OSError:
+        return None
+
+
 def is_loopback(host: str) -> bool:
     """Whether `host` is this machine, by its name alone: `localhost`, or any spelling of a loopback address."""
     host = host.rstrip(".").lower().strip("[]")
     if host == "localhost":
         return True
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        if not _NUMERIC.fullmatch(host):
-            return False
-        try:  # 127.1, 0x7f.0.0.1, 2130706433: what the system's resolver takes as an address
-            address = ipaddress.IPv4Address(socket.inet_aton(host))
-        except OSError:
-            return False
+    address = address_in(host)
+    if address is None:
+        return False
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
     return address.is_loopback or address.is_unspecified

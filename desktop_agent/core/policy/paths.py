@@ -7,7 +7,7 @@ systems ignore do not make another file.
 import posixpath
 import re
 import unicodedata
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -16,31 +16,146 @@ Sensitivity = Literal["git", "secret", "own"]
 
 OWN_FOLDER = ".desktop-agent"
 
-SECRET_NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
-    "*.asc", "*.gpg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc",
-    ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials", ".dockercfg", ".vault-token", ".terraformrc",
-    "credentials", "credentials.*", "secrets.*", "secret.*", "*.tfstate", "*.tfvars", "kubeconfig",
-    "service-account*.json",
-)  # fmt: skip
-"""Names of files that often hold secrets, as globs in lower case."""
+SECRET_FOLDERS = frozenset({
+    ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker", ".gcloud", ".password-store", ".oci", ".gsutil", ".chef",
+    ".secrets", ".envs",
+})  # fmt: skip
+_FOLDERS_FOR_SECRETS = frozenset({"secrets", "credentials", "private_keys", "private-keys"})
+"""Also folders of source code and texts: in them data is secret, the rest is what its name says."""
 
-SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker", ".gcloud", ".password-store"})
+_STAGES = (
+    "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
+    "|preview|preprod|sandbox|demo|private|secrets?|personal|override|vault|default|shared|web|api|app|db|server|backend"
+)
+_COPIES = (
+    "bak|backup|old|orig|original|save|saved|copy|kopie|tmp|temp|new|prev|previous|swp|swo|disabled|off|rej|dpkg-old"
+    "|rpmsave"
+)
+_VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
+"""What people add to the name of a file when they make another one of its kind."""
 
-HARMLESS_NAMES = (
-    ".env.example", ".env.sample", ".env.template", ".env.dist", "*.example", "*.sample", "*.template", "id_*.pub",
-    "secrets.py", "secrets.md", "secrets.rs", "secrets.go", "secrets.ts", "secrets.js",
-)  # fmt: skip
-"""Names that only look like secrets: templates without values, public keys, source code about secrets."""
+_OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
+"""The same, of any word, which only a program's own file has: `.npmrc-work`."""
+
+_LONGEST_NAME = 255
+"""No file system has longer ones; commands have longer words."""
+
+_TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
+"""A file without values, to be filled in."""
+
+_CODE = frozenset(
+    """
+    py pyi pyx ipynb md mdx rst adoc org tex html htm css scss less js jsx mjs cjs ts tsx mts cts vue svelte java kt
+    kts groovy scala clj ex exs erl hs ml mli lua pl pm r jl dart go rs c h cc cpp cxx hpp hh cs fs vb swift m mm rb
+    php zig nim proto graphql png jpg jpeg gif svg ico webp pdf mp3 mp4 pyc o so class snap lock map wasm
+    """.split()  # noqa: SIM905 - words, to be read
+)
+"""Endings of source code, texts and pictures: what is named for secrets there is about them."""
+
+_DATA = frozenset(
+    """
+    json json5 jsonc yaml yml toml ini cfg conf config properties xml plist txt text csv tsv dat data db sqlite env
+    enc b64 base64 log sh bash zsh ps1 bat cmd fish sql dump zip tar gz tgz tf hcl pw
+    """.split()  # noqa: SIM905 - words, to be read
+)
+
+_KEYS = frozenset(
+    """
+    pem key p8 p12 pfx pkcs12 jks jceks bks keystore kdb kdbx ppk asc gpg pgp agekey keytab ovpn tfstate tfvars
+    kubeconfig dockerconfigjson dockercfg htpasswd wallet opvault agilekeychain kwallet keychain
+    """.split()  # noqa: SIM905 - words, to be read
+)
+"""Endings of files that hold keys and passwords, or are made of them."""
+
+_EXACT = re.compile(
+    r"""
+      [._]netrc | \.?npmrc | \.yarnrc\.yml | \.?pypirc | \.?pgpass(?:\.conf)? | \.my\.cnf | \.mylogin\.cnf | \.?htpasswd
+    | \.?git-credentials | \.?(?:dockercfg|dockerconfigjson) | \.?terraformrc | terraform\.rc | \.?s3cfg | \.boto
+    | \.?rclone\.conf | \.?passwd-s3fs | \.(?:passwd|password|passwords|token|tokens|secret|secrets|credentials|creds)
+    | \.?vault[_-](?:pass|password|token)(?:\.txt)? | \.authinfo
+    | \.fetchmailrc | \.msmtprc | \.mbsyncrc | \.offlineimaprc
+    | \.sentryclirc | \.databrickscfg | \.cdsapirc | \.wakatime\.cfg | \.ngrok\.yml | ngrok\.yml | kaggle\.json
+    | \.snowsql | \.mycli-history | \.(?:bash|zsh|psql|mysql|python|sqlite|node_repl)_history
+    | \.?kube_?-?config(?:\.ya?ml)? | k3s\.yaml | credentials | \.?flaskenv | \.dev\.vars
+    | id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?[^.]* | [\w.-]*[_-](?:rsa|ed25519|ecdsa) | (?:\w+[_-])?deploy[_-]key
+    | ssh_host_\w+_key | wallet\.dat | utc--.+ | rootkey\.csv
+    """,
+    re.VERBOSE,
+)
+_ENVIRONMENT = re.compile(
+    rf"""
+      \.env(?:rc)?(?:[._\- ].*|s|\d*|{_STAGES})                 # .env, .envrc, .env.production, .env-prod, .envrc.local
+    | env(?:rc)?(?:[._-](?:{_STAGES}|{_COPIES}|\d+))+            # env.production, env-prod; but not env.py, env.yml
+    | .+\.env(?:[._-](?:{_STAGES}|{_COPIES}|\d+))*              # prod.env, app.env.local
+    """,
+    re.VERBOSE,
+)
+_IN_DATA = re.compile(
+    r"""
+    (?:^|[^a-z])(?:
+        secrets? | credentials? | creds | passwords? | passwds? | passphrases?
+      | (?:api|access|secret|private|signing|encryption|master|ssh|account|storage)[_-]?keys?
+      | (?:access|auth|api|bearer|refresh|oauth2?|session|login|bot|github|gitlab|npm|pypi|slack|vault|deploy)
+        [_-]?tokens?
+      | recovery[_-]?(?:codes?|keys?|kit|phrase) | backup[_-]?codes? | mnemonics? | seed[_-]?phrase
+    )(?:$|[^a-z])
+    | (?:client|app|consumer|shared|oauth2?)[_-]?secrets? | firebase[_-]?admin[_-]?sdk
+    """,
+    re.VERBOSE,
+)
+"""What the name of a file with data, such as JSON, says of its contents."""
+
+_IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
+"""The same, which says so of JSON only: a service account in YAML is a name."""
+
+_REMARKABLE = re.compile(
+    r"env|rc|pass|pwd|key|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|kube|docker|wallet|vault"
+    r"|netrc|\.my|cnf|credential|creds|terraform|s3cfg|boto|rclone|s3fs|token|secret|authinfo|databrickscfg|wakatime|ngrok"
+    r"|kaggle|snowsql|history|k3s|\.dev|id_|rsa|ed25519|ecdsa|utc--|code|recovery|mnemonic|seed|admin|account|sa\."
+)
+"""One of these is in the name of every secret file: most names need no closer look."""
 
 
-def _as_fragment(glob: str) -> str:
-    """Return a regular expression for a name."""
-    return re.escape(glob).replace(r"\*", ".*")
+def holds_secrets(name: str) -> bool:
+    """Whether a file of this plain name, as `plain_name` returns it, usually holds secrets. Not by its folder.
+
+    A list of names is always one short, so this looks at what names are made of: what the file is (an environment, a
+    key, a program's own file of passwords), what has been added to tell it from another one of its kind (`-prod`,
+    `.local`, `.bak`), and words that say what is in a file of data. Templates, and source code and texts about secrets,
+    are ordinary.
+    """
+    if len(name) > _LONGEST_NAME or not _REMARKABLE.search(name) or _TEMPLATE.search(name):
+        return False
+    return any(map(_is_of_secrets, _variants_of(name)))
 
 
-_REMARKABLE = re.compile("|".join(map(_as_fragment, SECRET_NAMES)))
-"""What the name of an ordinary-looking path must be, in lower case, to be worth a closer look."""
+def _variants_of(name: str) -> Iterator[str]:
+    """Yield a name, and what is left of it without each thing that was added at its end."""
+    if name.endswith((".swp", ".swo")) and name.startswith("."):
+        name = name[1:]  # an editor's copy of what it has open
+    left = name.lstrip("#")
+    while left not in ("", "."):
+        yield left
+        if left.startswith(".") and left.rpartition(".")[2] not in _CODE:
+            yield _OWN_WORD.sub("", left)
+        shorter = _VARIANT.sub("", left)
+        left = shorter if shorter != left else ""
+
+
+def _is_of_secrets(name: str) -> bool:
+    stem, dot, ending = name.rpartition(".")
+    if (dot and stem and ending in _CODE) or ending == "pub":
+        return False
+    if _EXACT.fullmatch(name) or _ENVIRONMENT.fullmatch(name):
+        return True
+    if dot and ending in _KEYS:
+        return True
+    if any(part in _KEYS - {"key"} for part in stem.split(".")[1:]):  # `a.tfvars.json`, `a.pem.enc`
+        return ending in _DATA or ending in _KEYS
+    if not stem or ending not in _DATA:
+        return re.match(r"(?:credentials|secrets?)\.", name) is not None
+    return _IN_DATA.search(stem) is not None or (ending.startswith("json") and _IN_JSON.search(stem) is not None)
+
 
 _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
@@ -55,15 +170,17 @@ def plain_name(name: str) -> str:
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
-    if _is_ordinary(relative_path) and not _REMARKABLE.fullmatch(relative_path.rpartition("/")[2].lower()):
+    if _is_ordinary(relative_path) and not _REMARKABLE.search(relative_path.rpartition("/")[2].lower()):
         return None  # nearly all paths: searches ask for tens of thousands
     return looked_at_closely(relative_path)
 
 
 def _is_ordinary(path: str) -> bool:
     """Whether nothing in the path's folders can be special: no dots at an end of a name, nothing that is ignored."""
-    framed = f"/{path}/"
+    framed = f"/{path}/".lower()
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
+        return False
+    if any(f"/{folder}/" in framed for folder in _FOLDERS_FOR_SECRETS):
         return False
     return not ("\\" in path or ":" in path or "~" in path)
 
@@ -80,9 +197,22 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
     name = parts[-1]
     if any(part in SECRET_FOLDERS for part in parts):
         return None if name.endswith(".pub") else "secret"
-    if any(fnmatchcase(name, pattern) for pattern in HARMLESS_NAMES):
-        return None
-    return "secret" if any(fnmatchcase(name, pattern) for pattern in SECRET_NAMES) else None
+    is_for_secrets = any(part in _FOLDERS_FOR_SECRETS for part in parts[:-1]) and _is_data(name)
+    return "secret" if is_for_secrets or holds_secrets(name) else None
+
+
+def _is_data(name: str) -> bool:
+    """Whether a file in a folder for secrets holds some: `db_password` and `db.yaml`, not `README` nor `store.py`."""
+    if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
+        return False
+    for variant in _variants_of(name):
+        stem, dot, ending = variant.rpartition(".")
+        if (stem and ending in _DATA) or not (dot or variant in _NOTES):
+            return True
+    return False
+
+
+_NOTES = frozenset({"readme", "makefile", "license", "dockerfile"})
 
 
 def normalized(path: str) -> str:

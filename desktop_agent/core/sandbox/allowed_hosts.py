@@ -4,8 +4,8 @@ import ipaddress
 
 from msgspec import Struct
 
-from desktop_agent.core.base.web_address import is_loopback
-from desktop_agent.core.system.network.addresses import IpAddress, is_public
+from desktop_agent.core.base.web_address import IpAddress
+from desktop_agent.core.system.network.addresses import hands_out_credentials, is_public, reach_of
 
 USUAL_PORTS = frozenset({80, 443})
 """What a host without a port stands for: the web."""
@@ -18,24 +18,23 @@ class AllowedHosts(Struct, frozen=True):
 
     def allow(self, host: str, port: int) -> bool:
         """Whether a program may ask for `host`, as it names it."""
-        return self._best(host, port) is not None
+        return self._best(host, port) is not None and not hands_out_credentials(host)
 
     def allow_address(self, host: str, port: int, address: IpAddress) -> bool:
         """Whether `address`, which is one of an allowed `host`, may be connected to.
 
-        A name does not lead to this machine, nor to the service of a cloud that hands out credentials, however it
-        is resolved; one that only a `*` allows leads to public addresses. What is written as an address is meant.
+        Nothing leads to the service of a cloud that hands out credentials. A name does not lead to this machine,
+        however it is resolved; one that only a `*` allows leads to public addresses. What else is written as an address
+        is meant.
         """
         entry = self._best(host, port)
-        if entry is None:
+        if entry is None or hands_out_credentials(str(address)):
             return False
         if "*" in entry:
             return is_public(address)
         if _address(entry) is not None or entry == "localhost":
             return True
-        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-        real = mapped or address
-        return not (is_loopback(str(real)) or real.is_link_local or real.is_multicast or real.is_reserved)
+        return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
         """Return the host of the entry that allows this, one that names it before one with `*`."""

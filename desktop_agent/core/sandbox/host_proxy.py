@@ -24,7 +24,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ProviderError, SandboxError
 from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
 from desktop_agent.core.sandbox.landlock_launcher import PROXY_PORT
-from desktop_agent.core.system.network.addresses import Resolver, system_resolver
+from desktop_agent.core.system.network.addresses import Resolver, hands_out_credentials, system_resolver
 from desktop_agent.core.system.network.proxies import Proxy, proxy_for
 
 _HEAD_BYTES = 64 * 1024
@@ -56,6 +56,9 @@ class _Target(Struct, frozen=True, kw_only=True):
     head: bytes
     """What is sent on to it first; empty for a tunnel."""
     is_tunnel: bool
+
+
+_NEVER = "hands out the credentials of a cloud, and no program in the sandbox reaches it."
 
 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
@@ -132,6 +135,8 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
     async def _reach(self, target: _Target) -> Streams:
         """Return the connection with what a request asks for, after its head was sent on. Raises `_RefusedError`."""
         where = f"{target.host}:{target.port}"
+        if hands_out_credentials(target.host):
+            raise _RefusedError("403 Forbidden", f"{target.host} {_NEVER}")
         if not self.hosts.allow(target.host, target.port):
             raise _RefusedError("403 Forbidden", f"{where} is not among the hosts that this server may reach.")
         try:
@@ -148,7 +153,8 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
             raise OSError("it is no name of a host") from error
         addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
         if wrong := next((one for one in addresses if not self._is_allowed(target, one)), None):
-            raise _RefusedError("403 Forbidden", f"{target.host} leads to {wrong}, which only its address allows.")
+            why = _NEVER if hands_out_credentials(str(wrong)) else "is reached by its address only."
+            raise _RefusedError("403 Forbidden", f"{target.host} leads to {wrong}, which {why}")
         failure = OSError("it has no address")
         for address in addresses[:_MOST_TRIED]:
             try:

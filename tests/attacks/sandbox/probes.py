@@ -681,9 +681,13 @@ def mask_of_a_pipe(scene: Scene) -> None:
 
 @probe
 def mask_of_a_child(scene: Scene) -> None:
-    by_mask(
-        scene, lambda path: os.spawnlp(os.P_WAIT, "sh", "sh", "-c", f"umask 0; mkdir -m 777 {path} || mkdir {path}")
-    )
+    def make(path: str) -> None:
+        child = os.fork()
+        if child == 0:
+            os.execv("/bin/sh", ["sh", "-c", f"umask 0; mkdir -m 777 {path} || mkdir {path}"])
+        os.waitpid(child, 0)
+
+    by_mask(scene, make)
 
 
 # Ordinary work.

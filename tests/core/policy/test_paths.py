@@ -1,30 +1,46 @@
 """Which paths are special, however they are written."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.policy.paths import SECRET_NAMES, inside, looked_at_closely, sensitivity
+from desktop_agent.core.policy.paths import inside, looked_at_closely, sensitivity
 
 GIT = [
     ".git", ".git/config", "a/.git/hooks/x", ".GIT/config", ".Git", ".git./config", ".git /config", "git~1/config",
     ".gi\u200ct/config", ".g\u200dit", ".git::$INDEX_ALLOCATION/config", "./.git", "x/../.git", "a//.git",
 ]  # fmt: skip
-SECRET = [
-    ".env", ".env.local", "a/.env.production", ".ENV", "key.pem", "server.key", "id_rsa", "id_ed25519",
-    ".netrc", ".npmrc",
-    ".pypirc", "credentials", "credentials.json", "x.kdbx", "secrets.yaml", ".ssh/config", ".aws/config", "prod.env",
-    ".env.", "x/../.env", ".git-credentials",
-]  # fmt: skip
-ORDINARY = [
-    "a.py", ".env.example", ".env.sample", ".env.template", ".gitignore", ".github/x.yml", "environment.py", "git.py",
-    "id_rsa.pub", "secrets.py", "keyboard.py", ".", "a/b.git.txt", "monkey.txt", "src/credentials_test.py",
-]  # fmt: skip
+JUDGED = [
+    line.split(" ", 1)
+    for line in Path(__file__).with_name("names.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+SECRET = [name for verdict, name in JUDGED if verdict == "secret"]
+PLAIN = [name for verdict, name in JUDGED if verdict == "plain"]
 
 
-@pytest.mark.parametrize(("paths", "kind"), [(GIT, "git"), (SECRET, "secret"), (ORDINARY, None)])
+def test_the_corpus_has_many_names_of_both_kinds() -> None:
+    assert min(len(SECRET), len(PLAIN)) > 100
+    assert len({name for _, name in JUDGED}) == len(JUDGED)
+
+
+@pytest.mark.parametrize(("paths", "kind"), [(GIT, "git"), (SECRET, "secret"), (PLAIN, None)])
 def test_special_files_are_recognised(paths: list[str], kind: str | None) -> None:
     assert {path: sensitivity(path) for path in paths} == dict.fromkeys(paths, kind)
+
+
+@pytest.mark.parametrize(
+    "added", [".bak", ".old", "-prod", "_staging", ".local", ".2", "~", " (1)", "-prod.bak", ".orig~"]
+)
+def test_a_copy_of_a_secret_is_a_secret(added: str) -> None:
+    assert [name for name in SECRET if sensitivity(name + added) != "secret"] == []
+
+
+def test_what_is_too_long_to_be_a_name_is_not_taken_apart() -> None:
+    assert sensitivity(".env" + "-prod" * 50) == "secret"
+    assert sensitivity(".env" + "-prod" * 100_000) is None
 
 
 @given(
@@ -57,8 +73,7 @@ _NAMES = st.sampled_from(
     [".git", ".GIT", "git~1", ".git ", ".git.", ".ssh", "x", "src", "a.b", "..", ".", "", ".desktop-agent", "docs"]
 )
 _LAST = st.sampled_from(
-    [name.replace("*", text) for name in SECRET_NAMES for text in ("", "x", ".y", "A")]
-    + ["a.py", "id_rsa.pub", ".env.example", "secrets.py", "KEY", "my.KEY", "x:y", "a\\.env", "é.pem", "README"]
+    [*SECRET, *PLAIN, *(f"{name}{text}" for name in SECRET for text in ("x", ".y", "A")), "x:y", "a\\.env", "é.pem"]
 )
 
 
