@@ -53,9 +53,9 @@ class FileWriting(QObject):
             return await self._ask(bridge, op)
 
     def undo(self, changes: tuple[ChangeId, ...]) -> None:
-        """Take back what was written by these changes."""
+        """Take back what the user wrote by these changes; they ask for exactly that."""
         if (bridge := self._panels.wiring.bridge) is not None:
-            bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes)))
+            bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
         """See `FileStore.compare`."""

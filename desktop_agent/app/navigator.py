@@ -185,9 +185,10 @@ class Navigator(QObject):
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
             asked = draft.hand_over()
-            self._panels.wiring.give_back([op.text for op in asked if not isinstance(op, ops.WriteFile | ops.MoveFile)])
+            written = [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)]
+            self._panels.wiring.give_back(written)
             self._panels.conversation.banner.show_error(error)
-            if any(isinstance(op, ops.WriteFile | ops.MoveFile) for op in asked):
+            if len(written) < len(asked):
                 draft.bridge.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
         self.session_opened.emit(bridge)

@@ -44,14 +44,18 @@ class Changes:
         chosen = self.list() if rows is None else tuple(rows)
         return await asyncio.to_thread(self._patch, chosen)
 
-    async def undo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
+    async def undo(
+        self, selection: ChangeSelection | None = None, *, reason: str = "", includes_others: bool = False
+    ) -> tuple[FileOutcome, ...]:
         """Take the selected changes back, all of the agent's without a selection; one outcome for each file.
 
-        A file that the user or another program changed since is merged, or left alone and its outcome says so. The
+        What is not the agent's, or may not be, is left alone and said, unless the undo `includes_others`. A file that
+        the user or another program changed since is merged, or left alone and its outcome says so. The
         model reads of it with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when nothing is
         selected, and `StorageError` when it cannot be written down: then no file was touched.
         """
-        return await self._carry_out(ops.UndoChanges(selection=selection or ChangeSelection(), reason=reason))
+        chosen = selection or ChangeSelection()
+        return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
 
     async def redo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
         """Apply the selected undone changes again; without a selection, take back the last undo exactly.

@@ -19,7 +19,7 @@ from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, N
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
 from desktop_agent.rest.problems import json_answer, refusal
 from desktop_agent.rest.session_endpoints import ONE
-from desktop_agent.rest.vocabulary import ChangedFile, ChangeList, Outcomes, Reversal
+from desktop_agent.rest.vocabulary import ChangedFile, ChangeList, Outcomes, Reversal, Undo
 
 _MEDIA_TYPES: dict[ExportForm, str] = {
     "md": "text/markdown; charset=utf-8",
@@ -69,17 +69,26 @@ class ChangeEndpoints:
             answers=Answers(media_types=("text/x-diff",)),
             query=_Which,
         )
-        for name, word, handle in (("undoChanges", "undo", self._undo), ("redoChanges", "redo", self._redo)):
-            yield Endpoint(
-                method="POST",
-                path=f"{ONE}/{word}",
-                name=name,
-                summary=f"{word.capitalize()} changes of a session, which is opened for it.",
-                handle=handle,
-                body=Reversal,
-                answers=Answers(kind=Outcomes),
-                query=NoQuery,
-            )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/undo",
+            name="undoChanges",
+            summary="Undo changes of a session, which is opened for it.",
+            handle=self._undo,
+            body=Undo,
+            answers=Answers(kind=Outcomes),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/redo",
+            name="redoChanges",
+            summary="Redo changes of a session, which is opened for it.",
+            handle=self._redo,
+            body=Reversal,
+            answers=Answers(kind=Outcomes),
+            query=NoQuery,
+        )
         yield Endpoint(
             method="GET",
             path=f"{ONE}/export",
@@ -107,9 +116,11 @@ class ChangeEndpoints:
         patch = await asyncio.to_thread(patch_of, [row.change for row in chosen], self._bench.blobs)
         return Response(patch, headers={"content-type": "text/x-diff"})
 
-    async def _undo(self, asked: Asked[Reversal, NoQuery]) -> Response:
+    async def _undo(self, asked: Asked[Undo, NoQuery]) -> Response:
         opened = await self._at_rest(asked.path["session_id"])
-        return json_answer(Outcomes(outcomes=await opened.changes.undo(asked.body.selection, reason=asked.body.reason)))
+        body = asked.body
+        outcomes = await opened.changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
+        return json_answer(Outcomes(outcomes=outcomes))
 
     async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Response:
         opened = await self._at_rest(asked.path["session_id"])

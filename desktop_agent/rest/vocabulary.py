@@ -50,11 +50,18 @@ class Archiving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Reversal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to undo or redo; without a selection, everything that the agent changed, or the last undo."""
+    """What to redo; without a selection, the last undo."""
 
     selection: ChangeSelection | None = None
     reason: str = ""
     """A word to the model, which learns of it with the next prompt."""
+
+
+class Undo(Reversal, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to undo; without a selection, everything that the agent changed."""
+
+    includes_others: bool = False
+    """Whether what is not the agent's, or may not be, is undone, too. Otherwise it is left alone, and said."""
 
 
 class Execution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

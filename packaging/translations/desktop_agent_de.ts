@@ -1942,10 +1942,6 @@
         <translation>Der Inhalt einer Datei konnte nicht gespeichert werden, daher wurde nichts geändert.</translation>
     </message>
     <message>
-        <source>A link cannot be put back from here, only with git itself.</source>
-        <translation>Eine Verknüpfung kann von hier nicht zurückgesetzt werden, nur mit git selbst.</translation>
-    </message>
-    <message>
         <source>A record failed unexpectedly.</source>
         <translation>Ein Eintrag ist unerwartet fehlgeschlagen.</translation>
     </message>
@@ -2230,6 +2226,10 @@
         <translation>Sie kann einem Modell nicht gezeigt werden: {0}.</translation>
     </message>
     <message>
+        <source>It changed a moment ago. Look at it again first.</source>
+        <translation>Sie hat sich gerade eben geändert. Sehen Sie sie sich zuerst noch einmal an.</translation>
+    </message>
+    <message>
         <source>It changed on disk, or cannot be written there. All is as it was.</source>
         <translation>Sie hat sich auf der Platte geändert oder kann dort nicht geschrieben werden. Alles ist wie zuvor.</translation>
     </message>
@@ -2314,8 +2314,16 @@
         <translation>Sie ist kein Text: {0}, {1} Bytes.</translation>
     </message>
     <message>
+        <source>It is not the agent&apos;s, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <translation>Sie stammt nicht vom Agenten und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
+    </message>
+    <message>
         <source>It is outside the folder of this session.</source>
         <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
+    </message>
+    <message>
+        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <translation>Sie stammt von einem laufenden Server oder von Ihnen und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
@@ -2446,6 +2454,10 @@
         <translation>Erwähnen oder geben Sie höchstens {0} auf einmal mit.</translation>
     </message>
     <message>
+        <source>Name the one you mean: {0}.</source>
+        <translation>Nennen Sie die gemeinte: {0}.</translation>
+    </message>
+    <message>
         <source>No model is chosen.</source>
         <translation>Es ist kein Modell gewählt.</translation>
     </message>
@@ -2496,10 +2508,6 @@
     <message>
         <source>Nothing was written.</source>
         <translation>Es wurde nichts geschrieben.</translation>
-    </message>
-    <message>
-        <source>Only its permissions differ: put them back with git itself.</source>
-        <translation>Nur die Rechte unterscheiden sich: Setzen Sie sie mit git selbst zurück.</translation>
     </message>
     <message>
         <source>Only {0} is possible.</source>
@@ -2798,10 +2806,6 @@
         <translation>Die Details sagen, warum. Eine neue Sitzung oder ein anderes Modell kann helfen.</translation>
     </message>
     <message>
-        <source>The file changed a moment ago. Look at it again first.</source>
-        <translation>Die Datei hat sich gerade eben geändert. Sehen Sie sie zuerst noch einmal an.</translation>
-    </message>
-    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
@@ -2836,6 +2840,10 @@
     <message>
         <source>The git repository is gone.</source>
         <translation>Das git-Repository gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The id {0} belongs to several changes of this session, so it does not say which is meant.</source>
+        <translation>Die Kennung {0} gehört zu mehreren Änderungen dieser Sitzung und sagt deshalb nicht, welche gemeint ist.</translation>
     </message>
     <message>
         <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
@@ -5034,37 +5042,6 @@
     <message>
         <source>Jump to latest ↓</source>
         <translation>Zum Neuesten ↓</translation>
-    </message>
-</context>
-<context>
-    <name>KeptQuestion</name>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Undo the other files</source>
-        <translation>Die anderen Dateien rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Undo them as well?</source>
-        <translation>Auch diese rückgängig machen?</translation>
-    </message>
-    <message>
-        <source>Undo them, too</source>
-        <translation>Auch diese rückgängig machen</translation>
-    </message>
-    <message>
-        <source>You decided to keep changes in {0}.</source>
-        <translation>Sie haben entschieden, Änderungen in {0} zu behalten.</translation>
-    </message>
-    <message>
-        <source>{0} more</source>
-        <translation>{0} weitere</translation>
     </message>
 </context>
 <context>
@@ -10126,6 +10103,87 @@
     <message>
         <source>These files were not written.</source>
         <translation>Diese Dateien wurden nicht geschrieben.</translation>
+    </message>
+</context>
+<context>
+    <name>UndoQuestion</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A running server&apos;s, or yours: {0}</source>
+        <translation>Von einem laufenden Server oder von Ihnen: {0}</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>None of this is the agent&apos;s.</source>
+        <translation>Nichts davon stammt vom Agenten.</translation>
+    </message>
+    <message>
+        <source>Not all of this is the agent&apos;s.</source>
+        <translation>Nicht alles davon stammt vom Agenten.</translation>
+    </message>
+    <message>
+        <source>Perhaps another session&apos;s: {0}</source>
+        <translation>Vielleicht aus einer anderen Sitzung: {0}</translation>
+    </message>
+    <message>
+        <source>Redo brings back what is undone.</source>
+        <translation>„Wiederherstellen“ bringt zurück, was rückgängig gemacht wurde.</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s: {0}</source>
+        <translation>Vom Agenten: {0}</translation>
+    </message>
+    <message>
+        <source>This is not the agent&apos;s alone.</source>
+        <translation>Das stammt nicht vom Agenten allein.</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo all of it</source>
+        <translation>Alles rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo only the agent&apos;s</source>
+        <translation>Nur das des Agenten rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo only what is undecided</source>
+        <translation>Nur Unentschiedenes rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo them, too</source>
+        <translation>Auch diese rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Undo what you keep as well?</source>
+        <translation>Auch rückgängig machen, was Sie behalten?</translation>
+    </message>
+    <message numerus="yes">
+        <source>You decided to keep %n changes in {0}.</source>
+        <translation>
+            <numerusform>Sie haben entschieden, %n Änderung in {0} zu behalten.</numerusform>
+            <numerusform>Sie haben entschieden, %n Änderungen in {0} zu behalten.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Yours: {0}</source>
+        <translation>Von Ihnen: {0}</translation>
+    </message>
+    <message>
+        <source>{0} more</source>
+        <translation>{0} weitere</translation>
     </message>
 </context>
 <context>

@@ -1931,10 +1931,6 @@
         <translation>无法保存文件内容，因此未作任何更改。</translation>
     </message>
     <message>
-        <source>A link cannot be put back from here, only with git itself.</source>
-        <translation>链接无法在此还原，只能用 git 本身。</translation>
-    </message>
-    <message>
         <source>A record failed unexpectedly.</source>
         <translation>一条记录意外失败。</translation>
     </message>
@@ -2219,6 +2215,10 @@
         <translation>无法展示给模型：{0}。</translation>
     </message>
     <message>
+        <source>It changed a moment ago. Look at it again first.</source>
+        <translation>它刚刚发生了更改。请先重新查看。</translation>
+    </message>
+    <message>
         <source>It changed on disk, or cannot be written there. All is as it was.</source>
         <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
@@ -2303,8 +2303,16 @@
         <translation>不是文本：{0}，{1} 字节。</translation>
     </message>
     <message>
+        <source>It is not the agent&apos;s, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <translation>它不是代理所为，因此保留不动。只有单独要求时才会撤销。</translation>
+    </message>
+    <message>
         <source>It is outside the folder of this session.</source>
         <translation>位于此会话的文件夹之外。</translation>
+    </message>
+    <message>
+        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <translation>它可能出自正在运行的服务器或您本人，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
@@ -2435,6 +2443,10 @@
         <translation>一次最多提及或附上 {0} 项。</translation>
     </message>
     <message>
+        <source>Name the one you mean: {0}.</source>
+        <translation>请指明您所指的那一个：{0}。</translation>
+    </message>
+    <message>
         <source>No model is chosen.</source>
         <translation>未选择模型。</translation>
     </message>
@@ -2485,10 +2497,6 @@
     <message>
         <source>Nothing was written.</source>
         <translation>未写入任何内容。</translation>
-    </message>
-    <message>
-        <source>Only its permissions differ: put them back with git itself.</source>
-        <translation>仅权限不同：请用 git 本身还原。</translation>
     </message>
     <message>
         <source>Only {0} is possible.</source>
@@ -2787,10 +2795,6 @@
         <translation>详情中有原因。新建会话或换用其他模型可能有帮助。</translation>
     </message>
     <message>
-        <source>The file changed a moment ago. Look at it again first.</source>
-        <translation>文件刚刚更改过。请先再看一次。</translation>
-    </message>
-    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>文件不在此对话的文件夹中。</translation>
     </message>
@@ -2825,6 +2829,10 @@
     <message>
         <source>The git repository is gone.</source>
         <translation>git 存储库已不存在。</translation>
+    </message>
+    <message>
+        <source>The id {0} belongs to several changes of this session, so it does not say which is meant.</source>
+        <translation>标识 {0} 属于此会话的多个更改，因此无法说明所指的是哪一个。</translation>
     </message>
     <message>
         <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
@@ -5011,37 +5019,6 @@
     <message>
         <source>Jump to latest ↓</source>
         <translation>跳到最新 ↓</translation>
-    </message>
-</context>
-<context>
-    <name>KeptQuestion</name>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>撤销</translation>
-    </message>
-    <message>
-        <source>Undo the other files</source>
-        <translation>撤销其他文件</translation>
-    </message>
-    <message>
-        <source>Undo them as well?</source>
-        <translation>也要撤销它们吗？</translation>
-    </message>
-    <message>
-        <source>Undo them, too</source>
-        <translation>一并撤销</translation>
-    </message>
-    <message>
-        <source>You decided to keep changes in {0}.</source>
-        <translation>您已决定保留 {0} 中的更改。</translation>
-    </message>
-    <message>
-        <source>{0} more</source>
-        <translation>另外 {0} 个</translation>
     </message>
 </context>
 <context>
@@ -10054,6 +10031,85 @@
     <message>
         <source>These files were not written.</source>
         <translation>这些文件未被写入。</translation>
+    </message>
+</context>
+<context>
+    <name>UndoQuestion</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A running server&apos;s, or yours: {0}</source>
+        <translation>正在运行的服务器或您：{0}</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>None of this is the agent&apos;s.</source>
+        <translation>这些都不是代理所为。</translation>
+    </message>
+    <message>
+        <source>Not all of this is the agent&apos;s.</source>
+        <translation>这些并非全部是代理所为。</translation>
+    </message>
+    <message>
+        <source>Perhaps another session&apos;s: {0}</source>
+        <translation>可能是另一个会话：{0}</translation>
+    </message>
+    <message>
+        <source>Redo brings back what is undone.</source>
+        <translation>“重做”可恢复被撤销的内容。</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s: {0}</source>
+        <translation>代理：{0}</translation>
+    </message>
+    <message>
+        <source>This is not the agent&apos;s alone.</source>
+        <translation>这不只是代理所为。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo all of it</source>
+        <translation>全部撤销</translation>
+    </message>
+    <message>
+        <source>Undo only the agent&apos;s</source>
+        <translation>只撤销代理的</translation>
+    </message>
+    <message>
+        <source>Undo only what is undecided</source>
+        <translation>只撤销未决定的</translation>
+    </message>
+    <message>
+        <source>Undo them, too</source>
+        <translation>一并撤销</translation>
+    </message>
+    <message>
+        <source>Undo what you keep as well?</source>
+        <translation>您保留的也要撤销吗？</translation>
+    </message>
+    <message numerus="yes">
+        <source>You decided to keep %n changes in {0}.</source>
+        <translation>
+            <numerusform>您已决定保留 {0} 中的 %n 处更改。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Yours: {0}</source>
+        <translation>您：{0}</translation>
+    </message>
+    <message>
+        <source>{0} more</source>
+        <translation>另外 {0} 个</translation>
     </message>
 </context>
 <context>

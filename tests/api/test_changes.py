@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent import Agent, ApprovalRequest, Call, ChangeSelection, Say, UsageError
+from desktop_agent import Agent, ApprovalRequest, Call, ChangeSelection, Say, UsageError, ops
 from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, write
 
 SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "the wind", "new_str": "the air", "replace_all": True})
@@ -145,3 +145,12 @@ async def test_the_undo_of_a_removed_file_leaves_those_alone_that_are_like_it(
         assert renamed == {("poem.txt", "verse.txt")}
         await agent.changes.undo(ChangeSelection(path="f3"))
         assert {path.name: path.read_bytes() for path in folder.glob("f?")} == {**after, "f3": first}
+
+
+async def test_what_the_user_wrote_is_undone_only_if_that_is_included(edited: Agent, poem: Path) -> None:
+    mine = poem.with_name("mine.txt")
+    edited.submit(ops.WriteFile(path="mine.txt", expected=None, content=b"mine\n"))
+    (left,) = await edited.changes.undo(ChangeSelection(path="mine.txt"))
+    assert (left.state, mine.exists()) == ("conflict", True)
+    (undone,) = await edited.changes.undo(ChangeSelection(path="mine.txt"), includes_others=True)
+    assert (undone.state, mine.exists()) == ("restored", False)

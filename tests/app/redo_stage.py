@@ -208,8 +208,9 @@ class Stage:
         return await self.heard(button.click)
 
     def question(self, name: str) -> QPushButton | None:
-        """A button of the question whether what is kept is to be undone."""
-        boxes = [box for box in self.frame.findChildren(QMessageBox, "undoKeptDialog") if box.isVisible()]
+        """A button of the question that is asked before an undo."""
+        names = ("undoKeptDialog", "undoOthersDialog")
+        boxes = [one for one in self.frame.findChildren(QMessageBox) if one.isVisible() and one.objectName() in names]
         return boxes[0].findChild(QPushButton, name) if boxes else None
 
     def asked_with(self, name: str) -> QPushButton:

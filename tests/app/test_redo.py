@@ -13,6 +13,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.ui.review.changed_files import SESSION
+from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
@@ -177,15 +179,75 @@ async def test_what_the_user_keeps_is_undone_only_after_a_question(ground: Groun
         await stage.until(stage.button("undoTurnButton").isEnabled)
         assert not await stage.answered(ways[way]), "it asks first"
         assert ground.read("a.txt") == text_with(**DONE)
-        if way == "file":
-            assert stage.question("undoOthersButton") is None
-        else:
-            await stage.answered(stage.asked_with("undoOthersButton").click)
-            assert (ground.workspace / "b.txt").exists() is False
-            assert ground.read("a.txt") == text_with(**DONE)
-            assert not await stage.answered(stage.actions.undo_turn.trigger)
+        await stage.answered(stage.asked_with("undoUndecidedButton").click)
+        assert (ground.workspace / "b.txt").exists() is (way == "file")
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        assert len(stage.reverts()) == 1, "it is one step"
+        assert not await stage.answered(stage.actions.undo_turn.trigger)
         await stage.answered(stage.asked_with("undoKeptButton").click)
         assert ground.read("a.txt") == "".join(LINES)
+        await stage.trigger(stage.actions.redo_turn)
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        await stage.trigger(stage.actions.redo_turn)
+        assert (ground.workspace / "b.txt").exists()
+        assert ground.read("a.txt") == text_with(**DONE)
+
+
+TWO_TURNS: list[Reply] = [
+    [Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})],
+    [Say("one")],
+    [
+        Call(
+            "create_file",
+            {"path": "a.txt", "content": text_with(line_5="five\n", line_55="last\n"), "if_exists": "overwrite"},
+        )
+    ],
+    [Say("two")],
+]
+
+
+async def test_an_undo_that_touches_no_kept_hunk_asks_nothing(ground: Ground, theme: Theme) -> None:
+    async with staged(ground, theme, TWO_TURNS) as stage:
+        await begin(stage)
+        await begin(stage)
+        kept = hunk_keys(stage.s, ground, 5)
+        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
+        await stage.s.rx.expect(ev.ReviewMarked)
+        stage.deliver()
+        await stage.press("undoTurnButton")
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        assert not await stage.answered(stage.actions.undo_turn.trigger), "that of turn 1 is kept"
+        assert stage.question("undoUndecidedButton") is None, "nothing of it is undecided"
+        await stage.answered(stage.asked_with("undoKeptButton").click)
+        assert ground.read("a.txt") == "".join(LINES)
+
+
+async def test_a_hunk_that_was_kept_in_the_review_of_its_turn_is_kept_in_that_of_the_session(
+    ground: Ground, theme: Theme
+) -> None:
+    """There it is a part of a larger hunk, which has another name."""
+    script: list[Reply] = [
+        [Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})],
+        [Say("one")],
+        [
+            Call(
+                "create_file",
+                {"path": "a.txt", "content": text_with(line_5="five\n", line_6="six\n"), "if_exists": "overwrite"},
+            )
+        ],
+        [Say("two")],
+    ]
+    async with staged(ground, theme, script) as stage:
+        await begin(stage)
+        kept = hunk_keys(stage.s, ground, 5)
+        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
+        await stage.s.rx.expect(ev.ReviewMarked)
+        await begin(stage)
+        stage.child(stage.review, BaselinePicker, "baselinePicker").chosen.emit(SESSION)
+        await stage.drawn()
+        await stage.until(stage.button("undoTurnButton").isEnabled)
+        assert not await stage.answered(stage.button("undoTurnButton").click)
+        assert "1 change in a.txt" in stage.asked_with("undoKeptButton").window().property("text")
 
 
 async def test_the_keys_undo_and_redo_one_step_after_another(ground: Ground, theme: Theme) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome
+from desktop_agent.core.protocol.model import Author, ChangeSelection, Clash, FileImage, FileOutcome
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from tests.cli.conftest import Command, RecordedSession
 
@@ -283,3 +283,24 @@ def test_names_that_are_no_text_go_through_every_command(changes: Command, sessi
         target = session.folder.parent / f"export.{form}"
         assert main(["sessions", "export", session.id, "--format", form, "--output", str(target)]) == 0
         assert target.read_bytes()
+
+
+@pytest.mark.parametrize("author", ["person", "unknown"])
+def test_what_is_not_the_agents_is_undone_only_if_that_is_included(
+    changes: Command, session: RecordedSession, author: Author
+) -> None:
+    session.write("agents.txt", b"a\n")
+    session.write("theirs.txt", b"b\n", author=author)
+    left = changes("undo", session.id, "--file", "theirs.txt")
+    assert left.code == 1
+    assert "left alone: theirs.txt" in left.out
+    assert "--include-others" in left.out
+    assert (session.folder / "theirs.txt").read_bytes() == b"b\n"
+    told = changes("undo", session.id).out
+    assert ("theirs.txt" in told) is (author == "unknown"), "it is told of what the user might take for the agent's"
+    assert not (session.folder / "agents.txt").exists()
+    assert (session.folder / "theirs.txt").exists()
+    assert changes("undo", session.id, "--file", "theirs.txt", "--include-others").code == 0
+    assert not (session.folder / "theirs.txt").exists()
+    assert changes("redo", session.id).code == 0
+    assert (session.folder / "theirs.txt").read_bytes() == b"b\n"

@@ -3,14 +3,27 @@
 import asyncio
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
-from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
+from desktop_agent.core.changes.stored_images import StoredImages
+from desktop_agent.core.protocol.model import (
+    ApprovalRequest,
+    BlobRef,
+    CommittedFile,
+    FileChange,
+    FileDiff,
+    FileImage,
+    Share,
+)
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import read_state
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.source import GitSource, shown_changes
 
@@ -61,6 +74,23 @@ class BlobDiffs:
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         """Return the bytes of these versions of a file."""
         return await asyncio.to_thread(self._contents, images)
+
+    async def shares(
+        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey] = ()
+    ) -> tuple[Share, ...]:
+        """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are."""
+        return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks)
+
+    def _shares(
+        self, root: Path, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey]
+    ) -> tuple[Share, ...]:
+        from desktop_agent.core.undo.differences import shares_of
+
+        try:
+            disk = read_state(root / file.path, with_special=True)
+        except OSError as error:
+            raise AgentError(f"It cannot be read: {error.strerror or error}.") from error
+        return shares_of(file, disk, records, StoredImages(self._blobs), hunks)
 
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""

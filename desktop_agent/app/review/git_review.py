@@ -7,26 +7,22 @@ git has are read as a checkout would write them: with the line endings of this f
 import asyncio
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.comparing import Comparer
-from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.diff.text import is_binary, line_count
-from desktop_agent.core.merge.hunk_edit import without_hunks
-from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
-from desktop_agent.core.protocol.ops import WriteFile
-from desktop_agent.core.system.files import digest_of, read_state
+from desktop_agent.core.protocol.model import ChangeKind, CommittedFile, FileChange, FileDiff, FileImage, FileKind
+from desktop_agent.core.system.files import read_state
 from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
 from desktop_agent.core.system.gitrepo.states import NoStatus
 from desktop_agent.core.system.gitrepo.status import read_git
 from desktop_agent.ui.review.changed_files import GIT_ID
-from desktop_agent.ui.review.source import GitRevert, GitState
+from desktop_agent.ui.review.source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What a branch without a commit is compared with; every git knows it."""
@@ -76,11 +72,9 @@ class GitReview:
         """Return the file as git has it and as it is on disk."""
         return await asyncio.to_thread(_contents, Path(folder), change)
 
-    async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
-        """Return what would take these hunks of the file back, or all of it when there are none."""
-        before, after = await self.versions(folder, change)
-        diff = await self._comparer.diff(change, before, after) if keys else None
-        return await asyncio.to_thread(_revert, change, before, after, keys, diff)
+    async def committed(self, folder: str, change: FileChange) -> CommittedFile:
+        """Return the file as git has it, beside the version on disk that was compared."""
+        return await asyncio.to_thread(_committed, Path(folder), change)
 
     async def _base(self, repository: Repository, branch: str) -> str:
         head = await read_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -240,32 +234,18 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
         raise AgentError("git's version of the file cannot be read.", detail=str(error)) from error
 
 
-def _revert(
-    change: FileChange, before: bytes | None, after: bytes | None, keys: Sequence[HunkKey], diff: FileDiff | None
-) -> GitRevert:
-    for image in (change.before, change.after):
-        if image is not None and image.kind != "file":
-            raise AgentError("A link cannot be put back from here, only with git itself.")
-    expected = digest_of(after) if after is not None else None
-    if change.after is not None and expected != change.after.digest:
-        raise AgentError("The file changed a moment ago. Look at it again first.")
-    wanted = before
-    is_whole = True
-    if diff is not None:
-        is_whole = set(keys) >= set(all_keys(diff))
-        wanted = before if is_whole else without_hunks(diff, keys)
-    if wanted == after and not (is_whole and change.moved_from):
-        raise AgentError("Only its permissions differ: put them back with git itself.")
-    moved = [(change.moved_from, None, wanted), (change.path, after, None)]
-    writes = moved if change.moved_from and is_whole else [(change.path, after, wanted)]
-    return GitRevert(
-        tuple(WriteFile(path=p, expected=_digest(old), content=new, purpose="undo") for p, old, new in writes),
-        tuple(WriteFile(path=p, expected=_digest(new), content=old, purpose="redo") for p, old, new in writes),
+def _committed(root: Path, change: FileChange) -> CommittedFile:
+    before, after = change.before, change.after
+    if after is not None and after.digest.startswith(GIT_ID):
+        raise AgentError("The file is too large to be compared.")
+    return CommittedFile(
+        path=change.path,
+        content=_content_in_git(root, change) if before is not None else None,
+        seen=after.digest if after is not None else None,
+        kind=before.kind if before is not None else "file",
+        is_executable=before is not None and before.kind == "file" and bool(before.mode & 0o100),
+        moved_from=change.moved_from,
     )
-
-
-def _digest(content: bytes | None) -> str | None:
-    return digest_of(content) if content is not None else None
 
 
 def _required(answer: bytes | NoStatus) -> bytes:

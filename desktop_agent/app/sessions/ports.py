@@ -18,7 +18,7 @@ from desktop_agent.ui.window.bridge import SessionBridge, SessionPort
 
 _WRITTEN = (ops.SubmitPrompt, ops.Steer, ops.RunCommand)
 """What the user wrote, and gets back where it was not taken."""
-FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile
+FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile | ops.UndoDifferences
 """What a conversation begins with."""
 
 
@@ -65,11 +65,14 @@ class DraftPort:
         return asked
 
     def submit(self, op: ops.Op) -> None:
-        """Take prompts, the user's own writes and modes; there is nothing to stop, answer or undo without a turn."""
+        """Take prompts, modes, the user's own writes, and undos of what git shows; a session begins with those.
+
+        There is nothing to stop, to answer, or of an agent's to undo without a turn.
+        """
         match op:
             case ops.Steer(text=text, include=include):  # no turn runs yet
                 self.submit(ops.SubmitPrompt(text=text, include=include))
-            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile():
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
                 self._asked.append(op)
                 self._keep([asked.text for asked in self._asked if isinstance(asked, _WRITTEN)])
                 if len(self._asked) == 1:

@@ -40,5 +40,7 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
         which.add_argument("--step", action="append", default=[], type=at_least_one, metavar="N", help=step_help)
         which.add_argument("--steps", action="store_true", help="only list the undos that can be taken back")
     if name == "undo":
+        others_help = "also take back what is not the agent's: your own changes, and what may be yours or a server's"
+        action.add_argument("--include-others", action="store_true", help=others_help)
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)

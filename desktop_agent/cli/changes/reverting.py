@@ -10,6 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
+from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.core.undo.plan import Direction
 
@@ -65,6 +66,8 @@ def report(
     lines = [describe_outcome(outcome) for outcome in outcomes] or [f"There is nothing to {direction}."]
     if is_dry_run:
         lines.insert(0, "Nothing was written. This would happen:")
+    if any(outcome.reason in (refusals.NOT_THE_AGENTS, refusals.MAYBE_NOT_THE_AGENTS) for outcome in outcomes):
+        lines.append("To undo what is not the agent's, too, add --include-others.")
     if any(outcome.clash for outcome in outcomes):
         lines.append(f"To decide line by line, open the session: desktop-agent --resume {session_id}")
     console.result({"outcomes": documents, "dry_run": is_dry_run}, "\n".join(lines))

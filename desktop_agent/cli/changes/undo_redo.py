@@ -40,7 +40,9 @@ def _op_for_changes(
         selection = revertible(session.transcript, wanted)
     if direction == "redo":
         return ops.RedoChanges(selection=selection, reason=args.reason)
-    return ops.UndoChanges(selection=selection, reason=args.reason, is_recovery=args.recover)
+    return ops.UndoChanges(
+        selection=selection, reason=args.reason, is_recovery=args.recover, includes_others=args.include_others
+    )
 
 
 def _preview(session: ChangedSession, direction: Direction, op: RevertOp) -> tuple[FileOutcome, ...]:
@@ -49,7 +51,8 @@ def _preview(session: ChangedSession, direction: Direction, op: RevertOp) -> tup
     ledger = Ledger(Path(transcript.session.workspace), session.blobs)
     if isinstance(op, ops.RedoSteps):
         return draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes()
-    draft = draft_revert(transcript, ledger, direction, op.selection)
+    includes_others = isinstance(op, ops.UndoChanges) and op.includes_others
+    draft = draft_revert(transcript, ledger, direction, op.selection, includes_others=includes_others)
     return draft.outcomes() if draft is not None else ()
 
 

@@ -4,8 +4,8 @@ Lines are followed through the chain of versions: each line of the last version 
 of the changes, and each line of the first version is still there or was removed by one of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -46,29 +46,64 @@ def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Auth
 
     Links follow each other without a gap. Empty where a version is no text.
     """
-    versions = [as_utf8(content) for content in chain([links[0].before], (link.after for link in links))]
-    texts = [version for version in versions if version is not None]
-    if len(texts) < len(versions):
+    lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
+    if lines is None:
         return {}
-    added_by: list[Author | None] = [None] * len(diff.old_lines)
-    origin: list[int | None] = list(range(len(diff.old_lines)))
-    removed_by: dict[int, Author] = {}
-    for link, before, after in zip(links, texts, texts[1:], strict=False):
+    return {
+        key: tuple(sorted({links[step].author for edit in edits for step in lines.behind(edit)}))
+        for key, edits in edits_by_key(diff).items()
+    }
+
+
+def lines_of_steps(
+    versions: Sequence[bytes], diff: FileDiff, keys: Collection[HunkKey] = ()
+) -> list[tuple[int, int]] | None:
+    """Return how many lines of `diff`, or of these hunks of it, each step from version to version added and removed.
+
+    The diff leads from the first version to the last. None where a version is no text.
+    """
+    lines = _follow(versions, len(diff.old_lines))
+    if lines is None:
+        return None
+    counts = [[0, 0] for _ in versions[1:]]
+    for key, edits in edits_by_key(diff).items():
+        for edit in edits if not keys or key in keys else ():
+            for step in lines.added_by[edit.new_start : edit.new_end]:
+                if step is not None:
+                    counts[step][0] += 1
+            for line in range(edit.old_start, edit.old_end):
+                if line in lines.removed_by:
+                    counts[lines.removed_by[line]][1] += 1
+    return [(added, removed) for added, removed in counts]
+
+
+class _Lines(Struct, frozen=True):
+    """By which step each line of the last version was added, and each of the first one removed."""
+
+    added_by: list[int | None]
+    removed_by: dict[int, int]
+
+    def behind(self, edit: Edit) -> Iterator[int]:
+        yield from (step for step in self.added_by[edit.new_start : edit.new_end] if step is not None)
+        yield from (self.removed_by[at] for at in range(edit.old_start, edit.old_end) if at in self.removed_by)
+
+
+def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
+    """Follow the lines of the first version, so many, to the last one. None where a version is no text."""
+    texts = [text for version in versions if (text := as_utf8(version)) is not None]
+    if len(texts) < len(versions):
+        return None
+    added_by: list[int | None] = [None] * line_count
+    origin: list[int | None] = list(range(line_count))
+    removed_by: dict[int, int] = {}
+    for step, (before, after) in enumerate(pairwise(texts)):
         shift = 0
         for edit in find_edits(before, after):
             start, end = edit.old_start + shift, edit.old_end + shift
-            removed_by |= {line: link.author for line in origin[start:end] if line is not None}
+            removed_by |= {line: step for line in origin[start:end] if line is not None}
             size = edit.new_end - edit.new_start
-            theirs: list[Author | None] = [link.author] * size
+            theirs: list[int | None] = [step] * size
             origin[start:end] = [None] * size
             added_by[start:end] = theirs
             shift += size - (end - start)
-    return {key: tuple(sorted(_authors(edits, added_by, removed_by))) for key, edits in edits_by_key(diff).items()}
-
-
-def _authors(edits: Iterable[Edit], added_by: Sequence[Author | None], removed_by: dict[int, Author]) -> set[Author]:
-    authors: set[Author] = set()
-    for edit in edits:
-        authors.update(author for author in added_by[edit.new_start : edit.new_end] if author is not None)
-        authors.update(removed_by[line] for line in range(edit.old_start, edit.old_end) if line in removed_by)
-    return authors
+    return _Lines(added_by, removed_by)

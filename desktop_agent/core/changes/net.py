@@ -74,12 +74,16 @@ def net_state(records: Iterable[ChangeRecord]) -> NetState:
     return states.pop() if len(states) == 1 else "partly"
 
 
-def net_changes(records: Iterable[ChangeRecord]) -> list[NetChange]:
+def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
     """Return the rows for `records`, given in the order they were made. Rows come in the order of their first change.
+
+    With `is_of_everyone`, the user's changes are in the rows of their files, like any others.
 
     To compare a row, take its `change`: where files replaced each other, its records alone do not tell all of it.
     """
     known = list(records)
+    if is_of_everyone:
+        return _rows([record for record in known if record.change.author != "undo"])
     rows = _rows([record for record in known if record.change.author not in ("person", "undo")])
     taken = {path for row in rows for path in (row.path, row.moved_from)}
     by_user = _rows([record for record in known if record.change.author == "person"])

@@ -87,6 +87,7 @@ class ChangeRecorder:
                 moved_to=transition.moved_to,
                 is_shared=transition.is_shared,
                 is_new_name=transition.is_new_name,
+                is_prior=transition.is_prior,
             )
         )
 

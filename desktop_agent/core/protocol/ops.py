@@ -11,6 +11,7 @@ from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ChangeSelection,
+    CommittedFile,
     Decision,
     FileImage,
     LineComment,
@@ -110,7 +111,27 @@ class UndoChanges(Struct, frozen=True, kw_only=True):
     """A word to the model, which learns of the undo with the next prompt."""
     is_recovery: bool = False
     """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
+    includes_others: bool = False
+    """Whether what is not the agent's is undone, too, because the user was asked. It is left alone otherwise."""
+    further: tuple[ChangeSelection, ...] = ()
+    """More selections, of other files, that are undone in the same step."""
     type: Literal["undo_changes"] = "undo_changes"
+
+
+class UndoDifferences(Struct, frozen=True, kw_only=True):
+    """Take back how files differ from a commit, whoever changed them. Refused while a turn is running.
+
+    A file that is not what the user saw is left alone. So is what is not the agent's, unless the op `includes_others`.
+    """
+
+    files: tuple[CommittedFile, ...]
+    hunks: tuple[HunkKey, ...] = ()
+    """Only these hunks of how the one file differs."""
+    includes_others: bool = False
+    """Whether what is not the agent's is undone, too, because the user was asked."""
+    reason: str = ""
+    """A word to the model, which learns of the undo with the next prompt."""
+    type: Literal["undo_differences"] = "undo_differences"
 
 
 class RedoChanges(Struct, frozen=True, kw_only=True):
@@ -327,6 +348,7 @@ Op = (
     | Interrupt
     | TryNow
     | UndoChanges
+    | UndoDifferences
     | RedoChanges
     | RedoSteps
     | WriteFile

@@ -20,7 +20,15 @@ from desktop_agent.core.undo.renaming import Renaming
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
 
-ChangeOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps | ops.WriteFile | ops.MoveFile | ops.RewindTo
+ChangeOp = (
+    ops.UndoChanges
+    | ops.UndoDifferences
+    | ops.RedoChanges
+    | ops.RedoSteps
+    | ops.WriteFile
+    | ops.MoveFile
+    | ops.RewindTo
+)
 
 
 class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
@@ -41,6 +49,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         match op:
             case ops.UndoChanges():
                 await self.undo(op)
+            case ops.UndoDifferences():
+                await self._revert("undo", lambda: self.undoing.undo_differences(op), " there")
             case ops.RedoChanges() | ops.RedoSteps():
                 await self.redo(op)
             case ops.WriteFile():

@@ -93,6 +93,8 @@ class FileTransition(Struct, frozen=True):
     """Whether it may be the work of another session's command, which ran at the same time."""
     is_new_name: bool = False
     """Whether the path became another name (a hard link) of a file that was there."""
+    is_prior: bool = False
+    """Whether it came before everything that is on record of the path."""
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:

@@ -44,7 +44,7 @@ class ChangeState(Struct):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made, with the user's and with undos and redos."""
+    """In the order they were made, with the user's and with undos and redos. One that `is_prior` was recorded later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """By path, the hunks that the user decided to keep."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
@@ -151,8 +151,13 @@ class ChangeState(Struct):
         changes = self._told_apart(event.changes) if self.twice else event.changes
         if tool is not None:
             self._note_destroyed(event, changes)
-        for change in changes:
-            self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "")
+        records = {
+            change.id: ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "") for change in changes
+        }
+        prior = {change_id: record for change_id, record in records.items() if record.change.is_prior}
+        if prior:
+            self.changes = prior | self.changes
+        self.changes |= records
 
     def _note_destroyed(self, event: ev.ChangesRecorded, changes: Sequence[FileChange]) -> None:
         known = self.destroyed.get(event.call_id)

@@ -16,19 +16,20 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
-from desktop_agent.core.system.files import FileTransition
+from desktop_agent.core.protocol.model import ChangeSelection, CommittedFile, FileChange, FileOutcome, Reverted
+from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import Destroyed, Transcript
+from desktop_agent.core.undo import differences
 from desktop_agent.core.undo.all_names import names_alike, written_along
 from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
 from desktop_agent.core.undo.own_write import draft_write
 from desktop_agent.core.undo.plan import Direction
 from desktop_agent.core.undo.records import reverted
 from desktop_agent.core.undo.redo import draft_steps, steps_meant
-from desktop_agent.core.undo.revert import draft_revert
+from desktop_agent.core.undo.revert import draft_reverts
 
 
 class Undoing:
@@ -48,13 +49,50 @@ class Undoing:
         """
         await asyncio.to_thread(self._ledger.require_root)
         await self._effects.jobs.look()
-        draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
+        further, includes_others = (), False
+        if isinstance(op, ops.UndoChanges):
+            further, includes_others = op.further, op.includes_others
+        draft = await asyncio.to_thread(
+            draft_reverts,
+            self._transcript,
+            self._ledger,
+            direction,
+            (op.selection, *further),
+            includes_others=includes_others,
+        )
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
             return False
         draft = draft or UndoDraft((), ())
         await unhurried(self._carry_out(direction, op.selection, draft, op.reason, destroyed))
         return True
+
+    async def undo_differences(self, op: ops.UndoDifferences) -> bool:
+        """Take back how files differ from a commit. As `revert` otherwise; False when they do not differ."""
+        await asyncio.to_thread(self._ledger.require_root)
+        await self._effects.jobs.look()
+        files, refused = await asyncio.to_thread(differences.look, self._ledger, op.files)
+        if op.includes_others or op.hunks:
+            await self._record_missing(files)
+        selection, draft = await asyncio.to_thread(
+            differences.draft_differences, self._transcript, self._ledger, op, files
+        )
+        draft = UndoDraft(draft.writes, (*draft.settled, *refused))
+        if not draft.writes and not draft.settled:
+            return False
+        await unhurried(self._carry_out("undo", selection, draft, op.reason))
+        return True
+
+    async def _record_missing(self, files: Sequence[tuple[CommittedFile, FileState | None]]) -> None:
+        """Put on record as the user's what lies between a commit, the records and the disk."""
+        turn = self._transcript.turn
+        now = {file.path: disk for file, disk in files} | {
+            file.moved_from: self._ledger.files.current(file.moved_from) for file, _ in files if file.moved_from
+        }
+        await self._effects.record_edits(turn, [FileTransition(path, state, state) for path, state in now.items()])
+        missing = await asyncio.to_thread(differences.unrecorded, self._transcript, self._ledger, files)
+        changes = await asyncio.to_thread(self._effects.recording.store, turn, missing, "person")
+        await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
         """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""

@@ -16,6 +16,11 @@ UNREADABLE: Final = "It cannot be read: {}."
 CONTENT_MISSING: Final = "Its earlier content is missing from the data folder."
 NO_SUCH_CHANGE: Final = "There is no such change in it."
 FOREIGN_LINES: Final = "Lines of the user or of another change stand among them."
+NOT_THE_AGENTS: Final = "It is not the agent's, so it was left alone. It is undone only if that is asked for by itself."
+MAYBE_NOT_THE_AGENTS: Final = (
+    "It may be a running server's or yours, so it was left alone. It is undone only if that is asked for by itself."
+)
+CHANGED_SINCE_SEEN: Final = "It changed a moment ago. Look at it again first."
 OTHER_SESSION: Final = (
     "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 )

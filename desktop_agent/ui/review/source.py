@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
-from desktop_agent.core.protocol.ops import Op, WriteFile
+from desktop_agent.core.protocol.model import ApprovalRequest, CommittedFile, FileChange, FileDiff, FileImage, Share
+from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
@@ -57,6 +57,15 @@ class DiffSource(FileDiffs, Protocol):
         """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
 
+    async def shares(
+        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey] = ()
+    ) -> tuple[Share, ...]:
+        """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are.
+
+        `records` are the session's changes of the file, at whichever path it had.
+        """
+        ...
+
 
 GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
 
@@ -69,13 +78,6 @@ class GitState(NamedTuple):
     """The one that is checked out; empty when none is."""
     branches: tuple[str, ...] = ()
     """The other local ones, those with the newest commits first."""
-
-
-class GitRevert(NamedTuple):
-    """What takes a change back that git found, and what would bring it again."""
-
-    undo: tuple[WriteFile, ...]
-    redo: tuple[WriteFile, ...]
 
 
 class GitSource(Protocol):
@@ -100,8 +102,8 @@ class GitSource(Protocol):
         """Return the file as git has it and as it is on disk; `None` where there is none."""
         ...
 
-    async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
-        """Return what would take these hunks of the file back, or all of it when there are none."""
+    async def committed(self, folder: str, change: FileChange) -> CommittedFile:
+        """Return the file as git has it, beside the version on disk that was compared."""
         ...
 
 

@@ -83,7 +83,7 @@ class SessionWiring(QObject):
         self.controls = SessionControls(shown, panels, window)
         """What the user sets in the session."""
         # Both are owned by the window.
-        UndoWiring(shown, window, theme, panels, actions)
+        UndoWiring(shown, window, theme, panels, actions, diff_source, spawn)
         ReviewWiring(shown, panels, actions, window, self.review_requested.emit)
         self.opens_questions = False
         """Whether a question opens its dialog by itself. Its card in the conversation is there in any case."""

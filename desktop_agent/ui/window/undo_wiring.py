@@ -7,6 +7,7 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.ops import RedoSteps, RewindTo, UndoChanges
 from desktop_agent.ui.chat.rewind import rewind_choices
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog
+from desktop_agent.ui.review.source import FileDiffs, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels
@@ -17,9 +18,18 @@ class UndoWiring(QObject):
     """The keys and menu entries, and what an entry of the conversation offers. The review has ways of its own."""
 
     def __init__(
-        self, shown: ShownSession, window: QWidget, theme: Theme, panels: SessionPanels, actions: Actions
+        self,
+        shown: ShownSession,
+        window: QWidget,
+        theme: Theme,
+        panels: SessionPanels,
+        actions: Actions,
+        diffs: FileDiffs,
+        spawn: Spawn,
     ) -> None:
         super().__init__(window)
+        self._diffs = diffs
+        self._spawn = spawn
         self._shown = shown
         self._window = window
         self._theme = theme
@@ -29,19 +39,17 @@ class UndoWiring(QObject):
         actions.connect(actions.redo_turn, self._redo_last_undo)
         actions.connect(actions.rewind, self._rewind_last_turn)
 
-    def _undo(self, selection: ChangeSelection) -> None:
-        self._shown.submit(UndoChanges(selection=selection))
-
     def _recover(self, call_id: str) -> None:
         self._shown.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
-        from desktop_agent.ui.review.panel.kept_question import undo_with_care  # not for the window's first sight
+        from desktop_agent.ui.review.panel.undo_question import UndoWithCare  # not for the window's first sight
 
         standing = self._shown.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.
         meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
-        undo_with_care(self._shown.transcript, meant, self._undo, self._window)
+        shown = self._shown
+        UndoWithCare(shown.transcript, self._diffs, self._spawn, shown.submit, self._window).undo(meant)
 
     def _redo_last_undo(self) -> None:
         steps = self._shown.transcript.changed.steps

@@ -165,7 +165,7 @@ class User:
         await self.stage.drawn()
         if await self.stage.answered(press):
             return True
-        names = ("undoKeptButton", "undoOthersButton", "")
+        names = ("undoKeptButton", "undoUndecidedButton", "")
         for name in (names[number % len(names)], "undoKeptButton"):
             if (button := self.stage.question(name)) is not None:
                 return await self.stage.answered(button.click)

@@ -13,7 +13,6 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol.model import FileChange
-from desktop_agent.core.protocol.ops import WriteFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -68,17 +67,6 @@ def edit(repo: Path) -> None:
     (repo / "x.log").write_text("noise\n")
 
 
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def apply(repo: Path, writes: tuple[WriteFile, ...]) -> None:
-    for write in writes:
-        path = repo / write.path
-        assert path.exists() == (write.expected is not None)
-        path.unlink() if write.content is None else path.write_bytes(write.content)
-
-
 async def test_it_tells_the_branches_or_why_there_are_none(repo: Path, tmp_path: Path, git: Git) -> None:
     git("branch", "other")
     state = await GitReview(Comparer()).look(str(repo))
@@ -131,44 +119,17 @@ async def test_before_the_first_commit_everything_is_new(repo: Path, empty_git: 
     assert {path: change.kind for path, change in (await changes(repo)).items()} == {"a.txt": "created"}
 
 
-async def test_every_kind_of_change_is_put_back_and_can_be_had_again(repo: Path, git: Git) -> None:
+async def test_each_file_is_told_as_it_was_committed_and_as_it_was_seen(repo: Path, git: Git) -> None:
     edit(repo)
     git("add", "-A", "--intent-to-add", "new näme.txt")
-    before = await changes(repo)
-    reverts = [await GitReview(Comparer()).revert(str(repo), change, ()) for change in before.values()]
-    for revert in reverts:
-        apply(repo, revert.undo)
-    assert git("status", "--porcelain", "--untracked-files=no", "--", "src", "gone.txt", "old name.txt") == ""
-    assert names_in(repo) == [
-        ".git",
-        ".gitignore",
-        "gone.txt",
-        "old name.txt",
-        "src",
-        "x.log",
-    ]
-    for revert in reverts:
-        apply(repo, revert.redo)
-    assert {path: change.after for path, change in (await changes(repo)).items()} == {
-        path: change.after for path, change in before.items()
+    files = [await GitReview(Comparer()).committed(str(repo), change) for change in (await changes(repo)).values()]
+    assert {file.path: (file.content, file.moved_from, file.seen is None) for file in files} == {
+        "src/a.py": (LINES.encode(), "", False),
+        "gone.txt": (b"gone\n", "", True),
+        "new näme.txt": ((LINES + "same\n").encode(), "old name.txt", False),
+        "new.bin": (None, "", False),
+        "new.txt": (None, "", False),
     }
-
-
-async def test_one_hunk_is_put_back_and_the_other_stays(repo: Path, git: Git) -> None:
-    edit(repo)
-    change = (await changes(repo))["src/a.py"]
-    first, _ = all_keys(await GitReview(Comparer()).diff(str(repo), change))
-    (write,) = (await GitReview(Comparer()).revert(str(repo), change, (first,))).undo
-    assert write.purpose == "undo"
-    assert write.content == LINES.replace("\n30\n", "\nthirty\n").encode()
-
-
-async def test_a_file_that_changed_since_it_was_listed_is_not_put_back(repo: Path, git: Git) -> None:
-    edit(repo)
-    change = (await changes(repo))["src/a.py"]
-    (repo / "src/a.py").write_text("meanwhile\n")
-    with pytest.raises(AgentError, match="changed a moment ago"):
-        await GitReview(Comparer()).revert(str(repo), change, ())
 
 
 async def test_line_endings_come_back_as_a_checkout_writes_them(repo: Path, git: Git) -> None:
@@ -180,8 +141,8 @@ async def test_line_endings_come_back_as_a_checkout_writes_them(repo: Path, git:
     change = (await changes(repo))["run.bat"]
     diff = await GitReview(Comparer()).diff(str(repo), change)
     assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
-    (write,) = (await GitReview(Comparer()).revert(str(repo), change, ())).undo
-    assert write.content == b"one\r\ntwo\r\n"
+    file = await GitReview(Comparer()).committed(str(repo), change)
+    assert file.content == b"one\r\ntwo\r\n"
 
 
 async def test_what_git_keeps_in_another_form_is_left_to_git(repo: Path, git: Git) -> None:
@@ -191,11 +152,11 @@ async def test_what_git_keeps_in_another_form_is_left_to_git(repo: Path, git: Gi
     git("commit", "-qm", "filtered")
     (repo / "big.dat").write_text("content\n")
     with pytest.raises(AgentError, match="another form"):
-        await GitReview(Comparer()).revert(str(repo), (await changes(repo))["big.dat"], ())
+        await GitReview(Comparer()).committed(str(repo), (await changes(repo))["big.dat"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the bit means nothing on Windows")
-async def test_a_mode_and_a_link_are_listed_and_left_to_git(repo: Path, git: Git) -> None:
+async def test_a_mode_and_a_link_are_told_like_any_other_file(repo: Path, git: Git) -> None:
     (repo / "src/a.py").chmod(0o755)
     (repo / "link").symlink_to("src/a.py")
     found = await changes(repo)
@@ -203,9 +164,15 @@ async def test_a_mode_and_a_link_are_listed_and_left_to_git(repo: Path, git: Git
     assert [image.mode for image in modes if image] == [0o644, 0o755]
     assert found["link"].after
     assert found["link"].after.kind == "symlink"
-    for path in ("src/a.py", "link"):
-        with pytest.raises(AgentError, match="with git itself"):
-            await GitReview(Comparer()).revert(str(repo), found[path], ())
+    git("add", "-A")
+    git("commit", "-qm", "both")
+    (repo / "src/a.py").chmod(0o644)
+    (repo / "link").unlink()
+    files = [await GitReview(Comparer()).committed(str(repo), change) for change in (await changes(repo)).values()]
+    assert {file.path: (file.kind, file.is_executable) for file in files} == {
+        "link": ("symlink", False),
+        "src/a.py": ("file", True),
+    }
 
 
 async def test_a_big_file_is_compared_in_a_process_of_its_own(repo: Path, git: Git) -> None:
@@ -221,7 +188,5 @@ async def test_a_big_file_is_compared_in_a_process_of_its_own(repo: Path, git: G
     diff = await review.diff(str(repo), change)
     assert comparer.pid is not None
     first, second = all_keys(diff)
-    (write,) = (await review.revert(str(repo), change, (second,))).undo
-    assert write.content == "".join([*lines[:14_000], "14000\n", *lines[14_001:]]).encode()
     assert first != second
     await comparer.aclose()

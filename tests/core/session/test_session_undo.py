@@ -60,7 +60,7 @@ def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelecti
 
 
 async def undo(s: Open, selection: ChangeSelection, reason: str = "") -> ev.ChangesUndone:
-    s.submit(ops.UndoChanges(selection=selection, reason=reason))
+    s.submit(ops.UndoChanges(selection=selection, reason=reason, includes_others=bool(selection.change_ids)))
     return await s.rx.expect(ev.ChangesUndone)
 
 

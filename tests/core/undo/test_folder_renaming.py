@@ -46,7 +46,7 @@ async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
 
 
 async def undo(s: Open, selection: ChangeSelection) -> ev.ChangesUndone:
-    s.submit(ops.UndoChanges(selection=selection))
+    s.submit(ops.UndoChanges(selection=selection, includes_others=bool(selection.change_ids)))
     return await s.rx.expect(ev.ChangesUndone)
 
 

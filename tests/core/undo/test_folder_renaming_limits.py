@@ -200,13 +200,16 @@ def test_nothing_is_lost_whatever_is_renamed_written_and_taken_back(steps: list[
                     selection = ChangeSelection(change_ids=ids)
                     is_redo = what == "redo"
                     await carry_out(
-                        s, ops.RedoChanges(selection=selection) if is_redo else ops.UndoChanges(selection=selection)
+                        s,
+                        ops.RedoChanges(selection=selection)
+                        if is_redo
+                        else ops.UndoChanges(selection=selection, includes_others=True),
                     )
                 now = b"".join(node.content for node in tree_of(root).values() if node.kind == "file")
                 assert [line for line in written if line not in now] == []
             if is_only_moved and moves:
                 every = tuple(change_id for ids in moves for change_id in ids)
-                await carry_out(s, ops.UndoChanges(selection=ChangeSelection(change_ids=every)))
+                await carry_out(s, ops.UndoChanges(selection=ChangeSelection(change_ids=every), includes_others=True))
                 left = tree_of(root)
                 assert {name: left.get(name) for name in before} == before
                 assert {left[name].kind for name in left.keys() - before.keys()} <= {"folder"}

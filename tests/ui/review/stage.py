@@ -15,12 +15,14 @@ from desktop_agent.core.protocol.model import (
     Author,
     ChangeKind,
     ChangeSelection,
+    CommittedFile,
     FileChange,
     FileDiff,
     FileImage,
     FileOutcome,
     LineComment,
     ModelRef,
+    Share,
     ToolCall,
     Uncaptured,
 )
@@ -119,6 +121,7 @@ class Source:
         self.error: Exception | None = None
         self.versions_error: Exception | None = None
         self.is_held = False
+        self.owners: tuple[Share, ...] = (Share("agent", 1, 1),)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         self.asked.append([record.change.id for record in records])
@@ -141,6 +144,11 @@ class Source:
         if self.error:
             raise self.error
         return [self._compare(change) for change in request.changes]
+
+    async def shares(
+        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[str] = ()
+    ) -> tuple[Share, ...]:
+        return self.owners
 
     async def change_diff(self, change: FileChange) -> FileDiff:
         return self._compare(change)

@@ -13,6 +13,10 @@ Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
 `unknown`: either the user or a program of ours that was running, such as a server or a background command.
 """
 
+Owner = Literal["agent", "other_session", "person", "unknown"]
+"""Whose work something is: the agent's, maybe another session's, the user's, or either the user's or a program of ours.
+"""
+
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 """The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
 
@@ -88,6 +92,9 @@ class FileChange(Struct, frozen=True, kw_only=True):
     is_new_name: bool = False
     """Whether the path became another name (a hard link) of a file. Its undo writes a file of its own there: written in
     place, it would change that file, too."""
+    is_prior: bool = False
+    """Whether it came before all other changes of its path: how the file had come, from the commit that an undo goes
+    back to, to what the session first changed."""
 
     @property
     def is_by_agent(self) -> bool:
@@ -98,6 +105,37 @@ class FileChange(Struct, frozen=True, kw_only=True):
     def needs_own_question(self) -> bool:
         """Whether it is the user's, or may be, so that it is undone only where the user says yes to exactly that."""
         return self.author in ("person", "unknown")
+
+    @property
+    def owner(self) -> Owner:
+        """Whose work it is; of an undo, the user's."""
+        if self.is_shared:
+            return "other_session"
+        if self.author == "unknown":
+            return "unknown"
+        return "agent" if self.is_by_agent else "person"
+
+
+class Share(Struct, frozen=True):
+    """How much of a difference is one owner's, in lines. None are counted in what is no text."""
+
+    owner: Owner
+    added: int = 0
+    removed: int = 0
+
+
+class CommittedFile(Struct, frozen=True, kw_only=True):
+    """A file as a commit has it, beside the version on disk that was compared with it. `None`: there is no file."""
+
+    path: str
+    content: bytes | None
+    """As a checkout would write it."""
+    seen: Digest | None
+    """Of the version on disk."""
+    kind: FileKind = "file"
+    is_executable: bool = False
+    moved_from: str = ""
+    """The path that the commit has it at, where it is another one."""
 
 
 class Uncaptured(Struct, frozen=True, kw_only=True):

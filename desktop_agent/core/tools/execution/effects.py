@@ -125,6 +125,10 @@ class Effects:
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
+    async def record_edits(self, turn: int, now: Sequence[FileTransition]) -> None:
+        """Put on record what the user did to these files since their last record; each is as the transition begins."""
+        await self._user_edits.record_in(turn, now)
+
     def repositories(self, root: Path) -> tuple[Path, ...]:
         """Return every `.git` in the workspace, as it was when the last command began."""
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")

@@ -37,9 +37,10 @@ class Reviewed:
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     def set_transcript(self, transcript: Transcript) -> None:
-        """Review another session, from its last turn."""
+        """Review another session, from its last turn; or what git shows, where it begins with an undo of that."""
+        if not (self.baseline.is_git and _has_begun(self.transcript, transcript)):
+            self.baseline = LAST_TURN
         self.transcript = transcript
-        self.baseline = LAST_TURN
         self.files = []
         self._grouped = None, []
 
@@ -158,3 +159,9 @@ class Reviewed:
 
     def _records(self) -> list[ChangeRecord]:
         return records_of(self.baseline, self.transcript, self.turns)
+
+
+def _has_begun(draft: Transcript, session: Transcript) -> bool:
+    """Whether what was a draft is this session now."""
+    was_draft = not draft.session.session_id and bool(session.session.session_id)
+    return was_draft and draft.session.workspace == session.session.workspace and not session.turn

@@ -61,11 +61,13 @@ class ReviewContent(QObject):
         self._shown_state = self._disk_state = None
         self._loader.forget()
         self._parts.counts.forget()
-        self._decisions.set_session(submit)
+        self._decisions.submit = submit
         self._decisions.problem.emit("")
         self._listing.clear_filter()
         self._parts.source.transcript = transcript
         self._git.set_folder(transcript.session.workspace)
+        if self._reviewed.baseline.is_git:
+            self._git.load(self._reviewed.baseline)
         self._news.start_over()
         self._draw()
 
@@ -96,7 +98,7 @@ class ReviewContent(QObject):
         """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
         self._reviewed.update_turns()
         self._ask_git_again()
-        state = self._reviewed.state(), self._news.last, self._decisions.git_redo_count
+        state = self._reviewed.state(), self._news.last
         if state != self._shown_state:
             self._shown_state = state
             to_compare = self._reviewed.update_files()

@@ -1,21 +1,32 @@
 """What the user decides in the review, where it takes more than one op. Holds nothing that the session should know."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, Reverted, ReviewState
-from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, WriteFile
+from desktop_agent.core.protocol.model import (
+    Author,
+    ChangeSelection,
+    CommittedFile,
+    FileOutcome,
+    Reverted,
+    ReviewState,
+    Share,
+)
+from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, UndoDifferences, WriteFile
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.net_counts import NetCounts
+from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-from desktop_agent.ui.review.source import GitSource, Spawn, Submit
+from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.translation.core_words import core_words
 
 
@@ -39,19 +50,21 @@ class ReviewDecisions(QObject):
 
     problem = Signal(str)
 
-    def __init__(self, counts: NetCounts, git: GitSource | None, spawn: Spawn, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        counts: NetCounts,
+        source: DiffSource,
+        git: GitSource | None,
+        spawn: Spawn,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
         self.submit: Submit = _drop
+        """Asks the session that is reviewed."""
         self._counts = counts
+        self._source = source
         self._git = git
         self._spawn = spawn
-        self._put_back: list[tuple[WriteFile, ...]] = []
-        """What would bring back what was undone against git, the newest last. The ledger knows no selection for it."""
-
-    def set_session(self, submit: Submit) -> None:
-        """Ask another session from now on: what was undone in the one before cannot be redone from here."""
-        self.submit = submit
-        self._put_back.clear()
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
@@ -72,12 +85,50 @@ class ReviewDecisions(QObject):
 
     def undo_with_care(self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget) -> None:
         """Take the selected changes back; if the user keeps some of them, ask first."""
-        from desktop_agent.ui.review.panel.kept_question import undo_with_care
+        from desktop_agent.ui.review.panel.undo_question import UndoWithCare
 
-        def undo(chosen: ChangeSelection) -> None:
-            self.submit(UndoChanges(selection=chosen, reason=reason))
+        UndoWithCare(transcript, self._source, self._spawn, self.submit, parent).undo(selection, reason)
 
-        undo_with_care(transcript, selection, undo, parent)
+    def undo_file(
+        self,
+        reviewed: Reviewed,
+        file: ChangedFile,
+        parent: QWidget,
+        *,
+        keys: Sequence[HunkKey] = (),
+        authors: Collection[Author] = (),
+        reason: str = "",
+    ) -> None:
+        """Take back what the session changed in a file, or these hunks; ask first if it may not be the agent's.
+
+        `authors` are those of the hunks, where more than one changed the file.
+        """
+        from desktop_agent.ui.review.panel.undo_question import ask_about_others, owned_by_records
+
+        selection = reviewed.selection_of_file(file, keys)
+        standing = [record for record in file.standing if not record.is_undone]
+        if keys and authors and "unknown" not in authors:
+            standing = [record for record in standing if record.change.owner != "unknown"]
+        if all(record.change.owner == "agent" for record in standing):
+            self._undo_changes(reviewed.transcript, selection, reason, parent, has_care=not keys)
+            return
+
+        def undo(includes_others: bool) -> None:
+            meant = [record.change for record in standing if includes_others or record.change.owner == "agent"]
+            chosen = replace(selection, change_ids=tuple(change.id for change in meant))
+            if not keys:
+                chosen = ChangeSelection(change_ids=chosen.change_ids)
+            self.submit(UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
+
+        ask_about_others([owned_by_records(file.path, standing)], parent, undo, can_part=not keys)
+
+    def _undo_changes(
+        self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget, *, has_care: bool
+    ) -> None:
+        if has_care:
+            self.undo_with_care(transcript, selection, reason, parent)
+        else:
+            self.submit(UndoChanges(selection=selection, reason=reason))
 
     def settle(self, transcript: Transcript, resolution: Resolution) -> None:
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
@@ -94,39 +145,53 @@ class ReviewDecisions(QObject):
 
     # -- against git --
 
-    def undo_git(self, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey] = ()) -> None:
-        """Make these files as git has them, or only these hunks of one."""
+    def undo_git(
+        self,
+        transcript: Transcript,
+        files: Sequence[ChangedFile],
+        parent: QWidget,
+        *,
+        keys: Sequence[HunkKey] = (),
+        reason: str = "",
+    ) -> None:
+        """Make these files as git has them, or only these hunks of one; ask first if it is not all the agent's."""
         if self._git is not None:
-            self._spawn(self._undo_git(self.submit, self._git, folder, tuple(files), tuple(keys)))
-
-    def redo_git(self) -> None:
-        """Bring back what `undo_git` took last."""
-        for write in self._put_back.pop() if self._put_back else ():
-            self.submit(write)
-
-    @property
-    def git_redo_count(self) -> int:
-        """How many files `redo_git` would write."""
-        return len({write.path for write in self._put_back[-1]}) if self._put_back else 0
+            self._spawn(self._undo_git(self._git, transcript, tuple(files), parent, tuple(keys), reason))
 
     async def _undo_git(
-        self, submit: Submit, git: GitSource, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey]
+        self,
+        git: GitSource,
+        transcript: Transcript,
+        files: Sequence[ChangedFile],
+        parent: QWidget,
+        keys: Sequence[HunkKey],
+        reason: str,
     ) -> None:
-        back: list[WriteFile] = []
+        from desktop_agent.ui.review.panel.undo_question import Owned, ask_about_others
+
+        submit, folder = self.submit, transcript.session.workspace
+        found: list[tuple[CommittedFile, Owned]] = []
         for file in files:
+            change = file.standing[-1].change
+            records = [copy(r) for r in transcript.changes.values() if r.change.path in (file.path, change.moved_from)]
             try:
-                revert = await git.revert(folder, file.standing[-1].change, keys)
+                committed = await git.committed(folder, change)
+                shares = (Share("person", change.added, change.removed),)
+                if records:
+                    shares = await self._source.shares(folder, committed, records, keys)
             except AgentError as error:
                 if isValid(self):
                     self.problem.emit(f"{file.path}: {core_words(error.title)}")
                 continue
-            if not isValid(self):
-                return
-            for write in revert.undo:
-                submit(write)
-            back += revert.redo
-        if back and submit == self.submit:  # else another session is reviewed by now
-            self._put_back.append(tuple(back))
+            found.append((committed, Owned(file.path, shares)))
+        if not found or not isValid(parent):
+            return
+
+        def undo(includes_others: bool) -> None:
+            chosen = tuple(file for file, owned in found if includes_others or owned.has_agents)
+            submit(UndoDifferences(files=chosen, hunks=tuple(keys), includes_others=includes_others, reason=reason))
+
+        ask_about_others([owned for _, owned in found], parent, undo, can_part=not keys)
 
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:

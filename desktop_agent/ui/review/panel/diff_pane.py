@@ -1,12 +1,13 @@
 """One changed file: what can be done about it, its diff or the picture that it is, and the editor over it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.core.protocol.model import Author, FileDiff
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
@@ -101,6 +102,13 @@ class DiffPane(QWidget):
         """The file whose diff is shown, which may be the one before for a moment."""
         diff = self.view.document.diff
         return diff.path if diff is not None else ""
+
+    def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
+        """Who wrote these hunks of it, where that is known because more than one changed the file."""
+        diff = self.view.document.diff
+        return {
+            author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
+        }
 
     def show_diff(self, diff: FileDiff, *, keep_place: bool) -> None:
         """Show this diff; with `keep_place` it is another state of the same file."""

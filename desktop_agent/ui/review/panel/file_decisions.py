@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import LineComment, ReviewState
-from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment, UndoChanges
+from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.obstacle import turn_obstacle
@@ -85,11 +85,9 @@ class FileDecisions(QObject):
             return
         self._decisions.problem.emit("")
         if file.is_git:
-            self._decisions.undo_git(self._reviewed.transcript.session.workspace, [file])
+            self._decisions.undo_git(self._reviewed.transcript, [file], self._parent, reason=reason)
         else:
-            self._decisions.undo_with_care(
-                self._reviewed.transcript, self._reviewed.selection_of_file(file), reason, self._parent
-            )
+            self._decisions.undo_file(self._reviewed, file, self._parent, reason=reason)
 
     def _undo_with_word(self) -> None:
         if file := self._list.current_file:
@@ -115,9 +113,10 @@ class FileDecisions(QObject):
             return
         match choice:
             case "undo" if file.is_git:
-                self._decisions.undo_git(self._reviewed.transcript.session.workspace, [file], keys)
+                self._decisions.undo_git(self._reviewed.transcript, [file], self._parent, keys=keys)
             case "undo":
-                submit(UndoChanges(selection=self._reviewed.selection_of_file(file, keys)))
+                authors = self._pane.authors_of(keys)
+                self._decisions.undo_file(self._reviewed, file, self._parent, keys=keys, authors=authors)
             case "redo" if not file.is_git:
                 submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
             case "keep" | "undecide" if keys:

@@ -41,7 +41,6 @@ class ListDecisions(QObject):
         files, transcript = self._listing.files.files, self._reviewed.transcript
         decided, total = progress(files)
         step = self._last_step()
-        redo = len(step.open_paths(transcript.changes)) if step is not None else 0
         return BarState(
             decided=decided,
             total=total,
@@ -49,7 +48,7 @@ class ListDecisions(QObject):
             scope=self._scope(),
             is_running=transcript.turns.is_running,
             comments=len(transcript.changed.comments),
-            redo_count=self._decisions.git_redo_count if self._reviewed.baseline.is_git else redo,
+            redo_count=len(step.open_paths(transcript.changes)) if step is not None else 0,
         )
 
     def _scope(self) -> Scope:
@@ -73,7 +72,7 @@ class ListDecisions(QObject):
         self._decisions.problem.emit("")
         reviewed, files = self._reviewed, self._listing.files.files
         if reviewed.baseline.is_git:
-            self._decisions.undo_git(reviewed.transcript.session.workspace, files)
+            self._decisions.undo_git(reviewed.transcript, files, self._parent, reason=reason)
             return
         selection = reviewed.selection_of_files(files) if self._listing.is_filtered else reviewed.selection()
         self._decisions.undo_with_care(reviewed.transcript, selection, reason, self._parent)
@@ -87,9 +86,7 @@ class ListDecisions(QObject):
 
     def _redo(self) -> None:
         """Take back the last undo, as the one step it was."""
-        if self._reviewed.baseline.is_git:
-            self._decisions.redo_git()
-        elif (step := self._last_step()) is not None:
+        if (step := self._last_step()) is not None:
             self._decisions.submit(RedoSteps(steps=(step.seq,)))
 
     # -- remarks --

@@ -99,7 +99,7 @@ class ReviewPanel(QWidget):
         """Show the changes of this transcript, and ask its session by `submit`. What was undone before is no news."""
         self._session = transcript, submit
         self._is_unreadable = False
-        self._is_git_wanted = False
+        self._is_git_wanted = self._is_git_wanted and not transcript.turn and self._content is not None
         if not self._is_waiting:
             self._empty.set_folder(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):

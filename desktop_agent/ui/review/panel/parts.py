@@ -76,7 +76,7 @@ class ReviewParts:
         self.git = GitListing(git, spawn, page)
         self.counts = NetCounts(self.source, spawn, page)
         self.reviewed = Reviewed(self.git, self.counts)
-        self.decisions = ReviewDecisions(self.counts, git, spawn, page)
+        self.decisions = ReviewDecisions(self.counts, diff_source, git, spawn, page)
 
     @cached_property
     def picker(self) -> BaselinePicker:

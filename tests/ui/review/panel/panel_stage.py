@@ -1,6 +1,6 @@
 """What the tests of the review panel look at it with, and the session and the git that it asks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from PySide6.QtCore import QPoint
@@ -20,20 +20,20 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
+    CommittedFile,
     FileChange,
     FileDiff,
 )
 from desktop_agent.core.protocol.ops import (
     MarkReviewed,
     Op,
-    WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.changes.change_model import ChangeModel
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.panel import ReviewPanel
-from desktop_agent.ui.review.source import GitRevert, GitState
+from desktop_agent.ui.review.source import GitState
 from tests.ui.review.stage import Hold, Session, change_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
@@ -130,15 +130,12 @@ class Git:
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
         return self.contents["one"], self.contents["two"]
 
-    async def revert(self, folder: str, change: FileChange, keys: Sequence[str]) -> GitRevert:
+    async def committed(self, folder: str, change: FileChange) -> CommittedFile:
         if self.error:
             raise self.error
         if self.is_slow:
             await Hold()
-        one, two = self.contents["one"], self.contents["two"]
-        undo = WriteFile(path="a.py", expected=digest_of(two), content=one, purpose="undo")
-        redo = WriteFile(path="a.py", expected=digest_of(one), content=two, purpose="redo")
-        return GitRevert((undo,), (redo,))
+        return CommittedFile(path="a.py", content=self.contents["one"], seen=digest_of(self.contents["two"]))
 
 
 def pane(panel: ReviewPanel) -> DiffPane:

@@ -1,17 +1,14 @@
 """What git finds different is reviewed like what the session changed."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import (
-    QComboBox,
-    QLabel,
-)
+from PySide6.QtWidgets import QComboBox, QLabel, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.ops import (
-    WriteFile,
-)
+from desktop_agent.core.protocol.model import Share
+from desktop_agent.core.protocol.ops import UndoDifferences
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.theme import Theme
@@ -21,6 +18,7 @@ from tests.ui.review.panel.panel_stage import (
     button,
     carry_out,
     child,
+    child_of,
     choose,
     diff_view,
     files,
@@ -38,32 +36,75 @@ def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: R
     assert (diff.old_lines, diff.new_lines) == (("1\n",), ("2\n",))
 
 
-def test_an_undo_against_git_writes_the_file_and_can_be_redone(
-    in_git: ReviewPanel, session: Session, git: Git, asked: Asked
-) -> None:
-    carry_out(in_git, session, asked)
+def question(panel: ReviewPanel) -> QMessageBox:
+    (box,) = [box for box in panel.findChildren(QMessageBox, "undoOthersDialog") if box.isVisible()]
+    return box
+
+
+def asked_undos(asked: Asked) -> list[tuple[list[str], bool]]:
+    """The files of each undo against git, and whether it includes what is not the agent's."""
+    return [([file.path for file in op.files], op.includes_others) for op in asked if isinstance(op, UndoDifferences)]
+
+
+def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(in_git: ReviewPanel, asked: Asked) -> None:
     button(in_git, "reviewUncommittedButton").click()
     button(in_git, "undoTurnButton").click()
-    button(in_git, "redoButton").click()
-    assert [(op.content, op.purpose) for op in asked if isinstance(op, WriteFile)] == [
-        (b"1\n", "undo"),
-        (b"2\n", "redo"),
+    assert asked_undos(asked) == []
+    box = question(in_git)
+    assert "None of this is the agent's." in box.text()
+    assert "Yours: 1 file, +1 −1 (a.py)" in box.informativeText()
+    assert box.findChild(QPushButton, "undoAgentsButton") is None
+    box.reject()
+    assert asked_undos(asked) == []
+    button(in_git, "undoTurnButton").click()
+    child_of(question(in_git), "undoEverybodysButton").click()
+    assert asked_undos(asked) == [(["a.py"], True)]
+
+
+def test_an_undo_against_git_of_what_is_all_the_agents_asks_nothing(
+    in_git: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    in_git.refresh()
+    choose(in_git, "Uncommitted")
+    button(in_git, "undoTurnButton").click()
+    assert asked_undos(asked) == [(["a.py"], False)]
+
+
+@pytest.mark.parametrize(("name", "is_all"), [("undoAgentsButton", False), ("undoEverybodysButton", True)])
+def test_what_is_partly_the_agents_can_be_undone_without_the_rest(
+    in_git: ReviewPanel, session: Session, source: Source, asked: Asked, name: str, is_all: bool
+) -> None:
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    source.owners = Share("agent", 3, 1), Share("person", 0, 2), Share("unknown", 1), Share("other_session", 5)
+    in_git.refresh()
+    choose(in_git, "Uncommitted")
+    button(in_git, "undoTurnButton").click()
+    box = question(in_git)
+    assert box.defaultButton().objectName() == "undoAgentsButton"
+    assert box.informativeText().splitlines()[:4] == [
+        "The agent's: 1 file, +3 −1 (a.py)",
+        "Yours: 1 file, −2 (a.py)",
+        "A running server's, or yours: 1 file, +1 (a.py)",
+        "Perhaps another session's: 1 file, +5 (a.py)",
     ]
+    child_of(box, name).click()
+    assert asked_undos(asked) == [(["a.py"], is_all)]
 
 
 def test_an_undo_against_git_is_asked_of_the_session_in_which_the_user_pressed_it(
     in_git: ReviewPanel, session: Session, tasks: Tasks, git: Git, asked: Asked
 ) -> None:
-    button(in_git, "reviewUncommittedButton").click()
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    in_git.refresh()
+    choose(in_git, "Uncommitted")
     git.is_slow = True
     button(in_git, "undoTurnButton").click()
     other, asked_there = Session(), Asked()
     other.transcript.session.workspace = "/other"
     in_git.set_transcript(other.transcript, asked_there.submit)
     tasks.let_go()
-    button(in_git, "redoButton").click()
-    assert [op.path for op in asked if isinstance(op, WriteFile)] == ["a.py"]
-    assert [op for op in asked_there if isinstance(op, WriteFile)] == []
+    assert (asked_undos(asked), asked_undos(asked_there)) == ([(["a.py"], False)], [])
 
 
 def test_what_git_cannot_put_back_is_said(in_git: ReviewPanel, git: Git) -> None:

@@ -1,0 +1,273 @@
+"""What git finds different is undone like any change: on record, redone exactly, and not unasked if not the agent's."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.review.git_review import GitReview
+from desktop_agent.core.diff.comparing import Comparer
+from desktop_agent.core.diff.hunks import all_keys
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import CommittedFile, FileChange, Share
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.store.blobs import Blobs
+from tests.harness import Ground, Open
+from tests.trees import tree_of
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+LINES = [f"line {number}\n" for number in range(60)]
+WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+def edit(path: str, content: str) -> Call:
+    return Call("create_file", {"path": path, "content": content, "if_exists": "overwrite"})
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path / "ground")
+    ground.write("a.txt", "".join(LINES))
+    ground.write("notes.md", "one\n")
+    git(ground, "init", "-q", "-b", "main")
+    commit(ground)
+    return ground
+
+
+def git(ground: Ground, *arguments: str) -> str:
+    return subprocess.check_output(["git", *arguments], cwd=ground.workspace, env=os.environ | WHO, text=True)
+
+
+def commit(ground: Ground) -> None:
+    git(ground, "add", "-A")
+    git(ground, "commit", "-qm", "c", "--allow-empty")
+
+
+def files(ground: Ground) -> dict[str, object]:
+    return {path: what for path, what in tree_of(ground.workspace).items() if not path.startswith(".git")}
+
+
+class Look:
+    """What git shows of the folder, as the window compares it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.folder = str(ground.workspace)
+        self.git = GitReview(Comparer())
+        self.source = BlobDiffs(Blobs(ground.paths.blobs))
+
+    async def changes(self) -> dict[str, FileChange]:
+        return {change.path: change for change in await self.git.changes(self.folder, "")}
+
+    async def committed(self, *paths: str) -> tuple[CommittedFile, ...]:
+        found = await self.changes()
+        return tuple([await self.git.committed(self.folder, found[path]) for path in paths or found])
+
+    async def hunks(self, path: str) -> Sequence[str]:
+        return all_keys(await self.git.diff(self.folder, (await self.changes())[path]))
+
+    async def shares(self, s: Open, path: str, hunks: Sequence[str] = ()) -> dict[str, tuple[int, int]]:
+        (file,) = await self.committed(path)
+        found = await self.source.shares(self.folder, file, list(s.session.transcript.changes.values()), hunks)
+        return {share.owner: (share.added, share.removed) for share in found}
+
+
+async def undo(
+    s: Open, files: Sequence[CommittedFile], hunks: Sequence[str] = (), *, includes_others: bool = False
+) -> ev.ChangesUndone:
+    s.submit(ops.UndoDifferences(files=tuple(files), hunks=tuple(hunks), includes_others=includes_others))
+    return await s.rx.expect(ev.ChangesUndone)
+
+
+async def redo(s: Open) -> ev.ChangesRedone:
+    s.submit(ops.RedoSteps())
+    return await s.rx.expect(ev.ChangesRedone)
+
+
+def states(event: ev.ChangesUndone | ev.ChangesRedone) -> dict[str, str]:
+    return {outcome.path: outcome.state for outcome in event.outcomes}
+
+
+MINE = text_with(line_50="fifty, by me\n")
+BOTH = text_with(line_5="five\n", line_50="fifty, by me\n")
+ONE_TURN: list[Reply] = [[edit("a.txt", BOTH)], [Say("one")]]
+
+
+async def test_what_the_user_changed_is_left_alone_unless_the_undo_includes_it(ground: Ground) -> None:
+    ground.write("notes.md", "one\ntwo, by me\n")
+    ground.write("new.txt", "mine\n")
+    before = files(ground)
+    async with ground.session([], approval="never") as s:
+        done = await undo(s, await Look(ground).committed())
+        assert (states(done), files(ground)) == ({"new.txt": "conflict", "notes.md": "conflict"}, before)
+        assert all("not the agent's" in outcome.reason for outcome in done.outcomes)
+        assert not s.session.transcript.changed.steps
+
+
+async def test_an_undo_of_what_only_the_user_changed_is_redone_exactly_in_a_session_without_turns_and_after_a_restart(
+    ground: Ground,
+) -> None:
+    start = files(ground)
+    ground.write("notes.md", b"one\r\ntwo\xff\r\n")
+    ground.write("deep/new.bin", b"\0\1")
+    (ground.workspace / "a.txt").unlink()
+    (ground.workspace / "link").symlink_to("notes.md")
+    before = files(ground)
+    async with ground.session([], approval="never") as s:
+        await undo(s, await Look(ground).committed(), includes_others=True)
+        assert files(ground) == start
+        await redo(s)
+        assert files(ground) == before
+        await undo(s, await Look(ground).committed(), includes_others=True)
+        session = s.id
+    async with ground.session([], resume=session) as s:
+        assert files(ground) == start
+        await redo(s)
+        assert files(ground) == before
+        assert not s.session.transcript.changed.steps
+
+
+async def test_only_the_agents_part_of_a_file_goes_and_the_users_stays(ground: Ground) -> None:
+    ground.write("a.txt", MINE)
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        look = Look(ground)
+        assert await look.shares(s, "a.txt") == {"agent": (1, 1), "person": (1, 1)}
+        done = await undo(s, await look.committed("a.txt"))
+        assert (states(done), ground.read("a.txt")) == ({"a.txt": "restored"}, MINE)
+        await redo(s)
+        assert ground.read("a.txt") == BOTH
+
+
+async def test_all_of_a_file_that_both_changed_goes_back_to_the_commit_and_comes_again(ground: Ground) -> None:
+    ground.write("a.txt", MINE)
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        later = BOTH + "and after the agent, by me\n"
+        ground.write("a.txt", later)
+        await undo(s, await Look(ground).committed("a.txt"), includes_others=True)
+        assert ground.read("a.txt") == "".join(LINES)
+        await redo(s)
+        assert ground.read("a.txt") == later
+        s.submit(ops.UndoChanges(selection=ops.ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("a.txt") == MINE + "and after the agent, by me\n"
+
+
+async def test_what_was_committed_in_between_is_not_undone(ground: Ground) -> None:
+    script: list[Reply] = [
+        [edit("a.txt", text_with(line_5="five\n"))],
+        [Say("one")],
+        [edit("a.txt", text_with(line_5="five\n", line_30="thirty\n"))],
+        [Say("two")],
+    ]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        commit(ground)
+        await s.prompt()
+        look = Look(ground)
+        assert await look.shares(s, "a.txt") == {"agent": (1, 1)}
+        await undo(s, await look.committed("a.txt"))
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        await redo(s)
+        assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n")
+
+
+async def test_of_a_change_of_which_a_hunk_was_committed_only_the_other_goes(ground: Ground) -> None:
+    script: list[Reply] = [[edit("a.txt", text_with(line_5="five\n", line_50="fifty\n"))], [Say("one")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5="five\n"))
+        commit(ground)
+        ground.write("a.txt", text_with(line_5="five\n", line_50="fifty\n"))
+        look = Look(ground)
+        assert await look.shares(s, "a.txt") == {"agent": (1, 1)}
+        await undo(s, await look.committed("a.txt"))
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        await redo(s)
+        assert ground.read("a.txt") == text_with(line_5="five\n", line_50="fifty\n")
+
+
+async def test_a_hunk_of_the_agents_goes_alone_and_one_of_the_users_only_when_included(ground: Ground) -> None:
+    ground.write("a.txt", MINE)
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        look = Look(ground)
+        agents, mine = await look.hunks("a.txt")
+        assert await look.shares(s, "a.txt", [agents]) == {"agent": (1, 1)}
+        assert await look.shares(s, "a.txt", [mine]) == {"person": (1, 1)}
+        left = await undo(s, await look.committed("a.txt"), [mine])
+        assert (states(left), ground.read("a.txt")) == ({"a.txt": "conflict"}, BOTH)
+        await undo(s, await look.committed("a.txt"), [agents])
+        assert ground.read("a.txt") == MINE
+        await redo(s)
+        assert ground.read("a.txt") == BOTH
+        await undo(s, await look.committed("a.txt"), [mine], includes_others=True)
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        await redo(s)
+        assert ground.read("a.txt") == BOTH
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the bit means nothing on Windows")
+async def test_renames_modes_and_links_go_back_and_come_again(ground: Ground) -> None:
+    (ground.workspace / "link").symlink_to("a.txt")
+    commit(ground)
+    start = files(ground)
+    (ground.workspace / "a.txt").rename(ground.workspace / "b.txt")
+    (ground.workspace / "notes.md").chmod(0o755)
+    (ground.workspace / "link").unlink()
+    (ground.workspace / "link").symlink_to("notes.md")
+    git(ground, "add", "-AN")
+    before = files(ground)
+    async with ground.session([], approval="never") as s:
+        look = Look(ground)
+        assert (await look.changes())["b.txt"].moved_from == "a.txt"
+        await undo(s, await look.committed(), includes_others=True)
+        assert files(ground) == start
+        await redo(s)
+        assert files(ground) == before
+
+
+async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(ground: Ground) -> None:
+    ground.write("notes.md", "two\n")
+    seen = await Look(ground).committed()
+    ground.write("notes.md", "three\n")
+    async with ground.session([], approval="never") as s:
+        done = await undo(s, seen, includes_others=True)
+        assert (states(done), ground.read("notes.md")) == ({"notes.md": "conflict"}, "three\n")
+
+
+async def test_a_change_of_the_users_that_is_named_needs_to_be_included(ground: Ground) -> None:
+    async with ground.session(ONE_TURN, approval="never") as s:
+        s.submit(ops.WriteFile(path="mine.txt", expected=None, content=b"mine\n"))
+        written = await s.rx.expect(ev.ChangesRecorded)
+        named = ops.ChangeSelection(change_ids=(written.changes[0].id,))
+        s.submit(ops.UndoChanges(selection=named))
+        assert states(await s.rx.expect(ev.ChangesUndone)) == {"mine.txt": "conflict"}
+        assert ground.read("mine.txt") == "mine\n"
+        s.submit(ops.UndoChanges(selection=named, includes_others=True))
+        assert states(await s.rx.expect(ev.ChangesUndone)) == {"mine.txt": "restored"}
+        await redo(s)
+        assert ground.read("mine.txt") == "mine\n"
+
+
+async def test_files_without_lines_are_whose_the_changes_are(ground: Ground) -> None:
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "printf '\\000\\001' > made.bin"})], [Say("one")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        ground.write("mine.bin", b"\0\2")
+        look = Look(ground)
+        assert await look.shares(s, "made.bin") == {"agent": (0, 0)}
+        assert await look.shares(s, "mine.bin") == {"person": (0, 0)}
+        ground.write("made.bin", b"\0\3")
+        assert await look.shares(s, "made.bin") == {"agent": (0, 0), "person": (0, 0)}
+    assert Share("agent") == Share("agent", 0, 0)
