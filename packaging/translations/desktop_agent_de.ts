@@ -600,6 +600,10 @@
         </translation>
     </message>
     <message>
+        <source>The agent says: {0}</source>
+        <translation>Der Agent sagt: {0}</translation>
+    </message>
+    <message>
         <source>The command has characters that cannot be seen. It really is: {0}</source>
         <translation>Der Befehl enthält unsichtbare Zeichen. In Wirklichkeit lautet er: {0}</translation>
     </message>
@@ -719,6 +723,10 @@
     <message>
         <source>What the server says of the tool</source>
         <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>Was aufgerufen würde</translation>
     </message>
 </context>
 <context>
@@ -6593,6 +6601,10 @@
     <message>
         <source>What the server says of the tool</source>
         <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>Was aufgerufen würde</translation>
     </message>
     <message>
         <source>Why am I asked?</source>

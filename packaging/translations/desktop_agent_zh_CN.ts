@@ -599,6 +599,10 @@
         </translation>
     </message>
     <message>
+        <source>The agent says: {0}</source>
+        <translation>智能体说：{0}</translation>
+    </message>
+    <message>
         <source>The command has characters that cannot be seen. It really is: {0}</source>
         <translation>命令含有不可见字符。实际为：{0}</translation>
     </message>
@@ -718,6 +722,10 @@
     <message>
         <source>What the server says of the tool</source>
         <translation>服务器对该工具的说明</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>将要调用的内容</translation>
     </message>
 </context>
 <context>
@@ -6568,6 +6576,10 @@
     <message>
         <source>What the server says of the tool</source>
         <translation>服务器对该工具的说明</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>将要调用的内容</translation>
     </message>
     <message>
         <source>Why am I asked?</source>

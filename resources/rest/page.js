@@ -171,6 +171,9 @@ function card(request) {
   if (request.question?.sampling) children.push(element("pre", { text: request.question.sampling.texts.map((one) => `${one.role}: ${one.text}`).join("\n\n") }));
   if (request.tool_change) children.push(element("pre", { text: request.tool_change.diff }));
   if (request.spending) children.push(element("p", { text: `Spent $${request.spending.spent_usd.toFixed(2)} of $${request.spending.limit_usd.toFixed(2)}. Yes lets it spend up to $${request.spending.until_usd.toFixed(2)}.` }));
+  if (request.explanation) children.push(element("p", { text: `The agent says: ${request.explanation}` }));
+  const called = calledBy(request);
+  if (called.text) children.push(element("pre", { name: "called", text: called.text }));
   if (request.command !== null) children.push(element("pre", { text: request.command }));
   if (request.cwd) children.push(element("p", { text: `In ${request.cwd}` }));
   for (const detail of request.details) children.push(element("p", { text: detail }));
@@ -193,16 +196,35 @@ function card(request) {
     try {
       await ask(place, { method: "POST", body: decision });
     } catch (error) {
-      allow.disabled = deny.disabled = false;
+      deny.disabled = false;
+      allow.disabled = !called.isExact;
       throw error;
     }
   });
+  if (!called.isExact) {
+    allow.disabled = true;
+    children.push(element("p", { name: "risk", text: "A number in it is too large to be shown exactly here: answer in the window." }));
+  }
   allow.addEventListener("click", () => answer({ outcome: "allowed", scope: "once", answers: form?.answers() ?? {} }));
   deny.addEventListener("click", () => answer({ outcome: "denied", message: word.value.trim() }));
   children.push(word, element("div", { name: "buttons", children: [deny, allow] }));
   const made = element("article", { name: "card", children });
   made.dataset.call = request.call_id;
   return made;
+}
+
+// What would be called, and with what. A number that JavaScript has read as another one does not pass for the real one.
+function calledBy(request) {
+  const server = request.server ?? "", given = request.arguments ?? {};
+  if (!server && !Object.keys(given).length) return { text: "", isExact: true };
+  let isExact = true;
+  const noted = (_name, value) => {
+    if (typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+    isExact = false;
+    return "?";
+  };
+  const name = server ? `${server}/${request.server_tool}` : request.tool;
+  return { text: `${name}\n${JSON.stringify(given, noted, 2)}`, isExact };
 }
 
 // -- forms of servers --

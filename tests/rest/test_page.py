@@ -95,6 +95,31 @@ async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tm
     assert '{"name": "Ada", "age": 36, "news": true, "size": "large"}' in journal.replace('\\"', '"')
 
 
+async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_number(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.clock = PatientClock()
+    with_servers(ground, program())
+    exact = Call("program__echo", {"text": f"{HOSTILE}\u202e"})
+    too_large = Call("program__steps", {"count": 12345678901234567891})
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(ground, [[exact], [too_large], [Say("Done.")]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        await page("fill", "#prompt", "Echo")
+        await page("click", "#send")
+        await page("waitForSelector", ".card .called")
+        called = str(await page("textContent", ".card .called"))
+        assert called.startswith("program/echo\n")
+        assert f"{HOSTILE}[U+202E]" in called
+        await _picture(page, "called")
+        await page("click", ".card .allow")
+        await page("waitForSelector", ".card .allow:disabled")
+        assert "12345678901234567" not in str(await page("textContent", ".card .called"))
+        assert "answer in the window" in str(await page("textContent", ".card"))
+
+
 async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Path) -> None:
     long = Say("\n\n".join(f"Paragraph {number} of a long answer, longer than the page." for number in range(40)))
     async with (

@@ -21,6 +21,7 @@ from desktop_agent.core.transcript import (
     TextEntry,
     ToolEntry,
     UndoEntry,
+    explanation_of,
     replay,
     spending_line,
 )
@@ -97,6 +98,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
 def _describe_tool(entry: ToolEntry) -> str:
     marks = {"started": "…", "completed": "✓", "failed": "✗"}
     lines = [f"{marks[entry.state]} {entry.call.name} {on_one_line(entry.title)}"]
+    if explained := explanation_of(entry.call):
+        lines.append(f"  {on_one_line(explained)}")
     if entry.result is not None and entry.result.is_error:
         lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
     lines += [f"  {c.kind} {on_one_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]

@@ -117,7 +117,10 @@ class _Page(Struct):
         name, _, rest = words.call_title(entry).partition(" ")
         mark = f'<span class="mark {entry.state}">{words.MARKS[entry.state]}</span>'
         summary = f'<summary>{mark} <span class="tool">{escape(name)}</span> {escape(rest)}</summary>'
-        parts = [_labelled("Changes", _diff(words.diff_of(entry.changes, self.source)))] if entry.changes else []
+        explained = words.explanation_in(entry)
+        parts = [f'<p class="line">{escape(explained)}</p>\n'] if explained else []
+        if entry.changes:
+            parts.append(_labelled("Changes", _diff(words.diff_of(entry.changes, self.source))))
         if not entry.changes and entry.call.arguments:
             parts.append(_labelled("Arguments", code(words.arguments_of(entry), "json")))
         if result := words.result_of(entry):

@@ -69,7 +69,8 @@ def _quoted(text: str) -> str:
 
 
 def _call(entry: ToolEntry, source: ExportSource) -> str:
-    parts: list[str] = []
+    explained = words.explanation_in(entry)
+    parts = [f"*{_inline(explained)}*"] if explained else []
     if entry.changes:
         parts.append(_fenced(words.diff_of(entry.changes, source), "diff"))
     else:

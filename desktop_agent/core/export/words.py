@@ -19,6 +19,7 @@ from desktop_agent.core.transcript import (
     SpendingEntry,
     ToolEntry,
     UndoEntry,
+    explanation_of,
     spending_line,
 )
 
@@ -76,6 +77,11 @@ def call_title(entry: ToolEntry) -> str:
         f" +{sum(c.added for c in entry.changes)} −{sum(c.removed for c in entry.changes)}" if entry.changes else ""
     )
     return f"{one_line(entry.call.name)} {title}{counts}".strip()
+
+
+def explanation_in(entry: ToolEntry) -> str:
+    """What the model said the call is for, on one line; empty where it said nothing."""
+    return one_line(explanation_of(entry.call), 600)
 
 
 def arguments_of(entry: ToolEntry) -> str:

@@ -174,6 +174,17 @@ class Tool(ABC, Generic[A]):
         """What else the user should know who is asked about this call, one line each."""
         return ()
 
+    def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
+        """What the question about a call shows of its arguments: all that it does not show in another form.
+
+        `given` are those of the model, which are shown unless the tool says otherwise.
+        """
+        return given
+
+    def explanation(self, arguments: A) -> str:
+        """What the model says this call is for, in a line; empty: nothing."""
+        return ""
+
     def parse(self, arguments: JsonObject) -> A:
         """Return the validated arguments, or raise `ArgumentsError` that says what would be right."""
         try:
@@ -218,6 +229,10 @@ class EditTool(Tool[A]):
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
         """Return the files as they would be, and write nothing. Runs in a thread."""
 
+    def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
+        """Return none: the changes show what they come to."""
+        return {}
+
     def is_dry_run(self, arguments: A) -> bool:
         """Whether the model asked for the plan only."""
         return bool(getattr(arguments, "dry_run", False))
@@ -237,6 +252,10 @@ class CommandTool(Tool[A]):
     @abstractmethod
     def circumstances(self, arguments: A) -> tuple[str, ...]:
         """What else decides what runs, one line each for the user who is asked: variables, input, a special shell."""
+
+    def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
+        """Return those that the command and its circumstances do not show whole."""
+        return {}
 
     def variables(self, arguments: A) -> Collection[str]:
         """The names of the environment variables that the call sets itself."""
@@ -264,6 +283,8 @@ class ServerTool(Tool[A]):
 
     server: str
     """What the user calls the program."""
+    server_tool: str
+    """What the program calls the tool."""
     shown_name: str
     """What people call the tool: `server/tool`."""
     tokens: float

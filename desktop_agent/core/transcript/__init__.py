@@ -21,7 +21,7 @@ from desktop_agent.core.transcript.entries import (
 )
 from desktop_agent.core.transcript.fold import Transcript, replay
 from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import first_line, spending_line, todos_of
+from desktop_agent.core.transcript.reading import asked_call, explanation_of, first_line, spending_line, todos_of
 from desktop_agent.core.transcript.retry_notices import FALLBACK, RETRYING
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import UndoStep, undone_of
@@ -48,6 +48,8 @@ __all__ = [
     "TurnState",
     "UndoEntry",
     "UndoStep",
+    "asked_call",
+    "explanation_of",
     "first_line",
     "replay",
     "spending_line",

@@ -1,12 +1,15 @@
 """What is read out of single events: readable blocks, plans, first lines. Pure."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal, cast, get_args
 
 from desktop_agent.core.base.money import money
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
+    ApprovalRequest,
     AssistantBlock,
     Denied,
     JsonObject,
@@ -17,6 +20,7 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     TodoItem,
     TodoStatus,
+    ToolCall,
     ToolResult,
 )
 from desktop_agent.core.transcript.entries import SpendingEntry
@@ -51,6 +55,58 @@ def spending_line(entry: SpendingEntry) -> str:
             return f"{title} No."
         case Aborted(reason=reason):
             return f"{title} No answer: {reason}"
+
+
+_PLAIN_NAME = re.compile(r"[\w.-]+")
+_LONGEST_INLINE = 100
+"""Of a list or an object on one line; longer ones have a line for each item."""
+_EXPLAINED = ("run_terminal_cmd",)
+"""The tools of ours that let the model say what a call is for."""
+
+
+def asked_call(request: ApprovalRequest) -> str:
+    """Return what a call would be called with, exactly: the tool, then its arguments, one a line.
+
+    Empty where the command or the changes say it all. Values are JSON, but texts of several lines stand as they are, in
+    lines that go further in than their name: none can pass for another argument.
+    """
+    if not (request.server or request.arguments):
+        return ""
+    name = f"{request.server}/{request.server_tool}" if request.server else request.tool
+    return "\n".join([name, *_items(request.arguments, "  ")])
+
+
+def _items(values: JsonObject, margin: str) -> Iterator[str]:
+    for name, value in values.items():
+        shown = name if _PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+        yield from _value(f"{margin}{shown}:", value, f"{margin}  ")
+
+
+def _value(head: str, value: object, margin: str) -> Iterator[str]:
+    """Write a value behind `head`, or below it and further in."""
+    if isinstance(value, str) and "\n" in value:
+        lines = value.split("\n")
+        ends_plainly = lines[-1] == "" and lines[-2] != ""
+        yield f"{head} {'|' if ends_plainly else '|-' if lines[-1] else '|+'}"
+        yield from (f"{margin}{line}" for line in (lines[:-1] if lines[-1] == "" else lines))
+        return
+    inline = json.dumps(value, ensure_ascii=False)
+    is_short = len(inline) <= _LONGEST_INLINE and "\\n" not in inline
+    if isinstance(value, dict) and value and not is_short:
+        yield head
+        yield from _items(cast("JsonObject", value), margin)
+    elif isinstance(value, list) and value and not is_short:
+        yield head
+        for item in cast("list[object]", value):
+            yield from _value(f"{margin}-", item, f"{margin}  ")
+    else:
+        yield f"{head} {inline}"
+
+
+def explanation_of(call: ToolCall) -> str:
+    """Return what the model said a call is for, in a sentence; empty where it said nothing."""
+    said = call.arguments.get("explanation") if call.name in _EXPLAINED else None
+    return said.strip() if isinstance(said, str) else ""
 
 
 Piece = tuple[Literal["text", "thinking", "call"], str]

@@ -1,10 +1,13 @@
 """The question itself: what would run or change, where, why it is asked, and what could go wrong."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.icon_note import IconLine, IconNote
@@ -16,7 +19,7 @@ from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.mode_words import escalation_words
-from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
+from desktop_agent.ui.wording.model_words import explained, hidden_text_risks, visible
 
 _MOST_DETAIL_LINES = 12
 """What is longer can be scrolled, so that the answers stay in sight."""
@@ -42,6 +45,8 @@ class QuestionHead(QWidget):
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         # What else decides what would run: variables, input, a special shell. All of it can be looked through.
+        called = asked_call(request)
+        self.call = self._make_field(called, "approvalCall", self.tr("What would be called")) if called else None
         details = "\n".join(request.details)
         self.details = self._make_field(details, "approvalDetails", self.tr("Details")) if details else None
         self.folds: list[FoldBar] = []
@@ -74,14 +79,17 @@ class QuestionHead(QWidget):
         summary = make_label(words, role="secondary", object_name="approvalSummary", wraps=True, is_plain=True)
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         box = vbox(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
+        if purpose := explained(self._request.explanation):
+            box.addWidget(make_label(purpose, object_name="approvalExplanation", wraps=True, is_plain=True))
         if self.command:
             box.addSpacing(Space.S)
             box.addWidget(self.command)
             self.folds.append(self.command.fold)
-        if self.details is not None:
-            fold = FoldBar(self.details)
-            fold.resize_wanted.connect(self._fit_details)
-            box.addWidget(self.details)
+        for field in filter(None, (self.call, self.details)):
+            fold = FoldBar(field)
+            fold.resize_wanted.connect(partial(_fit, field))
+            box.addSpacing(Space.XS)
+            box.addWidget(field)
             box.addWidget(fold)
             self.folds.append(fold)
         if self._request.tool_definition:
@@ -117,10 +125,6 @@ class QuestionHead(QWidget):
         field.most_lines = _MOST_DETAIL_LINES
         _fit(field)
         return field
-
-    def _fit_details(self) -> None:
-        if self.details is not None:
-            _fit(self.details)
 
 
 def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:

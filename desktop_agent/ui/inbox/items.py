@@ -70,6 +70,8 @@ def is_short(request: ApprovalRequest) -> bool:
         request.is_escalation
         or request.changes
         or request.details
+        or request.server
+        or request.arguments
         or request.risks
         or request.safety
         or request.spending

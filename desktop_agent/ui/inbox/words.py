@@ -1,5 +1,7 @@
 """What is said of something that waits: on its row, to a screen reader, in a notification of the desktop."""
 
+import json
+
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.hidden_text import named
@@ -50,7 +52,10 @@ def subject(item: InboxItem) -> str:
         return ""
     if request.question is not None:
         return cut(one_line(request.question.message))
-    return cut(one_line(request.command if request.command is not None else core_words(request.title)))
+    if request.command is not None:
+        return cut(one_line(request.command))
+    called = json.dumps(request.arguments, ensure_ascii=False) if request.arguments else ""
+    return cut(one_line(f"{core_words(request.title)} {called}".rstrip()))
 
 
 def note(item: InboxItem) -> str:

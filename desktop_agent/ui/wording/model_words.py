@@ -25,6 +25,14 @@ def one_line(text: str) -> str:
     return " ⏎ ".join(visible(text).split("\n"))
 
 
+def explained(explanation: str) -> str:
+    """Return what the model says a call is for, as its own words; nothing where it said nothing."""
+    words = " ".join(explanation.split())
+    if not words:
+        return ""
+    return QCoreApplication.translate("ApprovalRequest", "The agent says: {0}").format(_cut(visible(words)))
+
+
 def hidden_text_risks(command: str) -> list[str]:
     """Say what stands in a command that cannot be seen, or reorders what is around it."""
     hidden = [_cut(_visible_line(line)) for line in command.split("\n") if has_hidden(line)]

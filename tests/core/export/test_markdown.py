@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from desktop_agent.core.export import export_text
+from desktop_agent.core.export import ExportForm, export_text
 from desktop_agent.core.export.markdown import harmless
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import TextBlock
+from desktop_agent.core.protocol.model import TextBlock, ToolCall
 from tests.core.export.conftest import KEY, MODEL, Written
 
 
@@ -46,6 +46,22 @@ def test_what_follows_an_open_fence_is_not_in_it(written: Written) -> None:
     written.turn(1, "go", TextBlock(text="```\nopen"))
     written.turn(2, "second", TextBlock(text="after"))
     assert "<h2>Turn 2" in MarkdownIt().render(text_of(written))
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_what_the_model_said_a_command_is_for_stands_with_the_call(written: Written, form: ExportForm) -> None:
+    call = ToolCall(
+        id="c", name="run_terminal_cmd", arguments={"command": "ls", "explanation": "See <b>what</b> is there"}
+    )
+    written.add(
+        ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
+        ev.TurnStarted(turn=1, model=MODEL),
+        ev.ToolCallStarted(
+            turn=1, call=call, title="ls", source="workspace", capabilities=("exec_shell",), is_read_only=False
+        ),
+    )
+    text = b"".join(export_text(written.path, form, written.blobs)).decode()
+    assert "See &lt;b&gt;what&lt;/b&gt; is there" in text
 
 
 def test_a_message_in_the_middle_of_a_turn_is_quoted_there(written: Written) -> None:

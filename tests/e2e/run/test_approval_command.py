@@ -34,6 +34,16 @@ def test_it_is_asked_with_the_request_and_allows(agent: Agent, workspace: Path, 
     assert (workspace / "a.py").read_bytes() == AFTER
 
 
+def test_it_reads_what_the_model_says_a_command_is_for(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    log = tmp_path / "asked.json"
+    wanted = tool_use("run_terminal_cmd", command="touch made", stdin="x" * 5_000, explanation="Make a file")
+    body = f"open({str(log)!r}, 'w').write(json.dumps(asked)); print(json.dumps({{'decision': 'deny'}}))"
+    with serve(reply(wanted), reply(text("Done."))) as server:
+        run(agent, workspace, server.url, body, "--approval", "always")
+    asked = json.loads(log.read_text(encoding="utf-8"))
+    assert (asked["explanation"], asked["arguments"]) == ("Make a file", {"stdin": "x" * 5_000})
+
+
 def test_its_denial_reaches_the_model_in_its_words(agent: Agent, workspace: Path) -> None:
     with serve(*script()) as server:
         ran = run(agent, workspace, server.url, 'print(\'{"decision": "deny", "message": "Not on a Friday."}\')')

@@ -230,6 +230,37 @@ def test_details_without_any_blank_are_wrapped_and_stay_in_sight(ask: Ask) -> No
     assert details.verticalScrollBar().maximum() > 0
 
 
+SERVER_CALL = replace(
+    COMMAND,
+    command=None,
+    tool="files__write",
+    server="files",
+    server_tool="write",
+    arguments={"path": "a\u202eb.txt"},
+    explanation="Keep the \u202enotes.",
+)
+
+
+def test_a_servers_tool_is_shown_with_what_it_would_be_called_with(ask: Ask) -> None:
+    dialog = ask(SERVER_CALL)
+    field = child(dialog, QPlainTextEdit, "approvalCall")
+    assert field.toPlainText() == 'files/write\n  path: "a⟨U+202E⟩b.txt"'
+    assert field.isReadOnly()
+    assert child(dialog, QLabel, "approvalExplanation").text() == "The agent says: Keep the ⟨U+202E⟩notes."
+
+
+def test_long_arguments_must_be_seen_to_their_end(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(300)))}))
+    qtbot.wait(ARMING_DELAY_MS + 50)
+    assert not dialog.can_allow
+    bar = child(dialog, QPlainTextEdit, "approvalCall").verticalScrollBar()
+    while bar.value() < bar.maximum():
+        bar.setValue(bar.value() + 3)
+        dialog.repaint()
+        qtbot.wait(1)
+    qtbot.waitUntil(lambda: dialog.can_allow)
+
+
 def test_what_a_server_says_of_a_tool_that_was_never_allowed_is_there_and_need_not_be_seen(
     qtbot: QtBot, ask: Ask
 ) -> None:

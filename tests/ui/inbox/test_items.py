@@ -92,6 +92,8 @@ def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
         replace(asking(), risks=("Deletes files",)),
         replace(asking(), safety=("Copied before it runs",)),
         replace(asking(), details=("PATH=/tmp",)),
+        replace(asking(), arguments={"stdin": "x"}),
+        replace(asking(), server="files", server_tool="list"),
         replace(asking(), is_escalation=True),
         replace(asking(), tool_definition="Sends mail"),
     ],
@@ -100,6 +102,13 @@ def test_what_a_row_does_not_show_whole_cannot_be_allowed_there(request_: Approv
     assert not is_short(request_)
     assert not item(request_).can_allow
     assert item(request_).can_deny
+
+
+def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
+    request = replace(
+        asking(None), title="Let files run write?", server="files", arguments={"path": "a\u202eb", "n": 1}
+    )
+    assert words.subject(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
 
 
 def test_what_is_one_short_command_can_be_allowed() -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.protocol.model.changes import FileChange
+from desktop_agent.core.protocol.model.payloads import JsonObject
 from desktop_agent.core.protocol.model.questions import Answer, ServerQuestion
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
@@ -119,6 +120,14 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     details: tuple[str, ...] = ()
     """What else decides what would run, one line each: variables, input, a special shell."""
+    server: str = ""
+    """The MCP server that would be called; empty for a tool of our own."""
+    server_tool: str = ""
+    """What that server calls the tool; `tool` is what the model calls it."""
+    arguments: JsonObject = field(default_factory=dict[str, object])
+    """What the tool would be called with, as far as `command`, `changes` and `details` do not show it whole."""
+    explanation: str = ""
+    """What the model says the call is for."""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
     """Plain notes, found locally, on what makes this dangerous: deletes, network, history, credentials."""

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals.rulebook import RuleBook
@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     FileChange,
+    JsonObject,
     SandboxMode,
     ScriptMark,
     ToolCall,
@@ -70,6 +71,12 @@ class Case(Struct, frozen=True, kw_only=True):
     facts: CallFacts
     title: str
     changes: tuple[FileChange, ...] = ()
+    server_tool: str = ""
+    """What the server of the facts calls the tool."""
+    arguments: JsonObject = field(default_factory=dict[str, object])
+    """What the question shows of the arguments."""
+    explanation: str = ""
+    """What the model says the call is for."""
     tool_change: ToolChange | None = None
     """How the server's tool differs from what the user allowed."""
     definition: str = ""
@@ -141,6 +148,10 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
         command=facts.command,
         cwd=facts.folder,
         details=facts.details,
+        server=facts.server,
+        server_tool=case.server_tool,
+        arguments=case.arguments,
+        explanation=case.explanation,
         changes=case.changes,
         risks=question.risks,
         scopes=scope_offers(facts, question),

@@ -83,4 +83,10 @@ def _recorded(request: ApprovalRequest) -> Case:
         details=request.details,
         wants_unconfined=request.is_escalation,
     )
-    return Case(call=call, facts=facts, title=request.title)
+    return Case(
+        call=call,
+        facts=facts,
+        title=request.title,
+        arguments=request.arguments,
+        explanation=request.explanation,
+    )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 
@@ -55,6 +55,10 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
 
     def why_asked(self, arguments: RequestApprovalArguments) -> str:
         return f"The agent says: {arguments.reason}"
+
+    def asked_arguments(self, arguments: RequestApprovalArguments, given: JsonObject) -> JsonObject:
+        """Return none: the question, its reason and its details are what was given."""
+        return {}
 
     def circumstances(self, arguments: RequestApprovalArguments) -> tuple[str, ...]:
         lines = (line.strip() for line in arguments.details.splitlines())

@@ -48,7 +48,7 @@ _DEFAULT_TERM = "xterm-256color"
 _LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 """Shells that read a command line as it was judged. A user of another one gets bash or sh for commands."""
 _LONGEST_SHOWN = 4_000
-"""Of variables and input: what a user can be expected to look through before they say yes."""
+"""Of variables and input in a line: rules hold these lines, too. What is longer is shown whole as an argument."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -148,8 +148,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
     def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
         lines: list[str] = []
         if arguments.env:
-            variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in arguments.env.items())
-            lines.append(f"Variables: {_shortened(variables)}")
+            lines.append(f"Variables: {_shortened(_variables(arguments))}")
         if arguments.stdin is not None:
             lines.append(f"Input: {_shortened(arguments.stdin)}")
         if arguments.shell is not None:
@@ -157,6 +156,13 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         if arguments.is_background:
             lines.append("Runs in the background until it ends or is stopped.")
         return tuple(lines)
+
+    def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
+        long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
+        return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
+
+    def explanation(self, arguments: RunTerminalCmdArguments) -> str:
+        return (arguments.explanation or "").strip()
 
     def variables(self, arguments: RunTerminalCmdArguments) -> Collection[str]:
         return arguments.env or {}
@@ -357,6 +363,10 @@ def _without_nul(text: str) -> str:
     if "\0" in text:
         raise ValueError("NUL characters are not allowed")
     return text
+
+
+def _variables(arguments: RunTerminalCmdArguments) -> str:
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in (arguments.env or {}).items())
 
 
 def _shortened(text: str) -> str:

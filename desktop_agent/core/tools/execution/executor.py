@@ -185,7 +185,7 @@ class ToolExecutor:
             asks=why,
             details=tool.circumstances(arguments),
         )
-        await self._enter(call, Case(call=call.as_model(), facts=facts, title=asks or tool.heading(call.title)))
+        await self._enter(call, self._case(ready, facts, asks or tool.heading(call.title)))
         return await tool.run(arguments, context)
 
     async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
@@ -197,7 +197,7 @@ class ToolExecutor:
             notes = await asyncio.to_thread(self._effects.broken_links, changes)
             facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
             title = _edit_question(changes)
-            await self._enter(call, Case(call=call.as_model(), facts=facts, title=title, changes=changes))
+            await self._enter(call, replace(self._case(ready, facts, title), changes=changes))
             await self._effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
@@ -211,10 +211,9 @@ class ToolExecutor:
             details=tool.circumstances(arguments),
             tool_change=change.kind if change is not None else "",
         )
-        case = Case(
-            call=call.as_model(),
-            facts=facts,
-            title=tool.heading(call.title),
+        case = replace(
+            self._case(ready, facts, tool.heading(call.title)),
+            server_tool=tool.server_tool,
             tool_change=change,
             definition=tool.introduction(change),
         )
@@ -241,7 +240,7 @@ class ToolExecutor:
             wants_unconfined=tool.wants_unconfined(arguments),
             justification=tool.justification(arguments),
         )
-        permit = await self._enter(call, Case(call=call.as_model(), facts=facts, title="Run this command?"))
+        permit = await self._enter(call, self._case(ready, facts, "Run this command?"))
         ready, note = _as_permitted(tool, ready, permit)
         confinement = await self._box.confiner.confinement(permit.confinement)
         result = await self._run_command(tool, ready, confinement)
@@ -269,8 +268,7 @@ class ToolExecutor:
         """Ask whether a command that the sandbox stopped may run again without it, and do so."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         try:
-            case = Case(call=ready.call.as_model(), facts=facts, title=title, reason=reason)
-            permit = await self._enter(ready.call, case)
+            permit = await self._enter(ready.call, replace(self._case(ready, facts, title), reason=reason))
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
@@ -307,6 +305,17 @@ class ToolExecutor:
         if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
             result = structs.replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
+
+    def _case(self, ready: _ReadyCall, facts: CallFacts, title: str) -> Case:
+        call, tool = ready.call, ready.call.tool
+        assert tool is not None
+        return Case(
+            call=call.as_model(),
+            facts=facts,
+            title=title,
+            arguments=tool.asked_arguments(ready.arguments, call.block.arguments),
+            explanation=tool.explanation(ready.arguments),
+        )
 
     def _facts(self, call: TakenCall) -> CallFacts:
         assert call.tool is not None

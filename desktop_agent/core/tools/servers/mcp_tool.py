@@ -54,6 +54,7 @@ class McpTool(ServerTool[McpArguments]):
         self.server = definition.name
         self.offered = offered
         self.name = wire_name(definition.name, offered.name)
+        self.server_tool = offered.name
         self.shown_name = shown_name(definition.name, offered.name)
         self._told = told or offered
         self.description = self._told.description or self._told.title or f"The tool {offered.name} of {self.server}."
@@ -95,6 +96,10 @@ class McpTool(ServerTool[McpArguments]):
         definition = self._connection.definition
         confinement = (definition.confinement,) if definition.confinement else ()
         return (f"MCP server {self.server}: {definition.where}", *confinement, *said, *destroys)
+
+    def asked_arguments(self, arguments: McpArguments, given: JsonObject) -> JsonObject:
+        """Return them by the server's names: as they are sent."""
+        return arguments.values
 
     def definition(self) -> ToolDefinition:
         return ToolDefinition(name=self.name, description=self.description, input_schema=self._schema.schema)

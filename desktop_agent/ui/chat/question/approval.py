@@ -21,7 +21,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.model_words import explained, visible
 from desktop_agent.ui.wording.short_path import short_path
 
 _PADDING = 15
@@ -54,6 +54,7 @@ class ApprovalCard(QWidget):
         self._is_answered = False
         self._arming = Arming(ARMING_DELAY_MS, self)
         self._title = self._make_title()
+        self._explanation = self._make_explanation()
         self.asked = AskedCommand(request, drafts, styles, self)
         self.asked.changed.connect(self._on_command_changed)
         self.asked.resize_wanted.connect(self._resize)
@@ -78,8 +79,15 @@ class ApprovalCard(QWidget):
         title = self.tr("Run this command?") if is_plain else shown_lines(core_words(self.request.title))
         return Paragraph(title, self._styles, self, font=self._styles.strong)
 
+    def _make_explanation(self) -> Paragraph | None:
+        """What the model says the call is for: its words, and said to be."""
+        if not (text := explained(self.request.explanation)):
+            return None
+        return Paragraph(text, self._styles, self, role="muted", font=self._styles.body)
+
     def _say_name(self) -> None:
-        spoken = (self._title.accessibleName(), visible(self.asked.text), self._notes.spoken)
+        purpose = self._explanation.accessibleName() if self._explanation is not None else ""
+        spoken = (self._title.accessibleName(), purpose, visible(self.asked.text), self._notes.spoken)
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
@@ -98,6 +106,8 @@ class ApprovalCard(QWidget):
         inner = width - 2 * _PADDING
         y = _PADDING - 3
         y += self._title.place(_PADDING, y, inner) + Space.S
+        if self._explanation is not None:
+            y += self._explanation.place(_PADDING, y - Space.XS, inner) + Space.XS
         y = self.asked.place(_PADDING, y, inner)
         self._answers.fit(inner)
         self._folder.setVisible(not self._answers.is_denying and bool(self._folder.text()))

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.chat.entries.paragraph import read_code_spans
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_command import CardCommand
@@ -27,7 +28,7 @@ _FLAT_PADDING = 9
 
 
 class AskedCommand(QObject):
-    """The fields whose whole text must have been seen: the command, the details, and what changed of a tool.
+    """The fields whose whole text must have been seen: the command, or the call; details; what changed of a tool.
 
     `edit` is the button that lets the user change the command, and go back to the agent's when it is changed. `unfold`
     shows what the server says of a tool that was never allowed: that may stay folded.
@@ -57,6 +58,8 @@ class AskedCommand(QObject):
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
         self._shortcut.activated.connect(self._start_editing)
         self._name_edit()
+        called = asked_call(request)
+        self._call = CardCommand(called, styles, card, self.tr("What would be called")) if called else None
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
         change = request.tool_change
@@ -72,7 +75,8 @@ class AskedCommand(QObject):
         )
         self.unfold.setVisible(bool(request.tool_definition))
         self._name_unfold()
-        self.fields = [field for field in (self._command, self._details, self._change) if field is not None]
+        fields = (self._command, self._call, self._details, self._change)
+        self.fields = [field for field in fields if field is not None]
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
         """Let Ctrl+E edit the command, anywhere in the window, or not."""
@@ -139,7 +143,7 @@ class AskedCommand(QObject):
             height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
             self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
             y += height + Space.S
-        for field in (self._details, self._change):
+        for field in (self._call, self._details, self._change):
             if field is not None:
                 y += field.place(QRect(x, y, width, 0), 0) + Space.S
         if not self.unfold.isHidden():

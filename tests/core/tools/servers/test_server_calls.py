@@ -1,6 +1,7 @@
 """Servers' tools through whole turns: offered, asked about, called, captured, undone. On real processes."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,10 @@ async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Groun
     assert asked.reason == "This tool is one of an MCP server's."
     assert any(detail.startswith("MCP server program: python3") for detail in asked.details)
     assert asked.rule_patterns == (("program__echo", "program__*"),)
+    assert (asked.server, asked.server_tool, asked.arguments) == ("program", "echo", {"text": "hello"})
+    journal = next(ground.paths.sessions.glob("*/journal.jsonl")).read_text("utf-8").splitlines()
+    (kept,) = [line for line in map(json.loads, journal) if line["type"] == "approval_requested"]
+    assert (kept["request"]["server"], kept["request"]["arguments"]) == ("program", {"text": "hello"})
     assert "hello" in result.content
     assert started.source == "external"
 

@@ -489,6 +489,51 @@ def test_a_question_at_the_end_stays_whole_while_it_grows(stage: Stage) -> None:
     assert stage.widget(-1).geometry().bottom() < stage.view.viewport().height()
 
 
+SERVER_CALL = replace(
+    question(None),
+    changes=(),
+    tool="files__write",
+    title="Let files run write?",
+    server="files",
+    server_tool="write",
+    arguments={"path": "a\u202eb.txt", "text": "one\ntwo"},
+    details=("MCP server files: npx files",),
+)
+
+
+def test_a_question_about_a_servers_tool_shows_what_it_would_be_called_with(stage: Stage) -> None:
+    ask(stage, SERVER_CALL)
+    shown = [field.toPlainText() for field in card(stage).findChildren(QPlainTextEdit)]
+    called = 'files/write\n  path: "a⟨U+202E⟩b.txt"\n  text: |-\n    one\n    two'
+    assert shown == [called, "MCP server files: npx files"]
+    stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
+
+
+def test_long_arguments_are_allowed_only_when_all_of_them_were_seen(stage: Stage) -> None:
+    answers = ask(stage, replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(200)))}))
+    until_it_listens(stage)
+    be_active(stage)
+    assert not stage.button("Allow once").isEnabled()
+    press_allow(stage)
+    assert answers == []
+    field = card(stage).findChildren(QPlainTextEdit)[0]
+    bar = field.verticalScrollBar()
+    while not stage.button("Allow once").isEnabled():
+        assert bar.value() < bar.maximum(), "at its end, all of it was seen"
+        bar.setValue(bar.value() + 5)
+        field.viewport().repaint()
+        stage.qtbot.wait(1)
+    press_allow(stage)
+    assert answers == [("c1", Allowed())]
+
+
+def test_what_the_model_says_a_command_is_for_is_shown_as_its_words(stage: Stage) -> None:
+    ask(stage, replace(question(), explanation="Publish\nthe \u202efix."))
+    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    assert "The agent says: Publish the ⟨U+202E⟩fix." in names
+    assert "The agent says: Publish" in card(stage).accessibleName()
+
+
 def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
     ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", details=("Input: a\n\u2066b", "c")))
     names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]

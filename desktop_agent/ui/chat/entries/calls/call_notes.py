@@ -2,12 +2,13 @@
 
 from PySide6.QtGui import QPainter
 
-from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.core.transcript import ToolEntry, explanation_of
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.model_words import explained
 
 
 class CallNotes:
@@ -18,9 +19,10 @@ class CallNotes:
         self._notes: list[tuple[TextPassage, str]] = []
 
     def read(self, entry: ToolEntry, width: int, *, says_answer: bool) -> None:
-        """Take in the entry in a card this wide; `says_answer` adds how the question about it was answered."""
-        asked = entry_words.asked(entry) if says_answer else ""
-        texts = [*([(asked, "muted")] if asked else []), *entry_words.notes(entry)]
+        """Take in the entry in a card this wide; `says_answer` adds what it is for, and how it was let through."""
+        purpose = explained(explanation_of(entry.call))
+        said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
+        texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]
         self._notes = [(self._passage(text, width - 2 * Space.M), role) for text, role in texts]
 
     def _passage(self, text: str, width: int) -> TextPassage:

@@ -7,12 +7,12 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolState
-from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.core.transcript import ToolEntry, explanation_of
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.model_words import explained, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Mark = Literal["running", "done", "failed", "refused"]
@@ -58,10 +58,11 @@ class ToolLine(FoldLine):
         counts = entry_words.say("{added} added, {removed} removed").format(added=added, removed=removed)
         spoken = (self._verb, title, entry_words.state(entry), counts if entry.changes else "", self._badge, summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))
-        asked = entry_words.asked(entry)
-        self.setAccessibleDescription(asked)
+        purpose = explained(explanation_of(entry.call))
+        said = "\n".join(filter(None, (purpose, entry_words.asked(entry))))
+        self.setAccessibleDescription(said)
         hints = [title] if len(title) > _LONG_TITLE else []
-        self.setToolTip(plain_tooltip("\n".join([*hints, asked]).strip()) if hints or asked else "")
+        self.setToolTip(plain_tooltip("\n".join([*hints, said]).strip()) if hints or said else "")
         self.update()
 
     def set_summary(self, summary: str) -> None:
