@@ -2,7 +2,7 @@
 
 ```
 forbid rules, blocked commands, .git, nothing writable   → Forbid
-ask rules, request_approval, secrets                     → Ask
+ask rules, request_approval, secrets in commands         → Ask
 what the user's allow rules name                       → Allow, but for a server's tool that is another one by now
 what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
@@ -22,6 +22,7 @@ from desktop_agent.core.policy.reading import only_reads
 from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
 from desktop_agent.core.policy.rules import (
     forbidding_patterns,
+    freeing_rule,
     launches_anything,
     matching_rule,
     mentioned,
@@ -272,14 +273,23 @@ def _decide_command(command: _Command) -> Verdict:
         return replace(_asked(command, question, named.note), cause=named.cause, rule_patterns=())
     if rule is not None and rule.effect == "ask":
         return _asked(command, question, _asked_by(rule))
+    if secret := secret_in(command.parsed):
+        return _about_secret(command, question, secret)
+    if (freeing := freeing_rule(call, context)) is not None and _may_leave(command):
+        return Allow("none", freeing)
     if question is None:
-        return Allow("none" if _frees(rule, command) else _free_confinement(command), rule)
-    if rule is not None and (context.is_confined or rule.is_unconfined):
-        if _frees(rule, command):
-            return Allow("none", rule)
-        if not question.is_escalation:
-            return Allow(question.confinement, rule)
+        return Allow(_free_confinement(command), rule)
+    if rule is not None and context.is_confined and not question.is_escalation:
+        return Allow(question.confinement, rule)
     return question
+
+
+def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
+    """Return the question about a line that names a secret: no rule for a command answers it, so a yes is for once."""
+    leaves = question is not None and question.confinement == "none"
+    reason = f"{question.reason} {secret.note}" if question is not None and leaves else secret.note
+    asked = _asked(command, question, reason)
+    return replace(asked, cause=secret.cause, is_once=True, rule_kind=None, rule_patterns=())
 
 
 def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
@@ -300,8 +310,6 @@ def _question(command: _Command) -> Ask | None:
         why = f" It says: {call.justification}" if call.justification else ""
         reason = f"The model asks to run this outside the sandbox.{why}"
         return command.ask(reason, confinement="none", is_escalation=True)
-    if secret := secret_in(command.parsed):
-        return command.ask(secret.note, cause=secret.cause, confinement=_free_confinement(command))
     if context.sandbox == "strict" or command.only_reads:
         return command.ask(_ALWAYS, confinement="strict") if context.policy == "always" else None
     if command.need is not None and context.policy != "never":
@@ -317,10 +325,8 @@ def _question(command: _Command) -> Ask | None:
             return None
 
 
-def _frees(rule: Rule | None, command: _Command) -> bool:
-    """Whether a rule lets the command out of the sandbox: its own word for that, and a command that needs it."""
-    if rule is None or not rule.is_unconfined:
-        return False
+def _may_leave(command: _Command) -> bool:
+    """Whether the command has anything to do outside the sandbox, as far as a rule may say so."""
     context = command.context
     return (
         not context.is_confined

@@ -108,7 +108,7 @@ def is_plain_body(text: str, start: int, body: "Node | None") -> bool:
     return (
         all(
             any(start + match.start() in span for span in covered)
-            for match in re.finditer(r"(?<!\\)(\$\(|`|\$\{)", text)
+            for match in re.finditer(r"(?<!\\)(\$\(|`|\$\{|\$\[)", text)
         )
         and "\\\\" not in text
     )
@@ -120,6 +120,37 @@ def is_too_deep(root: "Node") -> bool:
         level = [child for node in level for child in node.children]
         if not level:
             return False
+    return True
+
+
+_POSIX = frozenset(
+    {
+        "program", "list", "pipeline", "command", "command_name", "word", "string", "string_content", "raw_string",
+        "concatenation", "number", "simple_expansion", "expansion", "variable_name", "special_variable_name",
+        "command_substitution", "variable_assignment", "variable_assignments", "file_redirect", "heredoc_redirect",
+        "heredoc_start", "heredoc_body", "heredoc_content", "heredoc_end", "file_descriptor", "redirected_statement",
+        "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause", "else_clause",
+        "while_statement", "for_statement", "case_statement", "case_item", "do_group", "function_definition",
+        "comment", "test_command", "binary_expression", "unary_expression", "test_operator",
+        # What stands between them.
+        "&&", "||", "|", "&", ";", ";;", "(", ")", "{", "}", "\n", "<", ">", ">>", ">&", "<&", ">|", "<<", "<<-", "=",
+        "!=",
+        "!", "[", "]", "$", "${", "$(", "`", '"', "#", "-", ":-", "+", ":+",
+        "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case", "esac",
+    }
+)  # fmt: skip
+"""Nodes, and the signs between them, that every shell like `sh` reads as bash does."""
+
+
+def is_posix(root: "Node") -> bool:
+    """Whether the tree of a line has nothing of bash's own."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        is_plain_pattern = node.type == "extglob_pattern" and "(" not in node_text(node)  # `a|b)` of a `case`
+        if node.type not in _POSIX and not is_plain_pattern:
+            return False
+        pending += node.children
     return True
 
 

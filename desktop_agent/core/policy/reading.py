@@ -49,7 +49,7 @@ READERS: dict[str, Reader] = {
             "rev", "fold", "expand", "unexpand", "paste", "comm", "join", "od", "hexdump", "strings", "cksum", "md5sum",
             "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "md5", "shasum", "cmp", "jq",
             "nproc", "printenv", "tty", "column", "seq", "true", "false", ":", "cd", "type", "sleep", "exit",
-            "return", "break", "continue", "uptime", "free", "tsort", "look", "sum", "getconf",
+            "return", "break", "continue", "uptime", "free", "tsort", "look", "sum",
         ),
         _HARMLESS,
     ),
@@ -60,11 +60,11 @@ READERS: dict[str, Reader] = {
     "file": Reader("CzZp", ("compile", "uncompress", "uncompress-noreport", "preserve-date")),
     "rg": Reader("z", ("pre", "hostname-bin", "search-zip")),
     "diff": Reader("l", ("paginate",)),
-    "printf": Reader("v"),
     "hostname": Reader("bFy", ("boot", "file", "nis", "yp", "domain"), most_files=0),
     "env": Reader("uiSCv", ("unset", "chdir", "split-string", "ignore-environment"), most_files=0),
     "fd": Reader("xXcl", ("exec", "exec-batch", "list-details")),
     "locale": Reader(),
+    "getconf": Reader("v"),
 }  # fmt: skip
 
 VERSION_OF = frozenset(
@@ -273,11 +273,42 @@ def _is_plain_sed(command: str) -> bool:
 
 
 def _is_test(segment: Segment) -> bool:
-    words = segment.words[1:]
-    if any(word in ("-v", "-R", "<", ">") or "$(" in word or "`" in word for word in words):
+    """Whether a test compares and looks at files; `-v` and `-R` evaluate a name.
+
+    In `[[` every operator stands in the line. `[` finds its operators among the words it gets, so one that is not known
+    may be `-v`: only quoted ones count, and only where they are what is compared.
+    """
+    parts = segment.parts[1:]
+    if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):
         return False
-    counts = any(word in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge") for word in words)
-    return not (counts and segment.program == "[[" and any("[" in word or "$" in word for word in words))
+    if segment.program == "[[" or segment.is_static:
+        return True
+    parts = parts[:-1] if parts and parts[-1].text == "]" else parts
+    parts = parts[1:] if parts and parts[0].text == "!" else parts
+    if not all(part.is_known or _QUOTED.fullmatch(part.text) for part in parts):
+        return False
+    operator = {2: 0, 3: 1}.get(len(parts))
+    return len(parts) == 1 or (operator is not None and parts[operator].text in _OPERATORS[len(parts)])
+
+
+_QUOTED = re.compile(r'"[^"]*"')
+"""A word that stays one word, whatever its variables hold."""
+_OPERATORS = {
+    2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
+    3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),
+}
+"""By how many words a test has."""
+
+
+def _printf(arguments: Sequence[str]) -> bool:
+    """Only `printf FORMAT …` that prints: `-v` and `%n` give variables a value, and one may be `PATH`."""
+    words = arguments[1:] if arguments[:1] == ("--",) else arguments
+    return bool(words) and not words[0].startswith("-") and _FORMAT.fullmatch(words[0]) is not None
+
+
+_FORMAT = re.compile(
+    r"([^%]|%%|%[-+ #0']*(\*|\d+)?(\.(\*|\d*))?([hlLjzt]*[diouxXeEfFgGaAcsbqQ]|\([^()]*\)T))*", re.DOTALL
+)
 
 
 def _set(arguments: Sequence[str]) -> bool:
@@ -290,4 +321,5 @@ _SPECIAL: dict[str, Callable[[Sequence[str]], bool]] = {
     "date": _date,
     "sed": _sed,
     "set": _set,
+    "printf": _printf,
 }

@@ -173,12 +173,21 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
 def secret_in(parsed: ParsedCommand) -> Risk | None:
     """Return the first file named in a line that often holds secrets, by its name alone; None when there is none."""
     for segment in parsed.segments:
-        for text in [*segment.words[1:], *(redirection.target.text for redirection in segment.redirections)]:
+        for text in _said(segment):
             if any(sensitivity(piece) == "secret" for piece in _pieces(text)):
+                shown = text if text in parsed.text else parsed.source(segment)
                 return Risk(
-                    f"`{text}` often holds secrets, and what is printed goes to the model.", parsed.source(segment)
+                    f"`{shown}` often holds secrets, and what is printed goes to the model.", parsed.source(segment)
                 )
     return None
+
+
+def _said(segment: Segment) -> Iterator[str]:
+    """Yield everything in a command that may name a file, with its quotes removed where its value is not known."""
+    words = [*segment.parts[1:], *(redirection.target for redirection in segment.redirections)]
+    words += [word for outer in segment.outer for word in outer[1:]]
+    yield from (word.text if word.is_known else re.sub("[\"'\\\\]", "", word.text) for word in words)
+    yield from (value for _, value in segment.assignments)
 
 
 def _paths_in(word: str) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Rules of the user, and which calls they mean. Pure: rules and calls in, the deciding rule out.
 
 An allow rule is read narrowly and a forbidding one widely. A line is allowed only when *every* command in it that does
-more than read is fully known and named by an allow rule; it is forbidden as soon as *one* command in it is named.
+more than read is fully known and named by an allow rule; it leaves the sandbox only when *every* command in it, reading
+ones too, is named by a rule that says so (`freeing_rule`). It is forbidden as soon as *one* command in it is named.
 Forbid beats ask, ask beats allow.
 """
 
@@ -18,9 +19,9 @@ from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
-from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
+from desktop_agent.core.policy.reading import HARMLESS_VARIABLES, is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import UNKNOWN_VALUE, ParsedCommand, Segment
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import (
@@ -79,6 +80,11 @@ MOST_WORDS = 20_000
 _UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
 """Wrappers under which a rule for a command still means it."""
 
+_UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
+"""Wrappers under which a rule that lets a command out of the sandbox still means it."""
+
+_CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
+
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
 
@@ -95,8 +101,8 @@ def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
 def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
     """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are looked at.
 
-    For a line of several commands under allow rules it is the first of those needed, and a confined one if there is
-    any: the line as a whole gets no more than the least of them.
+    An allow rule lets the call run inside the sandbox, whatever it says of leaving it: `freeing_rule` has the last
+    word on that.
     """
     wanted = (effect,) if effect is not None else ("forbid", "ask", "allow")
     valid = [rule for rule in context.rules if rule.effect in wanted and in_force(rule, context.now, context.workspace)]
@@ -173,10 +179,8 @@ def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
 def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
     assert call.command is not None
     commands = [rule for rule in rules if rule.kind == "command"]
-    for rule in commands:
-        is_same = rule.pattern == call.command and rule.details == call.details
-        if rule.is_exact and is_same and rule.folder in ("", call.folder):
-            return rule
+    if exact := next((rule for rule in commands if _is_exactly(rule, call)), None):
+        return exact
     if call.details:
         return None
     parsed = parse(call.command)
@@ -189,15 +193,74 @@ def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) ->
         return None
     chosen: list[Rule] = []
     for segment in parsed.segments:
-        if is_reading(segment) or "ssh" in segment.wrappers:
-            continue  # a remote command belongs to the `ssh` that a rule must name
+        if needs_no_rule(segment):
+            continue
         fitting = [rule for rule in plain if names_all_of(rule.pattern, segment)]
         if not fitting:
             return None
-        chosen.append(min(fitting, key=lambda rule: not rule.is_unconfined))
-    if not chosen:
+        chosen.append(min(fitting, key=lambda rule: rule.is_unconfined))
+    return min(chosen, key=lambda rule: rule.is_unconfined) if chosen else None
+
+
+def _is_exactly(rule: Rule, call: CallFacts) -> bool:
+    is_same = rule.pattern == call.command and rule.details == call.details
+    return rule.is_exact and is_same and rule.folder in ("", call.folder)
+
+
+def needs_no_rule(segment: Segment) -> bool:
+    """Whether a command of a line may run beside those that rules name: it reads, and reads only what its words say.
+
+    The line then runs where secrets can be read, so files that a wildcard, a variable or a walk through folders finds
+    are not known to be harmless.
+    """
+    if "ssh" in segment.wrappers:
+        return True  # a remote command belongs to the `ssh` that a rule must name
+    return is_reading(segment) and segment.is_static and not _reads_what_it_finds(segment)
+
+
+def _reads_what_it_finds(segment: Segment) -> bool:
+    letters, longs = _flags(segment.words[1:])
+    match segment.program:
+        case "grep" | "egrep" | "fgrep":
+            return bool(letters & {"r", "d"} or {name[:5] for name in longs} & {"--rec", "--der", "--dir"})
+        case "rg":
+            return bool(letters & {"u", "."} or {name[:4] for name in longs} & {"--hi", "--un"})
+        case _:
+            return False
+
+
+def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
+    """Return the rule that lets a command line run outside the sandbox: one that says so names *every* command in it.
+
+    Nothing beside the named commands leaves it with them: no reading command, no `cd`, no file that is read or written
+    by a redirection, no variable that is not plain, no wrapper but those that only measure or end a command.
+    """
+    assert call.command is not None
+    valid = [
+        rule
+        for rule in context.rules
+        if (rule.effect, rule.kind, rule.is_unconfined) == ("allow", "command", True)
+        and in_force(rule, context.now, context.workspace)
+    ]
+    if exact := next((rule for rule in valid if _is_exactly(rule, call)), None):
+        return exact
+    parsed = parse(call.command)
+    plain = [rule for rule in valid if not rule.is_exact and not launches_anything(rule.pattern)]
+    own = [segment for segment in parsed.segments if "ssh" not in segment.wrappers]  # the others run elsewhere
+    if call.details or parsed.problems or not own or "<<" in call.command:
         return None
-    return min(chosen, key=lambda rule: rule.is_unconfined)
+    chosen = [next((rule for rule in plain if _frees(rule, segment)), None) for segment in own]
+    return chosen[0] if all(chosen) else None
+
+
+def _frees(rule: Rule, segment: Segment) -> bool:
+    is_plain = (
+        set(segment.wrappers) <= _UNDER_OUTSIDE
+        and all(name in HARMLESS_VARIABLES and value != UNKNOWN_VALUE for name, value in segment.assignments)
+        and not any(redirection.has_file for redirection in segment.redirections)
+        and segment.program not in _CHANGES_FOLDER
+    )
+    return is_plain and names_all_of(rule.pattern, segment)
 
 
 # --- commands -----------------------------------------------------------------------------------------------------
@@ -333,7 +396,7 @@ def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
     """
     folders = [folder]
     for segment in parsed.segments:
-        if segment.program in ("cd", "pushd", "popd", "chdir"):
+        if segment.program in _CHANGES_FOLDER:
             target = next((word for word in segment.words[1:] if not word.startswith("-")), None)
             if target is None or not segment.is_static:
                 return False
@@ -386,7 +449,7 @@ def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
         return ()
     found: dict[tuple[str, ...], None] = {}
     for segment in parsed.segments:
-        if is_reading(segment) or "ssh" in segment.wrappers:
+        if needs_no_rule(segment):
             continue
         if not segment.parts or not segment.is_static or any(wrapper not in _UNDER for wrapper in segment.wrappers):
             return ()

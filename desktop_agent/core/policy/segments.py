@@ -7,6 +7,9 @@ from msgspec import Struct
 from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import program_name
 
+UNKNOWN_VALUE = "…"
+"""In place of a variable's value that is not known before the line runs."""
+
 
 class Redirection(Struct, frozen=True):
     """`> target`: the operator, where it leads, and whether that is written."""
@@ -17,7 +20,12 @@ class Redirection(Struct, frozen=True):
     @property
     def is_write(self) -> bool:
         """Whether it writes a file; `2>&1`, `>&-` and `/dev/null` do not."""
-        if ">" not in self.operator or (self.target.is_known and self.target.text == "/dev/null"):
+        return ">" in self.operator and self.has_file
+
+    @property
+    def has_file(self) -> bool:
+        """Whether it opens a file, for reading or writing; `2>&1`, `>&-`, `/dev/null` and text in the line do not."""
+        if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
 
@@ -62,6 +70,8 @@ class ParsedCommand(Struct, frozen=True):
     text: str
     segments: tuple[Segment, ...]
     problems: tuple[str, ...] = ()
+    is_posix: bool = False
+    """Whether it has nothing but what every shell like `sh` reads as bash does."""
 
     def source(self, segment: Segment) -> str:
         """The part of the line that `segment` comes from."""

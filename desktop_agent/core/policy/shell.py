@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from desktop_agent.core.policy.evaluation import Evaluations, are_numbers, evaluates_words, is_number
 from desktop_agent.core.policy.grammar import (
     ARITHMETIC,
     DEEPEST,
@@ -28,11 +29,12 @@ from desktop_agent.core.policy.grammar import (
     WORDS,
     holes_of,
     is_plain_body,
+    is_posix,
     is_too_deep,
     node_text,
     unaccounted,
 )
-from desktop_agent.core.policy.segments import ParsedCommand, Redirection, Segment
+from desktop_agent.core.policy.segments import UNKNOWN_VALUE, ParsedCommand, Redirection, Segment
 from desktop_agent.core.policy.shell_words import Hole, NotAWordError, Word, decode_word, split_words
 from desktop_agent.core.policy.wrappers import unwrap
 
@@ -50,10 +52,16 @@ LONGEST_SCRIPT_BYTES = 8 * 1024
 """Of a script in a word, which is gone through once more."""
 
 
+NOT_POSIX = "syntax of bash, which another shell reads differently"
+
+
 @lru_cache(maxsize=128)
-def parse(command: str) -> ParsedCommand:
-    """Take a command line for `sh` or `bash` apart. Never raises."""
-    return _parse(command, 0)
+def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
+    """Take a command line for bash apart; for a plain `sh` bash's own syntax is a problem. Never raises."""
+    parsed = _parse(command, 0)
+    if is_for_sh and not parsed.is_posix:
+        return replace(parsed, problems=(*parsed.problems, NOT_POSIX))
+    return parsed
 
 
 def _parse(command: str, depth: int) -> ParsedCommand:
@@ -80,7 +88,7 @@ def _parse(command: str, depth: int) -> ParsedCommand:
     except _TooMuchError:
         walker.problems.append("it runs too many commands")
     problems = tuple(dict.fromkeys(walker.problems))
-    return ParsedCommand(command, tuple(walker.segments), problems)
+    return ParsedCommand(command, tuple(walker.segments), problems, is_posix=walker.is_posix)
 
 
 @lru_cache(maxsize=1)
@@ -112,8 +120,10 @@ class _Walker:
         self._source = data.decode("latin-1")
         self._depth = depth
         self._functions: set[str] = set()
-        self._has_arithmetic = False
+        self._evaluations = Evaluations()
+        self._evaluates = False
         self._heredocs = 0
+        self.is_posix = True
         self.segments: list[Segment] = []
         self.problems: list[str] = []
 
@@ -125,6 +135,7 @@ class _Walker:
             self.problems.append("it is nested too deeply")
             return
         self.problems += unaccounted(root, self._source, 0, len(self._data))
+        self.is_posix = is_posix(root)
         self._statement(root, (), is_piped=False)
         self._look_back()
 
@@ -166,20 +177,62 @@ class _Walker:
             case kind if kind in REDIRECTS:
                 self._command(node, [node, *redirects], is_piped=is_piped)
             case kind if kind in ARITHMETIC:
-                self._has_arithmetic = True
+                self._evaluations.doubt()
                 self._expansions(node)
             case kind:
                 self.problems.append(f"it has a part of an unknown kind ({kind.lower()})")
                 self._expansions(node)
 
     def _group(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
-        if node.children and node.children[0].type == "((":
-            self._has_arithmetic = True
+        if any(child.type == "((" for child in node.children):
+            self._arithmetic(node, redirects)
+            return
+        if node.type == "for_statement":
+            self._for(node)
         children = [child for child in node.named_children if child.type != "comment"]
         for child in children:
             if node.type == "case_item" and child.type == "word":
                 continue
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
+
+    def _arithmetic(self, node: "Node", redirects: Sequence["Node"]) -> None:
+        """Read `((…))` and `for ((…))`: an expression, and what stands around it."""
+        opener = next(child for child in node.children if child.type == "((")
+        closer = next((child for child in node.children if child.type == "))"), node)
+        self._evaluates = True
+        note = self._evaluations
+        take = note.expressions if node.type == "c_style_for_statement" else note.expression
+        take(self._source[opener.end_byte : closer.start_byte], opener.end_byte)
+        for child in node.named_children:
+            if opener.end_byte <= child.start_byte < closer.start_byte:
+                self._expansions(child)
+            elif child.type != "comment":
+                self._statement(child, redirects, is_piped=False)
+        if node.type != "c_style_for_statement":
+            for redirect in redirects:
+                self._command(redirect, [redirect], is_piped=False)
+
+    def _expression(self, start: int, end: int) -> None:
+        self._evaluates = True
+        self._evaluations.expression(self._source[start:end], start)
+
+    def _for(self, node: "Node") -> None:
+        """Count the variable of a loop as set to each of the words that it goes through."""
+        name, *rest = [child for child in node.named_children if child.type != "comment"]
+        words = [child for child in rest if child.type in WORDS]
+        values = [self._decoded(word.start_byte, word.end_byte, holes_of(word)) for word in words]
+        is_numbers = bool(values) and node.children[0].type == "for" and all(map(are_numbers, values))
+        self._evaluations.assign(node_text(name), name.end_byte, is_number=is_numbers)
+        known = [value.text if value.is_known else UNKNOWN_VALUE for value in values] or [UNKNOWN_VALUE]
+        end = (words or [name])[-1].end_byte
+        self._emit(
+            Segment(
+                parts=(),
+                assignments=tuple((node_text(name), value) for value in known),
+                start=len(self._data[: node.start_byte].decode(errors="replace")),
+                end=len(self._data[:end].decode(errors="replace")),
+            )
+        )
 
     def _command(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
         """Put a simple command together from its node and the redirections around it, and take it apart further."""
@@ -254,14 +307,19 @@ class _Walker:
     def _test(self, node: "Node", found: _Command) -> None:
         opener = node.children[0].type
         if opener == "((":
-            self._has_arithmetic = True
+            self._expression(node.children[0].end_byte, node.children[-1].start_byte)
+            found.words.append((node.start_byte, Word("((", "complex")))
+            return
         found.words.append((node.start_byte, Word(opener)))
         start, end = node.children[0].end_byte, node.children[-1].start_byte
         if self._source[start : start + 1] not in (" ", "\t") or self._source[end - 1] not in (" ", "\t"):
             self.problems.append("a test that was not understood")
         try:
             words = split_words(self._source, start, end, holes_of(node))
-            found.words += [(start + index, _as_text(word)) for index, word in enumerate(words)]
+            placed = [(start + index, _as_text(word)) for index, word in enumerate(words)]
+            found.words += placed
+            if opener == "[[":
+                self._evaluations.test(placed)
         except NotAWordError as error:
             self.problems.append(str(error))
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
@@ -279,18 +337,26 @@ class _Walker:
 
     def _assignment(self, node: "Node", found: _Command) -> None:
         raw = node_text(node)
-        match = re.match(r"([A-Za-z_]\w*)(\[\w+\])?\+?=", raw, re.ASCII)
+        match = re.match(r"([A-Za-z_]\w*)(?:\[(\w+)\])?\+?=", raw, re.ASCII)
         if match is None:
             self.problems.append("an assignment that was not recognised")
             return
+        if match[2] is not None:
+            self._expression(node.start_byte + match.start(2), node.start_byte + match.end(2))
         start = node.start_byte + len(match[0])
+        value = node.child_by_field_name("value")
+        is_literal = is_number(self._source[start : node.end_byte])
+        is_literal = is_literal or (value is not None and value.type == "arithmetic_expansion")
+        self._evaluations.assign(match[1], node.end_byte, is_number=is_literal and match[2] is None)
         if self._source.startswith("(", start):
-            found.assignments.append((match[1], "…"))
+            found.assignments.append((match[1], UNKNOWN_VALUE))
+            if "[" in raw[len(match[0]) :]:
+                self._evaluations.doubt()  # `a=([n]=1)`
         elif start == node.end_byte:
             found.assignments.append((match[1], ""))
         else:
             word = self._decoded(start, node.end_byte, holes_of(node))
-            found.assignments.append((match[1], word.text if word.is_known else "…"))
+            found.assignments.append((match[1], word.text if word.is_known else UNKNOWN_VALUE))
             if word.is_known and _could_run(word.text):
                 self.problems.append(f"the value of {match[1]} may be run later")
 
@@ -351,10 +417,13 @@ class _Walker:
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
             return
-        if node.type in ("arithmetic_expansion", "subscript"):
-            self._has_arithmetic = True
-        elif node.type == "expansion" and re.search(r"@[A-Za-z]\}$|^\$\{!", node_text(node)):
-            self.problems.append("an expansion that may run its value")
+        if node.type == "arithmetic_expansion":
+            opener, closer = node.children[0], node.children[-1]
+            self._expression(opener.end_byte, closer.start_byte)
+        elif node.type == "expansion":
+            self._evaluations.expansion(node_text(node), node.start_byte)
+        elif node.type == "translated_string":
+            self.problems.append("a text that is translated, and may be run")
         elif node.type == "ansi_c_string" and "\\'" in node_text(node):
             self.problems.append("a quoted text that shells read differently")
         for child in node.children:
@@ -376,6 +445,11 @@ class _Walker:
         # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
         if segment.program in RESERVED or "=" in segment.program:
             self.problems.append(f"`{segment.words[0]}` where a command was expected")
+        if evaluates_words(segment.program, segment.parts[1:]):
+            self._evaluations.doubt()
+        elif segment.program == "let":
+            for word in segment.parts[1:]:
+                self._evaluations.expression(word.text if word.is_known else "?$", -1)
         layers = unwrap(segment.parts)
         if not layers or any(layer.is_beside for layer in layers):
             self.segments.append(segment)
@@ -392,15 +466,18 @@ class _Walker:
                 outer=(*segment.outer, segment.parts),
             )
             if layer.script is not None:
-                self._script(layer.script, inner)
+                self._script(layer.script, inner, is_posix=layer.is_posix)
             elif layer.words:
                 self._emit(inner)
             elif not layer.is_beside:
                 self.segments.append(segment)
 
-    def _script(self, script: str, around: Segment) -> None:
+    def _script(self, script: str, around: Segment, *, is_posix: bool) -> None:
         """Take a script in a word apart; its segments stand where the whole command stands."""
         parsed = _parse(script, self._depth + 1)
+        if is_posix and not parsed.is_posix:
+            self.problems.append(NOT_POSIX)
+        self.is_posix = self.is_posix and parsed.is_posix
         self.problems += parsed.problems
         if around.redirections or not parsed.segments:
             self.segments.append(replace(around, parts=()))
@@ -423,7 +500,8 @@ class _Walker:
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):
             self.problems.append(f"`{name}` is defined anew in this line")
-        if self._has_arithmetic or names & EVALUATE:
+        self.problems += self._evaluations.problems(frozenset(names))
+        if self._evaluates or names & EVALUATE:
             texts = [part.text for segment in self.segments for part in segment.parts if part.is_known]
             if any(_could_run(text) for text in texts):
                 self.problems.append("quoted text that may be run")

@@ -80,8 +80,6 @@ class _Reader:
         self._text, self._kind = [], "known"
         if self._source[begin] == "#":
             raise NotAWordError("a comment where a word was expected")
-        if self._source[begin] == "=":
-            self._kind = "complex"  # zsh replaces `=name` by the program's path
         while self.position < self._end and self._source[self.position] not in _BLANKS:
             self._unquoted()
         raw = self._source[begin : self.position]

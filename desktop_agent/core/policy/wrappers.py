@@ -152,6 +152,10 @@ _LOADER_FORM = WrapperForm(
 )
 """The dynamic loader, which starts the program that it is given."""
 
+_OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
+"""Shells that read a script as it is read here; zsh and ksh evaluate other words of it."""
+_POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
+_PIPEFAIL = Word("pipefail")
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
 
@@ -165,6 +169,8 @@ class Unwrapped(Struct, frozen=True):
     problem: str = ""
     is_beside: bool = False
     """Whether the program does something itself, too, so that it counts as a command of its own."""
+    is_posix: bool = False
+    """Whether the `script` is for a shell that may know nothing of bash's own syntax, and reads it differently."""
 
 
 def program_name(word: str) -> str:
@@ -272,9 +278,20 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
         index += 1
     index += form.positionals
     words = rest[index:]
-    if name == "xargs":
-        words = (*words, Word("…", "simple")) if words else ()
+    if name == "xargs" and words:
+        replaced = _replaced_by_xargs(rest[:index])
+        words = tuple(Word(word.text, "simple") if replaced and replaced in word.text else word for word in words)
+        words = (*words, Word("…", "simple"))
     return Unwrapped(words=words, assignments=tuple(assignments), is_beside=not words)
+
+
+def _replaced_by_xargs(options: Sequence[Word]) -> str:
+    """Return the text that `xargs` replaces by what it reads, in the name of the program as well: empty for none."""
+    for index, option in enumerate(options):
+        if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
+            is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
+            return options[index + 1].text if is_next else match[1] or "{}"
+    return ""
 
 
 def _option_length(text: str, form: WrapperForm) -> int | None:
@@ -307,7 +324,7 @@ def _script(words: Sequence[Word], problem: str) -> Unwrapped:
 
 
 def _shell(name: str, rest: tuple[Word, ...]) -> Unwrapped:
-    index, has_script = 0, False
+    index, has_script, problem = 0, False, "" if name in _OUR_SHELLS else f"a script for {name}"
     while index < len(rest) and (text := rest[index].text)[:1] in ("-", "+") and text not in ("-", "--"):
         if not rest[index].is_known:
             return Unwrapped(problem=f"options of `{name}` that are not known", is_beside=True)
@@ -317,7 +334,10 @@ def _shell(name: str, rest: tuple[Word, ...]) -> Unwrapped:
                 return Unwrapped(problem="", is_beside=True)
             if text not in ("--norc", "--noprofile", "--posix", "--login", "--restricted"):
                 return Unwrapped(problem=f"`{name} {text}`", is_beside=True)
+            problem = problem or (f"`{name} {text}`" if text in ("--posix", "--login") else "")
             continue
+        if not re.fullmatch(r"[-+][ceuxfo]+", text) or (text.endswith("o") and rest[index : index + 1] != (_PIPEFAIL,)):
+            problem = problem or f"`{name} {text}`"  # as `-l` and `-i`, which run the user's own files first
         has_script = has_script or "c" in text
         if "s" in text and "c" not in text:
             return Unwrapped(problem=f"`{name}` runs what it reads", is_beside=True)
@@ -328,7 +348,7 @@ def _shell(name: str, rest: tuple[Word, ...]) -> Unwrapped:
         return Unwrapped(problem=f"`{name}` runs what it reads", is_beside=True)
     if has_script:
         found = _script(rest[index : index + 1], f"`{name} -c` with text that is not known beforehand")
-        return Unwrapped(script=found.script, problem=found.problem)
+        return Unwrapped(script=found.script, problem=found.problem or problem, is_posix=name in _POSIX_SHELLS)
     if not rest[index].is_known or rest[index].text.startswith(("/dev/", "/proc/")):
         return Unwrapped(problem=f"`{name}` runs a script that is not known beforehand", is_beside=True)
     return Unwrapped(is_beside=True)
@@ -379,8 +399,11 @@ _RUNS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
 """Programs whose words need a reading of their own."""
 
 _CHANGES_MEANING = frozenset(
-    {"alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload"}
-)
+    {
+        "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
+        "compgen", "compopt", "fc",
+    }
+)  # fmt: skip
 
 
 def _is_plain_set(word: Word) -> bool:

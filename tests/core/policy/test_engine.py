@@ -147,8 +147,33 @@ def test_a_command_that_names_a_secret_asks_like_a_tool_that_reads_it(command: s
         found = verdict(command, sandboxed(policy, sandbox=mode))
         assert isinstance(found, Ask)
         assert "secrets" in found.reason
-        assert verdict(command, sandboxed(policy, rule(command, is_exact=True), sandbox=mode)).__class__ is Allow
     assert isinstance(verdict(command, sandboxed("never")), Forbid)
+
+
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat .env; python3 -m this", "python3 -m this < .env", "F=.env; cat $F; python3 -m this",
+        "python3 -m this .env",
+        'cat "$PWD/.env" && python3 -m this', "cat ~/.ssh/id_rsa | python3 -m this",
+        "echo $(cat .env); python3 -m this",
+        "( cat .env ); python3 -m this", "for f in .env; do cat $f; done; python3 -m this", "xargs cat < .env",
+        "timeout 3 cat .env", "bash -c 'cat .env; python3 -m this'", "find .env -exec cat {} +", "git push .env",
+        "python3 -m this > secrets.json", "f() { cat .env; }; python3 -m this",
+    ],
+)  # fmt: skip
+def test_no_rule_for_a_command_answers_the_question_about_secrets(command: str, policy: str) -> None:
+    """A rule answers only what it names, and no command names a file's content: neither a pattern nor the very line."""
+    wide = [rule(name, is_unconfined=is_open) for name in ("python3 -m this", "cat", "git push", "xargs", "find")
+            for is_open in (False, True)]  # fmt: skip
+    exact = [rule(command, is_exact=True, is_unconfined=is_open) for is_open in (False, True)]
+    for context in (sandboxed(policy, *wide, *exact), bare(policy, *wide, *exact)):
+        found = verdict(command, context)
+        assert isinstance(found, Forbid if policy == "never" else Ask), found
+        if isinstance(found, Ask):
+            assert (found.is_once, found.rule_patterns) == (True, ())
+            assert "secrets" in found.reason
 
 
 def test_our_own_folder_asks_before_it_is_edited() -> None:

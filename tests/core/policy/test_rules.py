@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
@@ -72,6 +74,77 @@ def test_rules_for_several_commands_work_together() -> None:
     both = (rule("make", is_unconfined=True), rule("pytest"))
     assert isinstance(verdict("make && pytest", sandboxed("on_write", both[0])), Ask)
     assert verdict("make && pytest", sandboxed("on_write", *both)) == Allow("restricted", both[1])  # the least of them
+
+
+_BESIDE = ["cat README", "true", "ls -la", "n=1", "cd src", "echo hi", "python3 -m this", "git status"]
+_JOINED = [
+    "{0}; {1}", "{1}; {0}", "{0} && {1}", "{1} || {0}", "{0} | {1}", "{1} | {0}", "{0} & {1}", "{0}\n{1}",
+    "( {0} ); {1}",
+    "{{ {1}; {0}; }}", "if {0}; then {1}; fi", "for i in 1 2; do {0}; {1}; done", "while {0}; do {1}; done",
+    "{1} $({0})",
+    "{1} <({0})", "{1} `{0}`", "f() {{ {0}; }}; {1}", "x=$({0}) {1}", "bash -c '{0}; {1}'", "! {0}; {1}",
+    "case x in *) {0};; esac; {1}", "cat <<E\n$({0})\nE\n{1}", "coproc {0}; {1}", "time {0}; {1}",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(_BESIDE), st.sampled_from(_JOINED), st.sampled_from(["on_write", "on_request", "always", "never"])
+)
+def test_a_line_leaves_the_sandbox_only_if_every_command_in_it_is_named_by_a_rule_for_that(
+    beside: str, form: str, policy: str
+) -> None:
+    """Reading commands, too: outside they read what the sandbox hides."""
+    rules = (rule("git fetch", is_unconfined=True), rule(beside), rule("cat"), rule("python3 -m this"))
+    line = form.format(beside, "git fetch")
+    found = verdict(line, sandboxed(policy, *rules))
+    assert not isinstance(found, Allow) or found.confinement != "none", line
+    assert isinstance(verdict(line, bare(policy, *rules)), Ask | Forbid), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git fetch", "git fetch; git fetch", "time git fetch", "timeout 9 git fetch", "git fetch 2>&1",
+        "git fetch > /dev/null", "LC_ALL=C git fetch", "git fetch && make",
+        "( git fetch & )", "/usr/bin/git fetch",
+    ],
+)  # fmt: skip
+def test_a_line_whose_every_command_a_rule_lets_out_runs_outside(line: str) -> None:
+    rules = (rule("git fetch", is_unconfined=True), rule("make", is_unconfined=True))
+    for context in (sandboxed("on_write", *rules), sandboxed("on_request", *rules), bare("on_write", *rules)):
+        found = verdict(line, context)
+        assert isinstance(found, Allow), line
+        assert found.confinement == "none"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git fetch > out.txt", "git fetch >> ~/.bashrc", "git fetch < in.txt", "git fetch <<< x", "git fetch <<E\nx\nE",
+        "git fetch &> out", "git fetch <> f", "x=1 git fetch", "http=x git fetch", "PATH=. git fetch",
+        "LC_ALL=$(id) git fetch", "GIT_DIR=evil git fetch", "env git fetch", "env GIT_DIR=evil git fetch",
+        "sudo git fetch", "xargs git fetch", "find . -exec git fetch ;", "setsid git fetch", "busybox git fetch",
+        "bash -lc 'git fetch'", "eval git fetch", "trap 'git fetch' EXIT", "cd evil && git fetch",
+        "pushd evil; git fetch",
+        "ssh host git fetch", "nsenter git fetch", "exec git fetch", "git fetch &>> x",
+    ],
+)  # fmt: skip
+def test_what_stands_around_a_command_keeps_a_rule_from_letting_it_out(line: str) -> None:
+    rules = (rule("git fetch", is_unconfined=True), rule("cd", is_unconfined=True), rule("git fetch"))
+    for policy in ("on_write", "on_request", "always", "never"):
+        found = verdict(line, sandboxed(policy, *rules))
+        assert not isinstance(found, Allow) or found.confinement != "none", found
+        assert isinstance(verdict(line, bare(policy, *rules)), Ask | Forbid)
+
+
+@pytest.mark.parametrize(
+    "line", ["cat .e*; make", "cat $F; make", "grep -r KEY .; make", "grep -R x; make", "rg --hidden x; make",
+             "find . -exec cat {} +; make", "xargs cat < list; make", "cat $(ls -a); make", "rg -uu x; make",
+             "for f in .*; do cat $f; done; make", "grep --recursive x . && make"]
+)  # fmt: skip
+def test_beside_a_command_that_a_rule_names_only_named_files_are_read(line: str) -> None:
+    """The line runs where secrets can be read, which a line that only reads cannot."""
+    assert isinstance(verdict(line, sandboxed("on_write", rule("make"))), Ask)
 
 
 def test_a_rule_made_in_the_sandbox_does_not_run_anything_open() -> None:

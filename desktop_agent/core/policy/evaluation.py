@@ -1,0 +1,171 @@
+"""What bash evaluates beyond expanding it: in an arithmetic context a name stands for its value, evaluated in turn.
+
+The value of `n` may be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run whatever it says. This is
+an allow-list: an expression is plain when it has only numbers, operators, and names that the line in front of it sets
+to a literal number, and never to anything else. All others are a *problem* of the line.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from desktop_agent.core.policy.shell_words import Word
+
+COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+"""Operators of `[[` that evaluate both of their sides."""
+
+ASSIGNERS = frozenset(
+    {
+        "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
+        "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
+    }
+)  # fmt: skip
+"""What may give a variable a value that the line does not show; `printf` by `-v` and `%n`."""
+
+EVALUATED = "a name that is evaluated, and whose value may be run"
+"""The problem of a line with an expression that is not plain."""
+
+_NUMBER = re.compile(r"[-+]?\d{1,18}")
+_NUMBERS = re.compile(r"\{\d{1,9}\.\.\d{1,9}(\.\.\d{1,9})?\}")
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+)
+    |(?P<number>0[xX][0-9a-fA-F]+|\d+\#[0-9a-zA-Z]+|\d+)(?![\w$\#])
+    |(?P<count>\$[\#?]|\$\{\#[@*]?\})(?![\w$\[])
+    |\$(?P<value>[a-z]\w*)(?![\w$\[])|\$\{(?P<braced>[a-z]\w*)\}(?![\w$\[])
+    |(?P<name>[a-z]\w*)(?![\w$\[])
+    |(?P<operator>[-+*/%<>=!&|^~?:,()])""",
+    re.VERBOSE | re.ASCII,
+)
+_PLAIN_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
+_OPERAND = re.compile(r'"?(\$(?:\w+|\{\w+\}|[#?]))"?', re.ASCII)
+_EXPANSION = re.compile(
+    r"""\$\{(?:
+      \#?(?:[A-Za-z_]\w*|\d+|[@*\#?$!-])          # ${x}, ${#x}
+    | (?:[A-Za-z_]\w*|\d+|[@*])(?:
+        (?::?[-+?]|\#\#?|%%?|//?|\^\^?|,,?).*      # ${x:-y}, ${x#y}, ${x/y/z}
+      | :(?P<offset>[^:]*)(?::(?P<length>[^:]*))?  # ${x:1:2}
+      )
+    | \#?[A-Za-z_]\w*\[(?P<index>[^\]]*)\]         # ${a[1]}
+    )\}""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+
+
+def is_number(text: str) -> bool:
+    """Whether a value is a literal number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def are_numbers(word: Word) -> bool:
+    """Whether a word of a `for` stands for literal numbers: `3`, or `{1..9}`."""
+    return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
+
+
+_GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_TAKE_NAMES = frozenset(
+    {
+        "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
+    }
+)  # fmt: skip
+"""Builtins that evaluate the index in a word such as `a[n]`."""
+
+
+def evaluates_words(program: str, words: Sequence[Word]) -> bool:
+    """Whether a builtin may evaluate a name or an index that its words have, or that stands behind a variable."""
+    texts = [word.text for word in words]
+    if program in ("[", "test", "[["):
+        return any(text in ("-v", "-R") for text in texts) and any("[" in t or "$" in t or "`" in t for t in texts)
+    if program == "printf":
+        return bool(texts) and texts[0].startswith("-v") and any("[" in w.text or not w.is_known for w in words[:2])
+    if program in ("mapfile", "readarray") and any(text.startswith("-C") for text in texts):
+        return True
+    return program in _TAKE_NAMES and any(
+        "[" in word.text or not (word.is_known or _GIVEN.match(word.text)) for word in words
+    )
+
+
+class Evaluations:
+    """The expressions of one line, and the values that it gives to names. Offsets say what comes before what."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[tuple[int, bool]]] = {}
+        self._reads: list[tuple[str, int]] = []
+        self._is_plain = True
+
+    def assign(self, name: str, end: int, *, is_number: bool) -> None:
+        """Note that `name` has a value behind `end`."""
+        self._values.setdefault(name, []).append((end, is_number))
+
+    def doubt(self) -> None:
+        """Note something that is evaluated and was not understood."""
+        self._is_plain = False
+
+    def expressions(self, text: str, start: int) -> None:
+        """Note those of `for ((…; …; …))`."""
+        for part in text.split(";"):
+            self.expression(part, start)
+            start += len(part) + 1
+
+    def expression(self, text: str, start: int) -> None:
+        """Note an arithmetic expression. With brackets that do not fit, `((` opens two subshells, with programs."""
+        depth = 0
+        for match in re.finditer(r"[()]", text):
+            depth += 1 if match[0] == "(" else -1
+            if depth < 0:
+                self.doubt()
+        self._tokens(text, start)
+
+    def expansion(self, text: str, start: int) -> None:
+        """Note `${…}`: what it evaluates, when it does, or that it is none of those that are known."""
+        match = _EXPANSION.fullmatch(text)
+        if match is None:
+            self.doubt()
+            return
+        for group in ("offset", "length", "index"):
+            inner = match[group]
+            if inner is not None and not (group == "index" and inner in ("@", "*")):
+                self.expression(inner, start + match.start(group))
+
+    def test(self, words: Sequence[tuple[int, Word]]) -> None:
+        """Note what the words of `[[ … ]]` evaluate."""
+        for at, (_, operator) in enumerate(words):
+            if operator.is_known and operator.text in COMPARISONS:
+                for place, word in (*words[max(0, at - 1) : at], *words[at + 1 : at + 2]):
+                    self._operand(word, place)
+
+    def problems(self, programs: frozenset[str]) -> Iterator[str]:
+        """Yield what makes the line one that may run the value of a name; `programs` are all that it runs."""
+        names = {name for name, _ in self._reads}
+        is_known = all(
+            _PLAIN_NAME.fullmatch(name)
+            and all(is_literal for _, is_literal in self._values.get(name, ()))
+            and any(end <= start for end, _ in self._values.get(name, ()))
+            for name, start in self._reads
+        )
+        if not self._is_plain or not is_known or (names and programs & ASSIGNERS):
+            yield EVALUATED
+
+    def _operand(self, word: Word, place: int) -> None:
+        if word.is_known:
+            self.expression(word.text, place)
+        elif match := _OPERAND.fullmatch(word.text):
+            self.expression(match[1], place)
+        else:
+            self.doubt()
+
+    def _tokens(self, text: str, start: int) -> None:
+        position = 0
+        while position < len(text):
+            token = _TOKEN.match(text, position)
+            if token is None:
+                self.doubt()
+                return
+            position = token.end()
+            read = token["value"] or token["braced"]
+            if name := token["name"]:
+                if re.match(r"\s*=(?!=)", text[position:]):
+                    # Its value is a number whatever the expression, but only once that is evaluated.
+                    self.assign(name, start + len(text), is_number=_PLAIN_NAME.fullmatch(name) is not None)
+                else:
+                    read = name
+            if read:
+                self._reads.append((read, start + token.start()))
