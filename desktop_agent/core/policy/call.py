@@ -48,6 +48,8 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     blocked_commands: tuple[str, ...] = ()
     workspace: str = ""
     """The folder, absolute; empty when it is not known, and then no path is inside."""
+    shell: Literal["bash", "sh", ""] = "bash"
+    """What commands run in; empty where there is no shell that reads a line as it is judged."""
     writable_folders: tuple[str, ...] = ()
     """Folders beside the workspace that the sandbox lets commands write, absolute."""
 

@@ -228,7 +228,7 @@ class _Command(Struct, frozen=True):
 
     @classmethod
     def of(cls, call: CallFacts, context: PolicyContext, command: str) -> "_Command":
-        parsed = parse(command)
+        parsed = parse(command, is_for_sh=context.shell == "sh")
         reads = only_reads(parsed) and not call.details
         return cls(call, context, parsed, reads, None if reads else _need(parsed, call, context))
 
@@ -263,6 +263,9 @@ def _decide_command(command: _Command) -> Verdict:
     if found := next((pattern for pattern, answer in answers.items() if answer == "yes"), None):
         return Forbid(f"Command contains blocked pattern: {found}")
     question = _question(command)
+    if not context.shell:
+        asked = _asked(command, question, _NO_SHELL)
+        return replace(asked, is_once=True, rule_kind=None, rule_patterns=())
     if "maybe" in answers.values():
         reason = "This command was not fully understood, so it may contain one that you blocked."
         return replace(_asked(command, question, reason), is_once=True, rule_kind=None, rule_patterns=())
@@ -282,6 +285,12 @@ def _decide_command(command: _Command) -> Verdict:
     if rule is not None and context.is_confined and not question.is_escalation:
         return Allow(question.confinement, rule)
     return question
+
+
+_NO_SHELL = (
+    "There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and "
+    "commands are judged again."
+)
 
 
 def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:

@@ -109,7 +109,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
     return (
         _naming(call, [rule for rule in valid if rule.effect == "forbid"])
         or _naming(call, [rule for rule in valid if rule.effect == "ask"], is_doubt_enough=True)
-        or _allowing(call, [rule for rule in valid if rule.effect == "allow"], context.workspace)
+        or _allowing(call, [rule for rule in valid if rule.effect == "allow"], context)
     )
 
 
@@ -150,9 +150,9 @@ def forbidding_patterns(context: PolicyContext) -> tuple[str, ...]:
     )
 
 
-def _allowing(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
+def _allowing(call: CallFacts, rules: Sequence[Rule], context: PolicyContext) -> Rule | None:
     if call.command is not None:
-        return _allowing_command(call, rules, workspace)
+        return _allowing_command(call, rules, context)
     is_ours = call.source != "external" and "network" not in call.capabilities
     if is_ours and ("write_fs" in call.capabilities or any(sensitivity(path) == "secret" for path in call.paths)):
         return _allowing_paths(call, rules)
@@ -176,18 +176,18 @@ def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
     return chosen[0]
 
 
-def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
+def _allowing_command(call: CallFacts, rules: Sequence[Rule], context: PolicyContext) -> Rule | None:
     assert call.command is not None
     commands = [rule for rule in rules if rule.kind == "command"]
     if exact := next((rule for rule in commands if _is_exactly(rule, call)), None):
         return exact
     if call.details:
         return None
-    parsed = parse(call.command)
+    parsed = _parsed(call.command, context)
     plain = [
         rule for rule in commands if not rule.is_exact and not (rule.is_unconfined and launches_anything(rule.pattern))
     ]
-    if parsed.problems or not plain or not stays_inside(parsed, call.folder, workspace):
+    if parsed.problems or not plain or not stays_inside(parsed, call.folder, context.workspace):
         return None
     if not all(is_harmless_variable(name) for segment in parsed.segments for name, _ in segment.assignments):
         return None
@@ -200,6 +200,10 @@ def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) ->
             return None
         chosen.append(min(fitting, key=lambda rule: rule.is_unconfined))
     return min(chosen, key=lambda rule: rule.is_unconfined) if chosen else None
+
+
+def _parsed(command: str, context: PolicyContext) -> ParsedCommand:
+    return parse(command, is_for_sh=context.shell == "sh")
 
 
 def _is_exactly(rule: Rule, call: CallFacts) -> bool:
@@ -244,7 +248,7 @@ def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
     ]
     if exact := next((rule for rule in valid if _is_exactly(rule, call)), None):
         return exact
-    parsed = parse(call.command)
+    parsed = _parsed(call.command, context)
     plain = [rule for rule in valid if not rule.is_exact and not launches_anything(rule.pattern)]
     own = [segment for segment in parsed.segments if "ssh" not in segment.wrappers]  # the others run elsewhere
     if call.details or parsed.problems or not own or "<<" in call.command:

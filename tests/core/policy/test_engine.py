@@ -112,6 +112,25 @@ def test_wanting_out_of_the_sandbox_is_asked_with_the_reason() -> None:
     assert "approval policy" in refused.reason
 
 
+def test_where_there_is_no_bash_only_what_every_shell_reads_alike_counts_as_reading() -> None:
+    for line in ("ls | head", "if [ -f x ]; then cat x; fi"):
+        assert verdict(line, sandboxed("on_write", shell="sh")) == Allow("strict")
+    for line in ("[[ -f x ]] && ls", "((1)); ls", "ls &> /dev/null", "x+=1; ls"):
+        assert isinstance(verdict(line, sandboxed("on_write", rule("ls"), shell="sh")), Ask)
+        assert verdict(line, sandboxed("on_write")) == Allow("strict")
+
+
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
+@pytest.mark.parametrize("command", ["ls", "git status", "make"])
+def test_where_there_is_neither_bash_nor_sh_every_command_asks_and_says_why(command: str, policy: str) -> None:
+    rules = (rule(command), rule(command, is_exact=True, is_unconfined=True))
+    for context in (sandboxed(policy, *rules, shell=""), bare(policy, *rules, shell="")):
+        found = verdict(command, context)
+        assert isinstance(found, Forbid if policy == "never" else Ask)
+        assert "neither bash nor sh" in found.reason
+        assert isinstance(found, Forbid) or found.is_once
+
+
 # --- files --------------------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.processes.shell import find_shell
 from desktop_agent.core.tools.approval.script_marks import script_marks
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
@@ -52,6 +53,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
         await self.rulebook.refresh()
         await self.settings.refresh()
         execution = self.settings.current.execution
+        shell = await asyncio.to_thread(find_shell, self.confiner.probe.environ, self.workspace)
         return PolicyContext(
             policy=self.approval(),
             now=self.clock.now(),
@@ -60,6 +62,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
             rules=self.rulebook.rules,
             blocked_commands=execution.blocked_commands,
             workspace=str(self.workspace),
+            shell=shell.kind if shell is not None else "",
             writable_folders=execution.allowed_paths,
         )
 

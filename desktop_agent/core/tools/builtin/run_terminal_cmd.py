@@ -13,7 +13,7 @@ import logging
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.child import ProcessEnd, unhurried
 from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, CapturedOutput, create_private
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
+from desktop_agent.core.system.processes.shell import Shell, find_shell, steers_shell, without_steering
 from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
 from desktop_agent.core.system.system_calls import write_all
 from desktop_agent.core.tools.execution.interactive import interactive_program
@@ -45,8 +46,6 @@ _NEVER_WAIT = {
     "PAGER": "cat",
 }
 _DEFAULT_TERM = "xterm-256color"
-_LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
-"""Shells that read a command line as it was judged. A user of another one gets bash or sh for commands."""
 _LONGEST_SHOWN = 4_000
 """Of variables and input in a line: rules hold these lines, too. What is longer is shown whole as an argument."""
 _END_SHOWN = 1_000
@@ -57,7 +56,7 @@ logger = logging.getLogger(__name__)
 class RunTerminalCmdArguments(ToolArguments):
     """What to run, and how."""
 
-    command: str = Field(description="The command line, as for `sh -c`.")
+    command: str = Field(description="The command line, as for `bash -c`.")
     is_background: bool = Field(
         default=False, description="Start it as a job and return at once, for servers and watchers."
     )
@@ -70,7 +69,9 @@ class RunTerminalCmdArguments(ToolArguments):
         default=None, gt=0, allow_inf_nan=False, description="Seconds after which the command is ended."
     )
     stdin: str | None = Field(default=None, description="Text for the command to read. Default: nothing to read.")
-    shell: str | None = Field(default=None, description="Shell to use. Default: the user's, else bash, else sh.")
+    shell: str | None = Field(
+        default=None, description="`bash` or `sh`. Default: bash. For another shell, call it in the command itself."
+    )
     tty: bool = Field(
         default=False,
         description="Run it in a terminal, for programs that refuse to work without one. stdin is then typed, a line "
@@ -97,6 +98,8 @@ class RunTerminalCmdArguments(ToolArguments):
             if not name or "=" in name:
                 raise ValueError(f"{name!r} is not a variable name")
             _without_nul(name + value)
+            if steers_shell(name, value):
+                raise ValueError(f"{name} steers the shell itself, and no command gets it; say it in the command")
         return env
 
     @model_validator(mode="after")
@@ -124,10 +127,14 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         """A foreground command may take `default_timeout_s` unless its call says otherwise, and never `longest_s`."""
         self._longest_s = longest_s
         self._default_s = default_timeout_s
+        shell = find_shell(os.environ)
+        is_plain = shell is not None and shell.kind == "sh"
+        kind = "a plain sh, without bash's own syntax" if is_plain else "bash, whatever the user's own shell is"
         self.description = (
-            "Run a shell command in the workspace and return its output (standard output and error together), exit "
+            f"Run a command line in the workspace, in {kind}. Returns its output (standard output and error "
             # Not the user's own limit: the text would change with it, and all that is cached behind it would be lost.
-            f"code and duration as JSON. It is ended after {self._default_s:g} s unless timeout says otherwise, or "
+            "together), exit code and duration as JSON. "
+            f"It is ended after {self._default_s:g} s unless timeout says otherwise, or "
             "earlier where the user set a limit. Long output keeps its beginning and end, without colours. There is "
             "no terminal unless tty is set: pagers print everything, and nothing can be answered but through stdin. "
             "When the command ends, whatever it left running is ended too; start servers with is_background, which "
@@ -240,10 +247,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
 
     def _prepare(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Command:
         folder = self.working_folder(arguments, context)
-        environ = {**context.environ, **_NEVER_WAIT, **(arguments.env or {})}
+        environ = without_steering({**context.environ, **_NEVER_WAIT, **(arguments.env or {})})
         environ.setdefault("TERM", _DEFAULT_TERM)
-        shell = _find_shell(arguments.shell, environ, context.boundary.root)
-        argv = (shell, *_shell_options(shell), arguments.command)
+        argv = _argv(arguments, context)
         command = Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin, tty=arguments.tty)
         return context.confine(command)
 
@@ -326,37 +332,28 @@ def _write_spool(folder: Path, text: str) -> Path | None:
     return path
 
 
-def _find_shell(named: str | None, environ: Mapping[str, str], workspace: Path) -> str:
-    """Return the shell to run. Blocks. Raises `ToolError` when the named one is not installed."""
+def _argv(arguments: RunTerminalCmdArguments, context: ToolContext) -> tuple[str, ...]:
+    """Return what runs the command line. Blocks. Raises `ToolError` when no shell reads it as it was judged."""
+    shell = find_shell(context.environ, context.boundary.root)
+    named = arguments.shell
     if named is not None:
-        if os.name != "nt" and Path(named).name not in _LIKE_SH:
+        kind = Path(named).name
+        if kind not in ("bash", "sh"):
             raise ToolError(
-                f"{named!r} cannot be the shell: commands are judged as sh and bash read them. Leave shell out, and "
-                f"call {Path(named).name} in the command itself.",
+                f"{named!r} cannot be the shell: commands are judged as bash and sh read them. Leave shell out, and "
+                f"call {kind} in the command itself.",
                 error_type="validation",
             )
-        if found := find_program(named, environ, workspace):
-            return found
-        raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
+        if kind == "sh" or shell is None or shell.kind != kind:
+            found = find_program(kind, context.environ, context.boundary.root)
+            if found is None:
+                raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
+            shell = Shell(found, "bash" if kind == "bash" else "sh")
+    if shell is not None:
+        return shell.argv(arguments.command)
     if os.name == "nt":
-        usual = (environ.get("COMSPEC", "cmd.exe"),)
-    else:
-        own = environ.get("SHELL", "")
-        usual = (own,) if Path(own).name in _LIKE_SH else ()
-    for candidate in (*usual, "bash", "sh"):
-        if found := find_program(candidate, environ, workspace):
-            return found
-    raise ToolError("No shell is installed: neither $SHELL, nor bash, nor sh could be found.")
-
-
-def _shell_options(shell: str) -> tuple[str, ...]:
-    match Path(shell).stem.lower():
-        case "cmd":
-            return "/d", "/s", "/c"
-        case "powershell" | "pwsh":
-            return "-NoProfile", "-NonInteractive", "-Command"
-        case _:
-            return ("-c",)
+        return context.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", arguments.command
+    raise ToolError("No shell is installed: neither bash nor sh could be found.")
 
 
 def _without_nul(text: str) -> str:

@@ -6,6 +6,8 @@ import os
 import re
 import shlex
 import shutil
+import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -17,8 +19,10 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.system.processes import shell as shell_module
 from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.system.processes.shell import Shell, find_shell
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
@@ -32,6 +36,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands ar
 
 TOOL = RunTerminalCmd()
 PYTHON = shlex.quote(sys.executable)
+_FOUND = find_shell(os.environ)
+assert _FOUND is not None
+BASH: Shell = _FOUND
 
 
 async def run(work: "Workspace", command: str, **arguments: object) -> ToolResult:
@@ -147,31 +154,79 @@ async def test_a_command_can_be_given_input(work: "Workspace") -> None:
 
 async def test_the_shell_can_be_chosen(work: "Workspace") -> None:
     assert await output(work, "echo $0", shell="sh") == f"{shutil.which('sh')}\n"
-    with pytest.raises(ToolError, match="shell '/not/here/bash' is not installed"):
-        await run(work, "true", shell="/not/here/bash")
+    assert await output(work, "echo $0", shell="bash") == f"{BASH.path}\n"
 
 
-@pytest.mark.parametrize("shell", ["python3", "/usr/bin/perl", "fish", "cmd", "./tool"])
+@pytest.mark.parametrize("shell", ["python3", "/usr/bin/perl", "fish", "cmd", "./tool", "zsh", "/bin/ksh", "mksh"])
 async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chosen(
     work: "Workspace", shell: str
 ) -> None:
-    """Blocked commands and rules are looked for by the grammar of sh: code for another program has none of them."""
+    """Blocked commands and rules are looked for by the grammar of bash: zsh runs what its own words say."""
     with pytest.raises(ToolError, match="cannot be the shell") as caught:
         await run(work, "import os; os.remove('a')", shell=shell)
     assert caught.value.error_type == "validation"
 
 
-@pytest.mark.parametrize(
-    ("shell", "expected"),
-    [("/bin/sh", "/bin/sh"), ("/no/such/shell", shutil.which("bash")), ("/usr/sbin/nologin", shutil.which("bash"))],
-)
-async def test_the_default_shell_is_the_persons_if_it_is_one(work: "Workspace", shell: str, expected: str) -> None:
-    """Z-48: a shell that does not exist is not used."""
-    result = await TOOL.run(TOOL.parse({"command": "echo $0"}), with_environment(work, SHELL=shell))
-    assert json.loads(result.content)["output"] == f"{expected}\n"
+@pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/zsh", "/no/such/shell", "/usr/sbin/nologin"])
+async def test_commands_run_in_bash_whatever_the_users_own_shell_is(work: "Workspace", shell: str) -> None:
+    result = await TOOL.run(
+        TOOL.parse({"command": "echo $0 ${BASH_VERSION:+bash}"}), with_environment(work, SHELL=shell)
+    )
+    assert json.loads(result.content)["output"] == f"{BASH.path} bash\n"
+    assert "in bash" in TOOL.description
 
 
-async def test_without_any_shell_the_answer_says_so(work: "Workspace") -> None:
+async def test_nothing_runs_in_the_shell_before_or_beside_the_command(work: "Workspace") -> None:
+    evil = work.write("evil.sh", "echo evil\n")
+    steering = {
+        "BASH_ENV": str(evil), "ENV": str(evil), "BASH_FUNC_ls%%": "() { echo evil; }", "BASH_FUNC_echo()": "() { :; }",
+        "SHELLOPTS": "xtrace", "BASHOPTS": "extglob", "PS4": "$(echo evil)", "PROMPT_COMMAND": "echo evil",
+        "old": "() { :; }",
+    }  # fmt: skip
+    command = "set -x; ls -d . 2>&1; shopt extglob; env | grep -c evil"
+    result = await TOOL.run(TOOL.parse({"command": command}), with_environment(work, **steering))
+    printed = json.loads(result.content)["output"]
+    assert "\nextglob        \toff\n" in printed
+    assert printed.endswith("\n0\n")
+    assert printed.startswith("+ ls -d .\n")
+    for name in ("BASH_ENV", "SHELLOPTS", "BASH_FUNC_ls%%", "PS4"):
+        with pytest.raises(ToolError, match="steers the shell"):
+            await run(work, "ls", env={name: "x"})
+
+
+def test_no_start_file_is_read_for_a_command_with_a_socket_for_its_input(tmp_path: Path) -> None:
+    """Bash takes itself for a remote login then, and reads `~/.bashrc`."""
+    (tmp_path / ".bashrc").write_text("echo evil\n")
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert subprocess.check_output(BASH.argv("echo fine"), stdin=theirs, env=environ) == b"fine\n"
+
+
+@pytest.mark.parametrize("line", ["-x; echo fine", "+x; echo fine", "--version; echo fine", "-s; echo fine"])
+def test_a_line_that_begins_like_an_option_is_still_a_line(line: str) -> None:
+    for shell in (BASH, Shell("/bin/sh", "sh")):
+        printed = subprocess.check_output(shell.argv(line), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert printed == b"fine\n", shell
+
+
+def test_without_bash_a_plain_sh_is_taken_and_without_that_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell_module, "PLACES", (str(tmp_path),))
+    environ = {"PATH": str(tmp_path)}
+    assert find_shell(environ, tmp_path / "work") is None
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    monkeypatch.setattr(shell_module, "PLACES", (str(tmp_path / "bin"),))
+    assert find_shell(environ, tmp_path / "work") == Shell(f"{tmp_path}/bin/sh", "sh")
+    assert find_shell({"PATH": str(tmp_path / "bin")}, tmp_path) == Shell(f"{tmp_path}/bin/sh", "sh")
+    monkeypatch.setattr(shell_module, "PLACES", ())
+    assert find_shell({"PATH": str(tmp_path / "bin")}, tmp_path) is None, "never one of the workspace"
+
+
+async def test_without_any_shell_the_answer_says_so(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell_module, "PLACES", ())
     with pytest.raises(ToolError, match="No shell is installed"):
         await TOOL.run(TOOL.parse({"command": "true"}), with_environment(work, PATH="/nowhere"))
 

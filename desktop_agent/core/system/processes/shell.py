@@ -1,0 +1,71 @@
+"""The one shell that commands run in: bash, whose grammar the policy reads, else a plain `sh`; never the user's own.
+
+It is named by its path, starts without profile and rc files, and gets no variable that makes a shell run something
+before, beside or instead of the command. The user's own terminal keeps the user's shell.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from desktop_agent.core.base.programs import find_program
+
+ShellKind = Literal["bash", "sh", ""]
+"""Empty where there is neither: what a command line means is not known there."""
+
+PLACES: tuple[str, ...] = (
+    "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin",
+    r"C:\Program Files\Git\bin", r"C:\Program Files\Git\usr\bin",
+)  # fmt: skip
+"""Where shells are looked for first; what is there is the system's, whatever `PATH` says."""
+
+_STEERS = re.compile(
+    r"BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|PS4|PROMPT_COMMAND|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH",
+    re.DOTALL,
+)
+
+
+class Shell(Struct, frozen=True):
+    """A shell by its path, and how it reads a command line."""
+
+    path: str
+    kind: Literal["bash", "sh"]
+
+    def argv(self, line: str) -> tuple[str, ...]:
+        """Return what runs `line`, also one that begins like an option."""
+        if self.kind == "sh":
+            return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
+        # `--norc`: with a socket for its input bash takes itself for a remote login, and reads the user's file.
+        return self.path, "--noprofile", "--norc", "-c", "--", line
+
+
+def find_shell(environ: Mapping[str, str], workspace: Path | None = None) -> Shell | None:
+    """Return bash, else `sh`; None where there is neither. Looks once, and never in the workspace. Blocks."""
+    return _find(PLACES, environ.get("PATH", os.defpath), workspace)
+
+
+@lru_cache(maxsize=32)
+def _find(places: tuple[str, ...], path: str, workspace: Path | None) -> Shell | None:
+    kinds: tuple[Literal["bash", "sh"], ...] = ("bash", "sh")
+    for kind in kinds:
+        fixed = (f"{place}/{kind}{'.exe' * (os.name == 'nt')}" for place in places)
+        found = next((file for file in fixed if os.access(file, os.X_OK)), None)
+        found = found or find_program(kind, {"PATH": path}, workspace)
+        if found and "system32" not in found.casefold():  # Windows' own bash is another system, with other files
+            return Shell(found, kind)
+    return None
+
+
+def steers_shell(name: str, value: str = "") -> bool:
+    """Whether a variable makes a shell run something of its own, or read a command line differently."""
+    return _STEERS.fullmatch(name) is not None or value.startswith("() {")
+
+
+def without_steering(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for the shell: without start files, exported functions and options of another one."""
+    return {name: value for name, value in environ.items() if not steers_shell(name, value)}
