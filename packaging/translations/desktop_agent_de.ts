@@ -3038,6 +3038,10 @@
         <translation>Es gibt schon: {0}.</translation>
     </message>
     <message>
+        <source>There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and commands are judged again.</source>
+        <translation>Auf diesem System gibt es weder bash noch sh. Was eine Befehlszeile bedeutet, ist hier deshalb nicht bekannt. Installieren Sie bash, dann werden Befehle wieder beurteilt.</translation>
+    </message>
+    <message>
         <source>There is no API key for {0}.</source>
         <translation>Es gibt keinen API-Schlüssel für {0}.</translation>
     </message>

@@ -3027,6 +3027,10 @@
         <translation>已存在 {0}。</translation>
     </message>
     <message>
+        <source>There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and commands are judged again.</source>
+        <translation>此系统中既没有 bash 也没有 sh，因此无法得知命令行的含义。请安装 bash，之后会重新对命令进行判断。</translation>
+    </message>
+    <message>
         <source>There is no API key for {0}.</source>
         <translation>没有 {0} 的 API 密钥。</translation>
     </message>

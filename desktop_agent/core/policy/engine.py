@@ -295,9 +295,9 @@ _NO_SHELL = (
 
 def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
     """Return the question about a line that names a secret: no rule for a command answers it, so a yes is for once."""
-    leaves = question is not None and question.confinement == "none"
-    reason = f"{question.reason} {secret.note}" if question is not None and leaves else secret.note
-    asked = _asked(command, question, reason)
+    asked = _asked(command, question, secret.note)
+    if question is not None and question.confinement == "none":
+        asked = replace(asked, risks=(question.reason, *asked.risks))
     return replace(asked, cause=secret.cause, is_once=True, rule_kind=None, rule_patterns=())
 
 

@@ -42,7 +42,7 @@ _EXPANSION = re.compile(
       \#?(?:[A-Za-z_]\w*|\d+|[@*\#?$!-])          # ${x}, ${#x}
     | (?:[A-Za-z_]\w*|\d+|[@*])(?:
         (?::?[-+?]|\#\#?|%%?|//?|\^\^?|,,?).*      # ${x:-y}, ${x#y}, ${x/y/z}
-      | :(?P<offset>[^:]*)(?::(?P<length>[^:]*))?  # ${x:1:2}
+      | :(?!=)(?P<offset>[^:]*)(?::(?P<length>[^:]*))?  # ${x:1:2}
       )
     | \#?[A-Za-z_]\w*\[(?P<index>[^\]]*)\]         # ${a[1]}
     )\}""",
@@ -60,6 +60,9 @@ def are_numbers(word: Word) -> bool:
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
+"""A conversion of `printf` that gives a variable a number."""
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset(
     {
@@ -74,6 +77,8 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
     texts = [word.text for word in words]
     if program in ("[", "test", "[["):
         return any(text in ("-v", "-R") for text in texts) and any("[" in t or "$" in t or "`" in t for t in texts)
+    if program == "printf" and any(_STORES.search(text) for text in texts):
+        return True
     if program == "printf":
         return bool(texts) and texts[0].startswith("-v") and any("[" in w.text or not w.is_known for w in words[:2])
     if program in ("mapfile", "readarray") and any(text.startswith("-C") for text in texts):
@@ -81,6 +86,16 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
     return program in _TAKE_NAMES and any(
         "[" in word.text or not (word.is_known or _GIVEN.match(word.text)) for word in words
     )
+
+
+def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the variables that a builtin may set or unset by its words: `read PATH`, `printf -v PATH`."""
+    if program == "printf":
+        words = words[1:2] if words and words[0].text == "-v" else [word for word in words[:1] if word.text[:2] == "-v"]
+        return tuple(word.text.removeprefix("-v") for word in words)
+    if program not in _TAKE_NAMES or (program == "wait" and not any(word.text.startswith("-p") for word in words)):
+        return ()
+    return tuple(word.text for word in words if _NAME.fullmatch(word.text))
 
 
 class Evaluations:

@@ -4,7 +4,7 @@ The grammar forgives what a shell would not. `unaccounted` compares the tree wit
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.policy.shell_words import Hole
@@ -103,15 +103,18 @@ def holes_of(node: "Node") -> dict[int, Hole]:
 
 def is_plain_body(text: str, start: int, body: "Node | None") -> bool:
     """Whether every substitution in an unquoted here document is one that the tree knows."""
-    holes = holes_of(body) if body is not None else {}
-    covered = [range(place, hole.end) for place, hole in holes.items()]
-    return (
-        all(
-            any(start + match.start() in span for span in covered)
-            for match in re.finditer(r"(?<!\\)(\$\(|`|\$\{|\$\[)", text)
-        )
-        and "\\\\" not in text
-    )
+    return knows_substitutions(text, start, [body] if body else [], _IN_DOCUMENT) and not re.search(r"\\[\\\n]", text)
+
+
+_IN_DOCUMENT = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
+IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
+"""Where a substitution may begin."""
+
+
+def knows_substitutions(text: str, start: int, nodes: "Iterable[Node]", begins: re.Pattern[str]) -> bool:
+    """Whether the expansions among `nodes` cover every place of `text` where one may begin; it stands at `start`."""
+    covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
+    return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
 
 def is_too_deep(root: "Node") -> bool:

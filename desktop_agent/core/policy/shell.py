@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.policy.evaluation import Evaluations, are_numbers, evaluates_words, is_number
+from desktop_agent.core.policy.evaluation import Evaluations, are_numbers, evaluates_words, is_number, names_given
 from desktop_agent.core.policy.grammar import (
     ARITHMETIC,
     DEEPEST,
     EVALUATE,
     GROUPS,
+    IN_EXPANSION,
     PASS_DOWN,
     REDIRECTS,
     RESERVED,
@@ -31,6 +32,7 @@ from desktop_agent.core.policy.grammar import (
     is_plain_body,
     is_posix,
     is_too_deep,
+    knows_substitutions,
     node_text,
     unaccounted,
 )
@@ -187,6 +189,8 @@ class _Walker:
         if any(child.type == "((" for child in node.children):
             self._arithmetic(node, redirects)
             return
+        if node.type == "subshell" and self._source.startswith("((", node.start_byte):
+            self._evaluations.doubt()  # to bash an expression, unless its brackets say otherwise
         if node.type == "for_statement":
             self._for(node)
         children = [child for child in node.named_children if child.type != "comment"]
@@ -325,6 +329,9 @@ class _Walker:
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
     def _word(self, node: "Node", found: _Command) -> None:
+        names_descriptor = re.fullmatch(r"\{\w+\}", node_text(node), re.ASCII) is not None
+        if names_descriptor and self._source[node.end_byte : node.end_byte + 1] in ("<", ">"):
+            self.problems.append("a redirection that gives a variable a number")
         found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, holes_of(node))))
 
     def _decoded(self, start: int, end: int, holes: dict[int, Hole]) -> Word:
@@ -422,6 +429,8 @@ class _Walker:
             self._expression(opener.end_byte, closer.start_byte)
         elif node.type == "expansion":
             self._evaluations.expansion(node_text(node), node.start_byte)
+            if not knows_substitutions(node_text(node)[2:], node.start_byte + 2, node.children, IN_EXPANSION):
+                self._evaluations.doubt()
         elif node.type == "translated_string":
             self.problems.append("a text that is translated, and may be run")
         elif node.type == "ansi_c_string" and "\\'" in node_text(node):
@@ -431,12 +440,25 @@ class _Walker:
                 self._expansions(child)
 
     def _substitution(self, node: "Node") -> None:
+        if self._source.startswith("$((", node.start_byte):
+            self._evaluations.doubt()
         if self._source.startswith("`", node.start_byte) and b"\\" in self._data[node.start_byte : node.end_byte]:
             self.problems.append("backslashes inside backticks")
         self.problems += unaccounted(node, self._source, node.start_byte, node.end_byte)
         self._group(node, (), is_piped=False)
 
     # --- taking further apart -----------------------------------------------------------------------------------
+
+    def _builtin(self, segment: Segment) -> Segment:
+        """Note what a builtin evaluates, and return the command with the variables that it may set."""
+        if given := names_given(segment.program, segment.parts[1:]):
+            segment = replace(segment, assignments=(*segment.assignments, *((name, UNKNOWN_VALUE) for name in given)))
+        if evaluates_words(segment.program, segment.parts[1:]):
+            self._evaluations.doubt()
+        elif segment.program == "let":
+            for word in segment.parts[1:]:
+                self._evaluations.expression(word.text if word.is_known else "?$", -1)
+        return segment
 
     def _emit(self, segment: Segment) -> None:
         """Record `segment`, or what it wraps."""
@@ -445,11 +467,7 @@ class _Walker:
         # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
         if segment.program in RESERVED or "=" in segment.program:
             self.problems.append(f"`{segment.words[0]}` where a command was expected")
-        if evaluates_words(segment.program, segment.parts[1:]):
-            self._evaluations.doubt()
-        elif segment.program == "let":
-            for word in segment.parts[1:]:
-                self._evaluations.expression(word.text if word.is_known else "?$", -1)
+        segment = self._builtin(segment)
         layers = unwrap(segment.parts)
         if not layers or any(layer.is_beside for layer in layers):
             self.segments.append(segment)

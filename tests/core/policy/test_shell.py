@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_agent.core.policy.engine import Ask
+from desktop_agent.core.policy.reading import only_reads
 from desktop_agent.core.policy.shell import MOST_SIGNS, parse
+from tests.core.policy.lines import rule, sandboxed, verdict
 
 
 def programs(command: str) -> list[str]:
@@ -187,3 +190,18 @@ def test_parsing_never_raises_and_every_span_is_in_the_line(command: str) -> Non
 @pytest.mark.parametrize("command", ["{\U00107ea9ü\U000c6b86", "echo {a,b} '🎉'", "{\U000f0000", "bash -c 'echo {🎉'"])
 def test_what_would_crash_the_grammar_is_not_given_to_it(command: str) -> None:
     assert "a brace in front of a rare character" in parse(command).problems
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ls {} \n\\rm x", "ls x\n\\rm", "echo {}\n\\\nrm", "x=${x:-`rm y`}", "x=${x:-<(rm y)}", "ls {PATH}<f; ls",
+     "printf %n PATH; ls", "cat <<E\n$(bash -c 'ls\\\n x')\nE",
+     "timeout $x ls", "timeout * ls", 'nice -n "$x" ls', "env A=$x ls", "timeout -s $x 5 ls", "read PATH; ls",
+     "printf -v PATH 4; ls", "mapfile PATH; ls", "x=$(( (1) )) $((rm) ; (x))", "unset PATH; ls",
+     "getopts x PATH; ls",
+     "echo ${x:-$((n=$'a[\\x24(rm)]'))}", "wait -p PATH; ls", "xargs -I ls ls"],
+)  # fmt: skip
+def test_what_bash_runs_behind_the_grammars_back_is_never_taken_for_reading(line: str) -> None:
+    """Found by running lines in bash beside our reading of them."""
+    assert not only_reads(parse(line))
+    assert isinstance(verdict(line, sandboxed("on_write", rule("ls"), rule("printf"), rule("read"), rule("echo"))), Ask)
