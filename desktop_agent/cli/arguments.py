@@ -52,6 +52,12 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
 
 
+def add_accept_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the word that the folder at the session's path is the one that is meant."""
+    summary = "go on in the folder that is there now, although it is not the one that the session worked in"
+    parser.add_argument("--accept-folder", action="store_true", help=summary)
+
+
 def names(text: str) -> tuple[str, ...]:
     """Return the names between commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -36,7 +36,7 @@ class ChangeParts(Struct, frozen=True):
 
 def build_change_parts(shared: SharedParts, plan: SessionPlan, log: EventLog) -> ChangeParts:
     """Return them for one session. What they record goes to `log`."""
-    workspace = HeldWorkspace(plan.root)
+    workspace = HeldWorkspace(plan.root, plan.folder)
     ledger = Ledger(plan.root, shared.blobs, held=workspace, is_special=lambda path: sensitivity(path) is not None)
     name = digest_of(os.fsencode(plan.root))[:32]
     baseline = Baseline(shared.paths.cache / "baselines" / f"{name}.sqlite3")

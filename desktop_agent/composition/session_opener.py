@@ -19,10 +19,11 @@ from desktop_agent.core.base.package import __version__
 from desktop_agent.core.models.vendors import usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.system.workspace import usable_workspace
+from desktop_agent.core.system.workspace import identity_of, usable_workspace
 from desktop_agent.core.transcript import Transcript
 
 
@@ -48,6 +49,7 @@ class SessionOpener:
         settings = await self._settings.safe_in(root)
         now = shared.clock.now()
         system = await asyncio.to_thread(options.system_prompt, root, now)
+        folder = await asyncio.to_thread(identity_of, root)
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(SessionStorage.create, session_id, shared.catalog, shared.blobs)
         opened = ev.SessionOpened(
@@ -58,12 +60,14 @@ class SessionOpener:
             sandbox=options.sandbox or settings.current.execution.sandbox,
             app_version=__version__,
             purpose=options.purpose,
+            folder=folder,
             at=now,  # the system prompt names the day
         )
         plan = SessionPlan(
             storage=storage,
             state=SessionState(),
             root=root,
+            folder=folder,
             system=system,
             opening=(opened,),
             sink=sink,
@@ -92,6 +96,8 @@ class SessionOpener:
             await settings.refresh()
             system = await asyncio.to_thread(options.system_prompt, root, taken.state.transcript.session.opened_at)
             gone = await self._models.notices_of(options, taken.state.transcript)
+            folder = taken.state.transcript.session.folder
+            accepted = await _accepted(root, folder) if options.accepts_folder else ()
         except BaseException:
             taken.storage.close()
             raise
@@ -99,8 +105,9 @@ class SessionOpener:
             storage=taken.storage,
             state=taken.state,
             root=root,
+            folder=accepted[0].folder if accepted else folder,
             system=system,
-            opening=(*taken.notices, *gone),
+            opening=(*accepted, *taken.notices, *gone),
             sink=sink,
             settings=settings,
             rules=options.rules,
@@ -143,3 +150,11 @@ class SessionOpener:
         """Open a session only to read it. Raises `SessionNotFoundError` or `StorageError`."""
         path = await asyncio.to_thread(self._shared.catalog.journal_path, session_id)
         return await ViewedSession.open(session_id, path, self._shared, sink, partial(self.open, session_id))
+
+
+async def _accepted(root: Path, known: FolderIdentity | None) -> tuple[ev.FolderAccepted, ...]:
+    """Return the record that the folder at `root` is the one that is meant; nothing where that is on record."""
+    folder = await asyncio.to_thread(identity_of, root)
+    if folder is None or (known is not None and known.is_same(folder)):
+        return ()
+    return (ev.FolderAccepted(folder=folder),)

@@ -10,7 +10,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
+from desktop_agent.core.protocol.model import ApprovalPolicy, FolderIdentity, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Sink
@@ -73,6 +73,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     instructions: str = ""
     """What the system prompt ends with, as long as the session is open."""
+    accepts_folder: bool = False
+    """Whether to go on in the folder that is there now, although it may not be the one that the session worked in."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Return the system prompt of a session in `root`. Blocks shortly: it reads shipped files."""
@@ -87,6 +89,8 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     state: SessionState
     root: Path
     """Its workspace, resolved."""
+    folder: FolderIdentity | None
+    """Which folder at that path is meant, as far as that is known."""
     system: str
     opening: tuple[ev.KnownEvent, ...]
     sink: Sink

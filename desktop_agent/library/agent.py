@@ -54,6 +54,7 @@ class Agent:
         settings: Settings | None = None,
         home: Path | str | None = None,
         on_event: Callable[[Event], None] | None = None,
+        accept_folder: bool = False,
     ) -> None:
         """Read the settings, and open nothing yet. What is left out is as the settings say.
 
@@ -61,7 +62,8 @@ class Agent:
         `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of those that are known.
         `approve` is asked about calls that need a word: without it, each of them is denied. `tools` come beside the
         built-in ones. `home` keeps settings, sessions and logs in a folder of its own, `settings` replace those of
-        the file. `on_event` hears every event, in order; it must not block and not raise.
+        the file. `on_event` hears every event, in order; it must not block and not raise. With `accept_folder`
+        it goes on in the folder that is there now, although it is not the one that the resumed session worked in.
 
         Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools of one name.
         """
@@ -74,6 +76,7 @@ class Agent:
             sandbox=sandbox,
             rules=rules,
             limits=limits,
+            accepts_folder=accept_folder,
         )
         self._on_event = on_event
         self._answering = Answering(approve, self._submit)
@@ -81,7 +84,7 @@ class Agent:
         self._session: Session | None = None
         self._serving: asyncio.Task[None] | None = None
         self._opened: asyncio.Future[None] | None = None
-        """Whether a new session is on disk."""
+        """Whether the session is on disk, and what an earlier process left open is concluded."""
         self._turn: RunningTurn | None = None
 
     # -- opening and closing --
@@ -94,10 +97,9 @@ class Agent:
         resumed = await asyncio.to_thread(self._bench.catalog.find, self._resume) if self._resume else None
         opened = await self._bench.opener.open_unattended(self._workspace, resumed, self._options, self._hear)
         self._session = opened.session
-        if resumed:
-            self._opened.set_result(None)
         self._serving = asyncio.create_task(self._session.run(), name=f"session {self._session.id}")
         self._serving.add_done_callback(self._on_served)
+        asyncio.create_task(self._session.wait_until_ready()).add_done_callback(self._on_ready)
         try:
             await self._opened
         except BaseException:
@@ -259,8 +261,6 @@ class Agent:
     def _hear(self, event: Event) -> None:
         """The session's sink: called for every event, in order, on the loop's thread."""
         match event:
-            case events.SessionOpened() if self._opened is not None and not self._opened.done():
-                self._opened.set_result(None)
             case events.Notice(code="storage") if self._opened is not None and not self._opened.done():
                 self._opened.set_exception(error_of(event))
             case events.ApprovalRequested(request=request):
@@ -276,6 +276,10 @@ class Agent:
         self._changes.hear(event)
         if self._on_event is not None:
             self._on_event(event)
+
+    def _on_ready(self, _waiting: asyncio.Task[None]) -> None:
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_result(None)
 
     def _on_served(self, serving: asyncio.Task[None]) -> None:
         """The session has ended: release who still waits for something of it."""

@@ -86,6 +86,7 @@ class Changes:
     async def _carry_out(self, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps) -> tuple[FileOutcome, ...]:
         async with self._one_at_a_time:
             session = self._session()
+            await session.wait_until_ready()
             if session.transcript.turns.is_running:
                 raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
             self._answer = asyncio.get_running_loop().create_future()

@@ -27,6 +27,7 @@ class OpenSession:
         self.changes = Changes(self._running, bench.blobs)
         """Lists, undoes and redoes what it changed."""
         self._session: Session | None = None
+        self._is_new = False
         self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the session has ended, and nothing of it is left."""
@@ -39,23 +40,19 @@ class OpenSession:
 
     def hear(self, event: ev.Event) -> None:
         """The session's sink."""
-        if not self._begun.done():
-            match event:
-                case ev.SessionOpened():
-                    self._begun.set_result(None)
-                case ev.Notice(code="storage"):
-                    self._begun.set_exception(error_of(event))
-                case _:
-                    pass
+        if self._is_new and not self._begun.done() and isinstance(event, ev.Notice) and event.code == "storage":
+            self._begun.set_exception(error_of(event))
         self.changes.hear(event)
         self.feed.hear(event)
 
     async def begin(self, session: Session, *, is_new: bool) -> None:
-        """Serve the session. Returns when a new one is on the disk. Raises `StorageError` when it cannot be."""
-        self._session = session
-        if not is_new:
-            self._begun.set_result(None)
+        """Serve the session. Returns when it takes ops, a new one when it is on the disk.
+
+        Raises `StorageError` when that cannot be. An old one can be read all the same.
+        """
+        self._session, self._is_new = session, is_new
         asyncio.create_task(session.run(), name=f"session {session.id}").add_done_callback(self._on_end)
+        asyncio.create_task(session.wait_until_ready()).add_done_callback(self._on_ready)
         try:
             await self._begun
         except BaseException:
@@ -72,6 +69,10 @@ class OpenSession:
         if self._session is None or self.over.done():
             raise closed_error()
         return self._session
+
+    def _on_ready(self, _waiting: asyncio.Task[None]) -> None:
+        if not self._begun.done():
+            self._begun.set_result(None)
 
     def _on_end(self, serving: asyncio.Task[None]) -> None:
         error = None if serving.cancelled() else serving.exception()

@@ -154,3 +154,21 @@ async def test_what_the_user_wrote_is_undone_only_if_that_is_included(edited: Ag
     assert (left.state, mine.exists()) == ("conflict", True)
     (undone,) = await edited.changes.undo(ChangeSelection(path="mine.txt"), includes_others=True)
     assert (undone.state, mine.exists()) == ("restored", False)
+
+
+@pytest.mark.parametrize("last", ["changes_prepared", "changes_recorded", "tool_call_finished"])
+async def test_a_session_that_was_cut_off_in_a_turn_is_undone_and_goes_on_at_once(
+    agent_with: MakeAgent, poem: Path, tmp_path: Path, last: str
+) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        result = await agent.run("Spell it the American way.")
+    (journal,) = (tmp_path / "home").rglob("journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    end = next(at for at, line in enumerate(lines) if f'"type":"{last}"'.encode() in line)
+    journal.write_bytes(b"".join(lines[: end + 1]))
+    async with agent_with([Say("Yes.")], resume=result.session_id) as again:
+        assert not again.transcript.turns.is_running
+        await again.changes.undo()
+        assert read(poem) == POEM
+    async with agent_with([Say("Yes.")], resume=result.session_id) as again:
+        assert (await again.run("Still there?")).text == "Yes."

@@ -304,3 +304,26 @@ def test_what_is_not_the_agents_is_undone_only_if_that_is_included(
     assert not (session.folder / "theirs.txt").exists()
     assert changes("redo", session.id).code == 0
     assert (session.folder / "theirs.txt").read_bytes() == b"b\n"
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file", "another folder"])
+@pytest.mark.parametrize(
+    "words", [["undo"], ["undo", "--dry-run"], ["redo"], ["redo", "--all"], ["redo", "--turn", "1"]]
+)
+def test_a_session_whose_folder_is_not_there_is_refused_in_words(
+    changes: Command, session: RecordedSession, kind: str, words: list[str]
+) -> None:
+    session.write("a.txt", b"one\n")
+    session.folder.rename(session.folder.with_name("moved"))
+    if kind == "a file":
+        session.folder.write_bytes(b"a file")
+    elif kind == "another folder":
+        session.folder.mkdir()
+        (session.folder / "a.txt").write_bytes(b"one\n")
+    ran = changes(words[0], session.id, *words[1:])
+    assert ran.code == 2
+    assert str(session.folder) in ran.err
+    assert "Put the folder back" in ran.err
+    if kind == "another folder":
+        assert session.read("a.txt") == b"one\n"
+        assert changes(words[0], session.id, *words[1:], "--accept-folder").code in (0, 1)

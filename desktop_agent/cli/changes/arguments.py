@@ -2,7 +2,7 @@
 
 import argparse
 
-from desktop_agent.cli.arguments import Commands, at_least_one, session_command
+from desktop_agent.cli.arguments import Commands, add_accept_folder, at_least_one, session_command
 
 
 def add_arguments(commands: Commands) -> None:
@@ -32,6 +32,7 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     hunk_help = "only this hunk of --file, by its number or key (`changes list ID --hunks`); may be repeated"
     action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
     action.add_argument("--dry-run", action="store_true", help="only say what would happen")
+    add_accept_folder(action)
     action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
     if name == "redo":
         which = action.add_mutually_exclusive_group()

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from desktop_agent.cli.console import Console
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -13,31 +13,34 @@ from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.core.undo.plan import Direction
+from desktop_agent.library.results import error_of
 
 RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
 
-async def revert(session_id: SessionId, op: RevertOp) -> tuple[FileOutcome, ...]:
-    """Open the session, undo or redo, and close it again."""
+async def revert(session_id: SessionId, op: RevertOp, options: SessionOptions) -> tuple[FileOutcome, ...]:
+    """Open the session, undo or redo, and close it again. Raises `AgentError` when it could not be carried out."""
     answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
 
     def on_event(event: ev.Event) -> None:
         match event:
-            case ev.ChangesUndone() | ev.ChangesRedone() | ev.Notice(code="nothing_selected" | "storage"):
+            case ev.ChangesUndone() | ev.ChangesRedone():
+                answers.append(event)
+            case ev.Notice(code=code) if code in ev.REFUSALS:
                 answers.append(event)
             case _:
                 pass
 
     bench = Workbench.from_environment()
-    session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
+    session = (await bench.opener.open(session_id, on_event, options, is_attended=False)).session
     session.submit(op)
     session.submit(ops.Shutdown())
     await session.run()
     match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
-        case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
-            raise StorageError(title, hint=hint, detail=detail)
-        case ev.Notice():
+        case ev.Notice(code="nothing_selected"):
             return ()
+        case ev.Notice() as refusal:
+            raise error_of(refusal)
         case answer:
             return answer.outcomes
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from desktop_agent.cli.changes.reverting import RevertOp, report, revert
 from desktop_agent.cli.changes.selecting import ChangedSession, revertible, selection_of, with_hunks
 from desktop_agent.cli.console import Console, table
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
+from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.plan import Direction
@@ -26,7 +28,11 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if means_steps and args.steps:
         return _list_steps(session.transcript, console)
     op = _op_for_steps(session.transcript, args) if means_steps else _op_for_changes(session, direction, args)
-    outcomes = _preview(session, direction, op) if args.dry_run else asyncio.run(revert(session.id, op))  # noqa: TID251 - entry point
+    options = SessionOptions(accepts_folder=args.accept_folder)
+    if args.dry_run:
+        outcomes = _preview(session, direction, op, options)
+    else:
+        outcomes = asyncio.run(revert(session.id, op, options))  # noqa: TID251 - entry point
     return report(outcomes, direction, console, session.id, is_dry_run=args.dry_run)
 
 
@@ -45,10 +51,15 @@ def _op_for_changes(
     )
 
 
-def _preview(session: ChangedSession, direction: Direction, op: RevertOp) -> tuple[FileOutcome, ...]:
-    """What the undo or redo would do, without opening the session for writing."""
+def _preview(
+    session: ChangedSession, direction: Direction, op: RevertOp, options: SessionOptions
+) -> tuple[FileOutcome, ...]:
+    """What the undo or redo would do, without opening the session for writing. Raises `WorkspaceError`."""
     transcript = session.transcript
-    ledger = Ledger(Path(transcript.session.workspace), session.blobs)
+    root = Path(transcript.session.workspace)
+    known = None if options.accepts_folder else transcript.session.folder
+    ledger = Ledger(root, session.blobs, held=HeldWorkspace(root, known))
+    ledger.require_root()
     if isinstance(op, ops.RedoSteps):
         return draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes()
     includes_others = isinstance(op, ops.UndoChanges) and op.includes_others

@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from desktop_agent.cli.arguments import Commands, above_zero, add_mode, add_switch, at_least_one, command, names
+from desktop_agent.cli.arguments import (
+    Commands,
+    above_zero,
+    add_accept_folder,
+    add_mode,
+    add_switch,
+    at_least_one,
+    command,
+    names,
+)
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 
@@ -21,6 +30,7 @@ def add_arguments(commands: Commands) -> None:
     session = run.add_mutually_exclusive_group()
     session.add_argument("--resume", metavar="ID", help="go on with this session")
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
+    add_accept_folder(run)
     run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
     run.add_argument("--model", metavar="M", help="the model")
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")

@@ -115,6 +115,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
                 exits_on_tool_error=args.exit_on_tool_error,
             ),
             instructions=output.instructions if output is not None else "",
+            accepts_folder=args.accept_folder,
         ),
         include=_included(args.include, prompts),
         undo_last_turn=args.undo_last_turn,

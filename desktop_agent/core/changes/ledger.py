@@ -23,7 +23,7 @@ from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.stored_images import StoredImages, image_of
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
 from desktop_agent.core.changes.workspace_files import WorkspaceFiles
-from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage, FolderIdentity, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.displacing import ANYTHING, ChangedError, Expected
 from desktop_agent.core.system.file_writes import give_state_extras, is_torn, write_state
@@ -71,9 +71,16 @@ class Ledger:
         """
         self._held.check()
 
-    def accept_root(self) -> None:
-        """Go on in the folder that is there now, if the user has learned that it is another one."""
-        self._held.accept()
+    def is_root_in_place(self) -> bool:
+        """Whether `require_root` would raise nothing; it does not count as having told the user."""
+        return self._held.is_in_place()
+
+    def accept_root(self) -> FolderIdentity | None:
+        """Go on in the folder that is there now, if the user has learned that it is another one.
+
+        Return which folder it is, where the session does not know that yet.
+        """
+        return self._held.accept()
 
     def record(
         self,

@@ -47,6 +47,7 @@ from desktop_agent.core.protocol.model import (
     Capability,
     Decision,
     Finite,
+    FolderIdentity,
     GuidanceFile,
     JsonObject,
     ModelRef,
@@ -95,7 +96,16 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     sandbox: SandboxMode = "restricted"
     purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
+    folder: FolderIdentity | None = None
+    """Which folder it is that stands at `workspace`, so that no other one there is taken for it later."""
     type: Literal["session_opened"] = "session_opened"
+
+
+class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
+    """The session goes on in this folder at its path; before, it was another one, or nobody knew which."""
+
+    folder: FolderIdentity
+    type: Literal["folder_accepted"] = "folder_accepted"
 
 
 class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
@@ -397,6 +407,7 @@ LiveEvent = (
 )
 KnownEvent = (
     SessionOpened
+    | FolderAccepted
     | SessionRenamed
     | SessionForked
     | SessionArchived

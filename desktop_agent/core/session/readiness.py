@@ -49,8 +49,14 @@ class Readiness:
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:
-        """Take the workspace as it is now for the one that is meant, at the start of a turn."""
-        await asyncio.to_thread(self._parts.tools.ledger.accept_root)
+        """Take the workspace as it is now for the one that is meant, at the start of a turn; put on record which it is.
+
+        What could not be concluded while it was away is concluded now.
+        """
+        folder = await asyncio.to_thread(self._parts.tools.ledger.accept_root)
+        if folder is not None:
+            await self._parts.recorder.record(ev.FolderAccepted(folder=folder))
+            await self.make_ready()
 
     async def settle(self, turn: int) -> None:
         """Record an end for each call of `turn` that has none."""

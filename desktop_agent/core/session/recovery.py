@@ -17,6 +17,7 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
     ToolUseBlock,
+    Uncaptured,
 )
 from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.store.unfinished import Unfinished
@@ -43,7 +44,7 @@ async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
 
 async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int) -> None:
     """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record."""
-    if unfinished.prepared is not None:
+    if unfinished.prepared is not None and await _may_look(unfinished.prepared, ledger, log):
         await _settle_changes(unfinished.prepared, ledger, effects, log)
     for call_id in sorted(unfinished.asked):
         reason = "The application ended before an answer came."
@@ -57,6 +58,23 @@ async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
     for call_id, prepared in list(unfinished.jobs.items()):
         if not effects.jobs.is_watching(call_id):
             await effects.jobs.conclude(prepared.turn, call_id, Snapshot(prepared.snapshot or 0))
+
+
+async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog) -> bool:
+    """Whether the folder can say how far a write got: not one that is gone, or another one at its path.
+
+    Then an undo, a redo and what the user wrote wait until the folder is back. Of a call, which gets its result now,
+    it is put on record that nobody knows.
+    """
+    is_command = prepared.purpose == "apply" and not prepared.changes
+    if is_command or await asyncio.to_thread(ledger.is_root_in_place):
+        return True
+    if prepared.call_id:
+        reason = "The folder was gone before it could be seen whether this was written."
+        lost = tuple(Uncaptured(path=change.path, reason=reason) for change in prepared.changes)
+        event = ev.ChangesRecorded(turn=prepared.turn, call_id=prepared.call_id, changes=(), uncaptured=lost)
+        await log.record(event)
+    return False
 
 
 async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog) -> None:

@@ -47,6 +47,7 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
+        self._is_ready = asyncio.Event()
         self._is_handling = False
         """Whether an op is being carried out: a prompt may have been taken, and its turn not begun."""
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
@@ -104,6 +105,13 @@ class Session:
         """Whether nothing waits to be done, and closing it now would interrupt nothing, also not making its title."""
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
+    async def wait_until_ready(self) -> None:
+        """Return when what an earlier process left open is concluded, or could not be, or the session has ended.
+
+        Before that, a turn that was cut off still counts as running.
+        """
+        await self._is_ready.wait()
+
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; events report the outcome. Call it on the loop's thread."""
         self._mailbox.put_nowait(op)
@@ -116,6 +124,7 @@ class Session:
         try:
             await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
+            self._is_ready.set()
             await self._parts.context_manager.measure_opened()
             is_ending = False
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown) or op.when_idle:
@@ -128,6 +137,7 @@ class Session:
             if op.keeps_questions and self._parts.state.unfinished.is_waiting:
                 self._parts.recorder.seal()
         finally:
+            self._is_ready.set()
             await self._close()
 
     async def _handle(self, op: ops.Op | ArrivedPrompt | _TurnDone) -> None:  # noqa: C901 - one closed vocabulary, matched exhaustively

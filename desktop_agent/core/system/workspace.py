@@ -7,12 +7,16 @@ here is one long call into C: a window waits at most a few milliseconds for its 
 import heapq
 import os
 import re
+import stat
+import struct
+import sys
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
@@ -27,6 +31,12 @@ _COVER: Final = ".desktop-agent"
 """Shown as soon as something is in it."""
 
 _SORTED_AT_ONCE: Final = 2_048
+
+_AT_FDCWD: Final = -100
+_AT_SYMLINK_NOFOLLOW: Final = 0x100
+_STATX_BTIME: Final = 0x800
+_STATX_BYTES: Final = 256
+"""Of `linux/stat.h`: the call that tells when a file was made, which Python does not offer."""
 
 
 class FolderListing(NamedTuple):
@@ -90,19 +100,60 @@ def why_too_wide(folder: Path, home: Path) -> str:
     return "is shared by many programs or users" if str(folder) in {*_SHARED, *_OPEN_TO_ALL} else ""
 
 
+def identity_of(folder: Path) -> FolderIdentity | None:
+    """Return what tells a folder from any other that comes to stand at its path; None when there is none. Blocks."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(status.st_mode):
+        return None
+    return FolderIdentity(device=status.st_dev, inode=status.st_ino, born_ns=_born_ns(folder, status))
+
+
+def _born_ns(folder: Path, status: os.stat_result) -> int | None:
+    """Return when a folder was made, if the system says so: the number of one that is gone is given to others."""
+    if sys.platform == "linux":
+        return _born_ns_on_linux(os.fsencode(folder))
+    if os.name == "nt":
+        return getattr(status, "st_birthtime_ns", status.st_ctime_ns)
+    seconds = getattr(status, "st_birthtime", None)
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def _born_ns_on_linux(path: bytes) -> int | None:
+    import ctypes
+
+    found = ctypes.create_string_buffer(_STATX_BYTES)
+    try:
+        statx = ctypes.CDLL(None).statx
+    except (AttributeError, OSError):  # a C library from before 2018
+        return None
+    if statx(_AT_FDCWD, path, _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, found) != 0:
+        return None
+    (mask,) = struct.unpack_from("=I", found, 0)
+    seconds, nanoseconds = struct.unpack_from("=qI", found, 80)
+    return seconds * 10**9 + nanoseconds if mask & _STATX_BTIME else None
+
+
 class HeldWorkspace:
     """The folder that a session was opened on, known by what it is and not only by its path.
 
     A descriptor keeps it open: a new folder in its place cannot get the same inode. All of it blocks.
     """
 
-    def __init__(self, root: Path) -> None:
-        """Hold the folder at `root`, which is resolved; one that is missing is held when it is first seen."""
+    def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
+        """Hold the folder at `root`, which is resolved; one that is missing is held when it is first seen.
+
+        `known` is the one that the session worked in, if it says so: no other is taken for it.
+        """
         self.root = root
+        self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
         self._identity: tuple[int, int] | None = None
         self._has_refused = False
-        self._hold()
+        if self._is_the_known_one():
+            self._hold()
 
     @property
     def identity(self) -> tuple[int, int] | None:
@@ -112,7 +163,18 @@ class HeldWorkspace:
     def check(self) -> None:
         """Raise `WorkspaceError` unless `root` is a folder that can be read, and still the one that was opened."""
         self._has_refused = True  # unless it gets to the end
-        check_workspace(self.root)
+        try:
+            check_workspace(self.root)
+        except WorkspaceError as error:
+            hint = "Nothing was done. Put the folder back, or start a new conversation in another one."
+            raise WorkspaceError(error.title, hint=hint, detail=error.detail) from error
+        if not self._is_the_known_one():
+            raise WorkspaceError(
+                f"The folder {self.root} is not the one that this conversation worked in: that one was moved away, "
+                "removed or replaced.",
+                hint="Nothing was done there. Put the folder back. If you mean the one that is there now, as it was "
+                "restored or mounted anew, send another message, or give the command the option --accept-folder.",
+            )
         if self._identity is None:
             self._hold()
         try:
@@ -127,12 +189,40 @@ class HeldWorkspace:
             )
         self._has_refused = False
 
-    def accept(self) -> None:
-        """Take the folder that is there now, if `check` refused it: the user has read that and goes on."""
+    def is_in_place(self) -> bool:
+        """Whether `check` would let it pass, without the user having to read why it does not."""
+        has_refused = self._has_refused
+        try:
+            self.check()
+        except WorkspaceError:
+            return False
+        finally:
+            self._has_refused = has_refused
+        return True
+
+    def accept(self) -> FolderIdentity | None:
+        """Take the folder that is there now, if `check` refused it: the user has read that and goes on.
+
+        Return which folder it is, where the session does not know that yet.
+        """
         if self._has_refused:
             self.close()
-            self._identity = None
+            self._identity = self._known = None
             self._hold()
+        if self._known is None:
+            self._known = identity_of(self.root)
+            return self._known
+        return None
+
+    def _is_the_known_one(self) -> bool:
+        """Whether the folder that is there is the one that the session worked in, as far as that is known.
+
+        One that is held cannot have been another: `check` compares it with what it was when it was taken.
+        """
+        if self._known is None or self._identity is not None:
+            return True
+        there = identity_of(self.root)
+        return there is not None and self._known.is_same(there)
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -173,6 +173,10 @@ class ChangeState(Struct):
 
     def _revert(self, event: ev.ChangesUndone | ev.ChangesRedone, turn: int) -> None:
         is_undo = isinstance(event, ev.ChangesUndone)
+        # As a page shows it that is read by itself, and knows of no other change with the id.
+        entry = UndoEntry(
+            purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
+        )
         self._make_room(event.changes)
         if self.twice:
             meant = replace(
@@ -196,9 +200,6 @@ class ChangeState(Struct):
             if reverted.hunks and (record := self.changes.get(reverted.change_id)):
                 record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False
-        entry = UndoEntry(
-            purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
-        )
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:
@@ -246,8 +247,6 @@ class ChangeState(Struct):
             (own,) = self._meant((record.change.id,))
             record.change = replace(self._change_meant(record.change), id=own)
         self.changes = {record.change.id: record for record in self.changes.values()}
-        for entry in self.undos:
-            entry.outcomes = tuple(map(self._outcome_meant, entry.outcomes))
         self.steps = [self._step_meant(step) for step in self.steps]
         for known in self.destroyed.values():
             known.changes = self._meant(known.changes)

@@ -7,12 +7,21 @@ from msgspec import Struct
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalPolicy, Job, ModelRef, Rule, SandboxMode, SessionPurpose
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    FolderIdentity,
+    Job,
+    ModelRef,
+    Rule,
+    SandboxMode,
+    SessionPurpose,
+)
 from desktop_agent.core.transcript.reading import first_line
 
 _SESSION_EVENTS: Final = frozenset(
     (
         ev.SessionOpened,
+        ev.FolderAccepted,
         ev.SessionRenamed,
         ev.SessionForked,
         ev.SessionArchived,
@@ -32,6 +41,8 @@ class SessionInfo(Struct):
 
     session_id: SessionId = ""
     workspace: str = ""
+    folder: FolderIdentity | None = None
+    """Which folder at that path it worked in last; None when nothing says so."""
     title: str = ""
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"
@@ -63,8 +74,11 @@ class SessionInfo(Struct):
         match event:
             case ev.SessionOpened():
                 self.session_id, self.workspace = event.session_id, event.workspace
+                self.folder = event.folder
                 self.purpose, self.opened_at = event.purpose, event.at
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+            case ev.FolderAccepted(folder=folder):
+                self.folder = folder
             case ev.SessionRenamed(title=title, is_generated=is_generated):
                 self.title, self.is_title_given = title, not is_generated
             case ev.SessionForked(source=source):

@@ -1,15 +1,18 @@
-"""A workspace that is moved away or replaced while a session has it open: nothing acts on what took its place."""
+"""A workspace that is moved away or replaced: no session of it acts on what took its place, open or opened again."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, JsonObject, ModelRequest
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.system.files import digest_of
 from tests.attacks.corpus import cases
 from tests.harness import Ground
@@ -146,3 +149,123 @@ async def test_a_command_that_replaces_its_folder_does_not_make_changes_of_all_f
         recorded = s.rx.all(ev.ChangesRecorded)
         assert not any(event.changes for event in recorded)
         assert "moved" in str([event.uncaptured for event in recorded])
+
+
+# -- a session that is opened again --
+
+
+async def edited_and_closed(ground: Ground) -> SessionId:
+    ground.write("a.txt", "one\n")
+    async with ground.session([[Call("edit_file", ACTS["edit_file"])], [Say("done")]], approval="on_request") as s:
+        await s.prompt()
+        return s.id
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+async def test_an_undo_in_a_later_process_leaves_what_took_the_place_of_the_folder_alone(
+    ground: Ground, swap: Callable[[Path], None]
+) -> None:
+    session_id = await edited_and_closed(ground)
+    swap(ground.workspace)
+    if ground.workspace.is_dir():
+        ground.write("a.txt", "two\n")  # just what an undo would look for
+    before = around(ground.workspace)
+    for op in (
+        ops.UndoChanges(selection=ChangeSelection()),
+        ops.RedoChanges(selection=ChangeSelection()),
+        ops.RedoSteps(),
+        ops.WriteFile(path="a.txt", expected=digest_of(b"two\n"), content=b"typed\n"),
+        ops.MoveFile(path="a.txt", to="b.txt", expected=digest_of(b"two\n")),
+    ):
+        async with ground.session([], resume=session_id) as s:
+            s.submit(op)
+            told = await s.rx.expect(ev.Notice)
+            assert str(ground.workspace) in told.title
+            assert told.hint
+    assert around(ground.workspace) == before
+
+
+async def test_a_folder_that_is_put_back_is_the_one_that_was_meant(ground: Ground) -> None:
+    session_id = await edited_and_closed(ground)
+    moved = ground.workspace.with_name("moved")
+    by_another_folder(ground.workspace)
+    shutil.rmtree(ground.workspace)
+    moved.rename(ground.workspace)
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+    assert ground.read("a.txt") == "one\n"
+
+
+async def test_a_folder_that_the_user_accepted_is_the_one_that_is_meant_from_then_on(ground: Ground) -> None:
+    session_id = await edited_and_closed(ground)
+    shutil.copytree(ground.workspace, ground.workspace.with_name("backup"))
+    shutil.rmtree(ground.workspace)
+    ground.workspace.with_name("backup").rename(ground.workspace)
+    options = SessionOptions(accepts_folder=True)
+    for op, content in ((ops.UndoChanges(selection=ChangeSelection()), "one\n"), (ops.RedoSteps(), "two\n")):
+        opened = await ground.bench(ScriptedProvider(in_order([]))).opener.open(session_id, lambda _: None, options)
+        opened.session.submit(op)
+        opened.session.submit(ops.Shutdown(when_idle=True))
+        await opened.session.run()
+        assert ground.read("a.txt") == content
+        options = SessionOptions()
+
+
+async def test_a_message_after_the_refusal_goes_on_in_the_folder_that_is_there(ground: Ground) -> None:
+    session_id = await edited_and_closed(ground)
+    by_a_copy(ground.workspace)
+    create = [Call("create_file", ACTS["create_file"])]
+    async with ground.session([create, [Say("done")]], resume=session_id) as s:
+        assert (await s.prompt()).reason == "workspace_error"
+        assert not (ground.workspace / "new.txt").exists()
+        assert (await s.prompt()).reason == "completed"
+        assert ground.read("new.txt") == "x"
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=3)))
+        await s.rx.expect(ev.ChangesUndone)
+    assert not (ground.workspace / "new.txt").exists()
+
+
+async def test_a_killed_undo_is_concluded_when_its_folder_is_back_and_not_in_another_one(ground: Ground) -> None:
+    session_id = await edited_and_closed(ground)
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))  # the files were written, and the record was not
+    assert b"changes_prepared" in lines[-2]
+    moved = ground.workspace.with_name("moved")
+    by_another_folder(ground.workspace)
+    left_over = ground.write(".desktop-agent-1234.tmp", "another's")
+    before = around(ground.workspace)
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.Notice)
+        assert not s.rx.all(ev.ChangesUndone)
+    assert around(ground.workspace) == before
+    left_over.unlink()
+    shutil.rmtree(ground.workspace)
+    moved.rename(ground.workspace)
+    async with ground.session([], resume=session_id) as s:
+        concluded = await s.rx.expect(ev.ChangesUndone)
+        assert [outcome.path for outcome in concluded.outcomes] == ["a.txt"]
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+    assert ground.read("a.txt") == "two\n"
+
+
+async def test_a_session_of_an_earlier_version_learns_its_folder_with_the_next_message(ground: Ground) -> None:
+    session_id = await edited_and_closed(ground)
+    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    opening, *rest = journal.read_bytes().splitlines(keepends=True)
+    fields = {key: value for key, value in json.loads(opening).items() if key != "folder"}
+    journal.write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest]))
+    async with ground.session([[Say("yes")]], resume=session_id) as s:
+        await s.prompt("still there?")
+    by_a_copy(ground.workspace)
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        assert (await s.rx.expect(ev.Notice)).code == "not_undone"
+    assert ground.read("a.txt") == "one\n"

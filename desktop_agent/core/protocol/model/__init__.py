@@ -103,6 +103,7 @@ from desktop_agent.core.protocol.model.questions import (
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.protocol.model.sessions import (
     DayAllowance,
+    FolderIdentity,
     SessionPurpose,
     SessionState,
     SessionSummary,
@@ -147,6 +148,7 @@ __all__ = [
     "FileKind",
     "FileOutcome",
     "Finite",
+    "FolderIdentity",
     "FormField",
     "FormOption",
     "GuidanceFile",

@@ -15,6 +15,24 @@ SessionPurpose = Literal["conversation", "call"]
 """What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
 
 
+class FolderIdentity(Struct, frozen=True, kw_only=True):
+    """What tells a folder from any other that comes to stand at its path."""
+
+    device: int
+    inode: int
+    born_ns: int | None = None
+    """When it was made, in nanoseconds since 1970; None where the system does not say.
+
+    Numbers of folders that are gone are given to new ones, and those of devices may differ after a restart.
+    """
+
+    def is_same(self, other: "FolderIdentity") -> bool:
+        """Whether both are one folder."""
+        if self.born_ns is None or other.born_ns is None:
+            return (self.device, self.inode) == (other.device, other.inode)
+        return (self.inode, self.born_ns) == (other.inode, other.born_ns)
+
+
 class Spending(Struct, frozen=True, kw_only=True):
     """What the requests of one day to one model took and cost."""
 
