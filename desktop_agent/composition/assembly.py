@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
+from pathlib import Path
 
 from desktop_agent.composition.call_parts import build_session_tools
 from desktop_agent.composition.change_parts import ChangeParts, build_change_parts
@@ -14,6 +15,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
@@ -106,6 +108,12 @@ def _titling(shared: SharedParts, plan: SessionPlan, recorder: Recorder) -> Titl
     return Titling(plan.state.transcript, recorder, shared.provider_source, shared.clock, is_wanted)
 
 
+def _remove_temp(folder: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(place_of_spare_cache(folder), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _release(
     shared: SharedParts, plan: SessionPlan, changes: ChangeParts, parts: ToolParts
 ) -> Callable[[], Awaitable[None]]:
@@ -120,7 +128,7 @@ def _release(
             journal = shared.journal_path(session_id)
             stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, shared.blobs)
             temp = shared.temp_folder(session_id)
-            stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
+            stack.push_async_callback(asyncio.to_thread, _remove_temp, temp)
             stack.push_async_callback(parts.aclose)
 
     return release

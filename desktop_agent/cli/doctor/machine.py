@@ -10,9 +10,12 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.sandbox.find import SandboxSearch
+from desktop_agent.core.store.cache_file import is_usable
 from desktop_agent.core.system.child_environment import kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 
+_DATABASES = ("*.sqlite3", "baselines/*.sqlite3", "index/*.sqlite3")
+"""What the caches are in, below their folder."""
 _HELD = {"pids": "processes", "memory": "memory"}
 
 
@@ -70,8 +73,22 @@ def environment_check(environ: Mapping[str, str], passed: Sequence[str]) -> Chec
 
 def folder_checks(paths: AppPaths) -> list[Check]:
     """Write into every folder of the application."""
-    named = {"settings": paths.config, "sessions": paths.sessions, "cache": paths.cache, "logs": paths.logs}
-    return [_folder(name, path) for name, path in named.items()]
+    named = {"settings": paths.config, "sessions": paths.sessions, "logs": paths.logs}
+    return [*(_folder(name, path) for name, path in named.items()), _cache(paths)]
+
+
+def _cache(paths: AppPaths) -> Check:
+    """Say where the cache is, and why it is not in its place; and whether its databases can be used."""
+    if paths.cache_problem:
+        message = f"{paths.cache_problem} Until that is mended, {paths.cache} is used."
+        hint = "Free some disk space, or give yourself the right to write there."
+        return Check("folder cache", "warning", message, hint)
+    databases = [path for pattern in _DATABASES for path in sorted(paths.cache.glob(pattern))]
+    damaged = [path for path in databases if not is_usable(path)]
+    if damaged:
+        message = f"{', '.join(map(str, damaged))} cannot be used, so what is in it is made anew or done without it."
+        return Check("folder cache", "warning", message, "Delete what is named, if it stays so. Nothing is lost by it.")
+    return _folder("cache", paths.cache)
 
 
 def _folder(name: str, path: Path) -> Check:

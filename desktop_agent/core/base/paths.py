@@ -1,18 +1,23 @@
 """Where the application keeps its files: configuration, data, cache and logs.
 
 `DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders
-are used. Nothing here creates a folder: the first writer does.
+are used. Nothing here creates a folder, except for a spare one where that of the cache is of no use: the first writer
+does.
 """
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
+_LEAST_FREE_BYTES = 4 * 2**20
+"""With less room on its disk, a cache counts as full."""
 
 
 class AppPaths(Struct, frozen=True):
@@ -22,10 +27,19 @@ class AppPaths(Struct, frozen=True):
     data: Path
     cache: Path
     logs: Path
+    cache_problem: str = ""
+    """Why `cache` is not where it should be but among the system's temporary files; empty where it is."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "AppPaths":
-        """Return the folders for this environment."""
+        """Return the folders for this environment; a spare one for the cache where that is of no use."""
+        paths = cls._usual(environ)
+        problem = problem_with_cache(paths.cache)
+        spare = spare_cache(paths.cache) if problem else None
+        return replace(paths, cache=spare, cache_problem=f"{paths.cache}: {problem}") if spare is not None else paths
+
+    @classmethod
+    def _usual(cls, environ: Mapping[str, str]) -> "AppPaths":
         if home := environ.get("DESKTOP_AGENT_HOME"):
             root = Path(home).expanduser().absolute()
             return cls(config=root / "config", data=root / "data", cache=root / "cache", logs=root / "logs")
@@ -64,6 +78,58 @@ class AppPaths(Struct, frozen=True):
         """The settings file: `DESKTOP_AGENT_CONFIG`, else `config.toml` in the configuration folder."""
         named = environ.get("DESKTOP_AGENT_CONFIG")
         return Path(named).expanduser().absolute() if named else self.config / "config.toml"
+
+
+def problem_with_cache(folder: Path) -> str:
+    """Return why nothing can be kept in `folder`, which need not exist; empty if something can. Writes nothing."""
+    nearest = os.fspath(folder)
+    try:
+        while not os.path.lexists(nearest) and (above := os.path.dirname(nearest)) != nearest:  # noqa: PTH120 -- at each start
+            nearest = above
+        if not stat.S_ISDIR(os.stat(nearest).st_mode):  # noqa: PTH116
+            return "It is not a folder."
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            return "It cannot be written."
+        return "Its disk is full." if _free_bytes(nearest) < _LEAST_FREE_BYTES else ""
+    except OSError as error:
+        return f"{error.strerror or error}."
+
+
+def spare_cache(folder: Path) -> Path | None:
+    """Return a folder of the user's alone that stands in for the cache `folder`, the same each time; None if none can.
+
+    It lies among the system's temporary files, and is made here, because there another user could be quicker.
+    """
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    try:
+        spare = place_of_spare_cache(folder)
+        if not os.path.lexists(spare):
+            spare.mkdir(mode=0o700)
+        status = spare.lstat()
+        is_own = not hasattr(os, "geteuid") or (status.st_uid == user and not status.st_mode & 0o077)
+        is_usable = stat.S_ISDIR(status.st_mode) and is_own and not problem_with_cache(spare)
+    except OSError:
+        return None
+    return spare if is_usable else None
+
+
+def place_of_spare_cache(folder: Path) -> Path:
+    """Return where the stand-in for a cache folder is, or would be. Raises `OSError` where nothing is temporary."""
+    import tempfile  # these two are slow, and hardly ever needed
+    from hashlib import blake2b
+
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
+    return Path(tempfile.gettempdir()) / name
+
+
+def _free_bytes(folder: str) -> int:
+    if hasattr(os, "statvfs"):
+        status = os.statvfs(folder)
+        return status.f_bavail * status.f_frsize
+    import shutil
+
+    return shutil.disk_usage(folder).free
 
 
 def resource_path(*parts: str) -> Path:

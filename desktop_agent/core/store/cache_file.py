@@ -1,16 +1,20 @@
 """A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
 
 What it holds can be made again, so nothing here is worth an error for a user: the caller discards a damaged file
-and goes on without one that cannot be written.
+and goes on without one that cannot be written, in memory or in a spare file. Every database in the cache folder is
+opened here.
 """
 
 import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from desktop_agent.core.base.paths import place_of_spare_cache, spare_cache
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
 _BUSY_S = 10
@@ -30,6 +34,18 @@ def not_stopped() -> bool:
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether `error` means that the file must be made anew."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+
+
+def is_usable(path: Path) -> bool:
+    """Whether a database can be read and written, by somebody who waits for no one. Writes nothing."""
+    try:
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # in use
+    return True
 
 
 @contextmanager
@@ -54,6 +70,11 @@ class CacheFile(Struct, frozen=True):
     schema: tuple[str, ...]
     tables: tuple[str, ...]
     """Those of any version, in the order in which they can be dropped."""
+    is_spare: bool = False
+    journal: Literal["WAL", "TRUNCATE"] = "WAL"
+    """`TRUNCATE` for a file of which few read beside the one that writes: half the waits for the disk."""
+    synchronous: Literal["NORMAL", "OFF"] = "NORMAL"
+    """`OFF` where waiting for the disk costs more than a file that a power failure may have damaged."""
 
     @contextmanager
     def opened(
@@ -64,22 +85,67 @@ class CacheFile(Struct, frozen=True):
         Raises `OSError` or `sqlite3.Error`; also, `interrupted`, when stopped, and `locked` when others are at it for
         longer than `busy_s`.
         """
-        make_private_folder(self.path.parent)
-        make_private_file(self.path)
-        with self._connected(is_stopped, busy_s) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            self._prepare(connection)
+        with closing(self.connect(is_stopped, busy_s=busy_s)) as connection:
             yield connection
 
+    def connect(
+        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
+    ) -> sqlite3.Connection:
+        """Return it open to write, for a caller that keeps it open and closes it. Raises like `opened`.
+
+        `is_shared` lets threads use it in turns.
+        """
+        make_private_folder(self.path.parent)
+        make_private_file(self.path)
+        connection = sqlite3.connect(self.path, busy_s, isolation_level=None, check_same_thread=not is_shared)
+        try:
+            connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
+            connection.execute(f"PRAGMA journal_mode = {self.journal}")
+            connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+            self.prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def spare(self) -> "CacheFile | None":
+        """Return one like it among the system's temporary files, if something can be kept there; None for a spare one.
+
+        For what is too large for the memory.
+        """
+        folder = spare_cache(self.path.parent)
+        return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
+
+    def discard_spare(self) -> None:
+        """Delete the spare one, once this can be used again."""
+        with suppress(OSError):
+            replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
+
+    def newest(self) -> "CacheFile":
+        """Return the spare one, if there is one that was written after this."""
+        try:
+            place = place_of_spare_cache(self.path.parent) / self.path.name
+            if not place.exists() or (self.path.exists() and self.path.stat().st_mtime > place.stat().st_mtime):
+                return self
+        except OSError:
+            return self
+        return self.spare() or self
+
+    def in_memory(self) -> sqlite3.Connection:
+        """Return an empty one without a file, for threads that use it in turns."""
+        return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
     @contextmanager
-    def opened_to_read(self, is_stopped: Callable[[], bool] = not_stopped) -> Generator[sqlite3.Connection | None]:
+    def opened_to_read(
+        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S
+    ) -> Generator[sqlite3.Connection | None]:
         """Open it beside its writer, or give None while there is none to read. Raises like `opened`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
             return
-        with self._connected(is_stopped, _BUSY_S) as connection:
+        with closing(sqlite3.connect(self.path, timeout=busy_s, isolation_level=None)) as connection:
+            connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
             yield connection if self._is_ready(connection) else None
 
     @contextmanager
@@ -106,17 +172,11 @@ class CacheFile(Struct, frozen=True):
         for ending in ("", "-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
-    @contextmanager
-    def _connected(self, is_stopped: Callable[[], bool], busy_s: float) -> Generator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.path, timeout=busy_s, isolation_level=None)) as connection:
-            connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
-            yield connection
-
     def _is_ready(self, connection: sqlite3.Connection) -> bool:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         return version == self.version
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
+    def prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables unless they are there in this version."""
         if self._is_ready(connection):
             return

@@ -6,6 +6,7 @@ read-only disk does not make every look at the list a long one.
 
 import json
 import sqlite3
+import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,8 @@ _SCHEMA = (
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for others before doing without."""
+_LOCKED_S = 30.0
+"""How long a file that stays locked is not asked again: the list of sessions would wait for it each time."""
 
 Known = TypeVar("Known")
 _Row = tuple[str, int, int, int, bytes, str]
@@ -48,6 +51,7 @@ class JournalCache(Generic[Known]):
         self._file = CacheFile(path, version, _SCHEMA, ("session",))
         self._decoder = decoder
         self._unsaved: dict[SessionId, Noted[Known]] = {}
+        self._locked_until = 0.0
 
     def all(self) -> dict[SessionId, Noted[Known]]:
         """Everything that is known."""
@@ -67,7 +71,7 @@ class JournalCache(Generic[Known]):
         for name in gone:
             self._unsaved.pop(name, None)
         self._unsaved.update(noted)
-        if not self._unsaved and not gone:
+        if (not self._unsaved and not gone) or time.monotonic() < self._locked_until:
             return
         with suppress(OSError):
             try:
@@ -89,10 +93,14 @@ class JournalCache(Generic[Known]):
                 self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
+        if time.monotonic() < self._locked_until:
+            return []
         try:
-            with self._file.opened_to_read() as connection:
+            with self._file.opened_to_read(busy_s=_BUSY_S) as connection:
                 return connection.execute(statement, values).fetchall() if connection else []
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                self._locked_until = time.monotonic() + _LOCKED_S
             if is_damage(error):
                 with suppress(OSError):
                     self._file.discard()

@@ -63,8 +63,25 @@ class CodeIndex:
     def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
         """Bring the index up to date with `paths`, all files there are unless `is_partial`, or until `stop`.
 
-        Raises `OSError` or `sqlite3.Error` when the index cannot be written.
+        One that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` when that fails, too.
         """
+        try:
+            self._update_when_free(paths, progress, stop, is_partial)
+        except (OSError, sqlite3.Error):
+            if stop.is_set() or not self.use_spare():
+                raise
+            progress.done = 0
+            self._update_when_free(paths, progress, stop, is_partial)
+
+    def use_spare(self) -> bool:
+        """Go on in a spare place; False when there is none, or it is in use already."""
+        spare = self._file.spare()
+        self._file = spare or self._file
+        return spare is not None
+
+    def _update_when_free(
+        self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool
+    ) -> None:
         progress.total = len(paths)
         with self._file.writing(stop.is_set, progress.note_waiting) as may_write:
             progress.is_waiting = False

@@ -15,7 +15,7 @@ from desktop_agent.core.search.sessions.answer import Answerer
 from desktop_agent.core.search.sessions.database import SearchDatabase, index_file
 from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.cache_file import is_damage, not_stopped, transaction
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, not_stopped, transaction
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_states
 
 _MOST_GONE = 50_000
@@ -38,7 +38,7 @@ class SessionSearch:
         """Whether everything that stands in the journals is found. False when that is unknown."""
         try:
             states = journal_states(self._sessions)
-            with self._file.opened_to_read() as connection:
+            with self._file.newest().opened_to_read() as connection:
                 known = SearchDatabase(connection).states() if connection else {}
         except (sqlite3.Error, OSError, StorageError):
             return False
@@ -47,12 +47,20 @@ class SessionSearch:
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
         """Take in what is new, the newest sessions first, until it is done or stopped.
 
-        Raises `StorageError` when the index cannot be written.
+        An index that cannot be written is made in a spare place. Raises `StorageError` when that fails, too.
         """
         try:
-            with self._file.writing(is_stopped) as may_write:
-                if may_write:
-                    self._update_or_make_anew(is_stopped)
+            self._update_when_free(self._file, is_stopped)
+            self._file.discard_spare()
+        except (sqlite3.Error, OSError) as error:
+            if not is_stopped():
+                self._update_spare(error, is_stopped)
+
+    def _update_spare(self, first: Exception, is_stopped: Callable[[], bool]) -> None:
+        try:
+            if (spare := self._file.spare()) is None:
+                raise first
+            self._update_when_free(spare, is_stopped)
         except (sqlite3.Error, OSError) as error:
             if not is_stopped():
                 raise StorageError(
@@ -61,21 +69,24 @@ class SessionSearch:
                     detail=str(error),
                 ) from error
 
-    def _update_or_make_anew(self, is_stopped: Callable[[], bool]) -> None:
-        try:
-            is_worn = self._update(is_stopped)
-        except sqlite3.Error as error:
-            if is_stopped() or not is_damage(error):
-                raise
-            is_worn = True
-        if is_worn:
-            self._file.discard()
-            self._update(is_stopped)
+    def _update_when_free(self, file: CacheFile, is_stopped: Callable[[], bool]) -> None:
+        with file.writing(is_stopped) as may_write:
+            if not may_write:
+                return
+            try:
+                is_worn = self._update(file, is_stopped)
+            except sqlite3.Error as error:
+                if is_stopped() or not is_damage(error):
+                    raise
+                is_worn = True
+            if is_worn:
+                file.discard()
+                self._update(file, is_stopped)
 
-    def _update(self, is_stopped: Callable[[], bool]) -> bool:
+    def _update(self, file: CacheFile, is_stopped: Callable[[], bool]) -> bool:
         """Take in what is new; return whether too much of the index is about nothing any more."""
         states = journal_states(self._sessions)
-        with self._file.opened(is_stopped) as connection:
+        with file.opened(is_stopped) as connection:
             database = SearchDatabase(connection)
             known = database.states()
             gone = known.keys() - states.keys()
@@ -106,7 +117,7 @@ class SessionSearch:
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
         """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
         try:
-            with self._file.opened_to_read(is_stopped) as connection:
+            with self._file.newest().opened_to_read(is_stopped) as connection:
                 answerer = Answerer(self._sessions, self._blobs, query)
                 return answerer.hits(SearchDatabase(connection), limit) if connection else []
         except (sqlite3.Error, OSError):

@@ -109,8 +109,10 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
         try:
             try:
                 found, progress = await self._search(arguments, question, place, context)
-            except sqlite3.Error as error:
-                if not is_damage(error):
+            except (OSError, sqlite3.Error) as error:
+                index = self._workspace(context.boundary.root).index
+                is_anew = isinstance(error, sqlite3.Error) and is_damage(error)
+                if not is_anew and not await asyncio.to_thread(index.use_spare):
                     raise
                 found, progress = await self._search(arguments, question, place, context)  # with an index made anew
         except (OSError, sqlite3.Error) as error:

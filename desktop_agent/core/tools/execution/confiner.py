@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
+from desktop_agent.core.base.paths import spare_cache
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
@@ -90,16 +91,28 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
         return await asyncio.to_thread(self._build_confinement, sandbox, level)
 
     def _build_confinement(self, sandbox: Sandbox, level: Literal["strict", "restricted"]) -> "Confinement":
-        make_private_folder(self.temp)
+        temp = self._made_temp()
         allowed = [folder for folder in self.allowed() if folder.is_dir()]
         logs = (self.logs,) if self.logs.is_dir() else ()
-        spec = confinement_for(level, self.workspace, self.temp, allowed)
+        spec = confinement_for(level, self.workspace, temp, allowed)
         spec = replace(spec, readable=(*logs, *allowed), visible=tuple(self.visible()))
         if level == "strict":
             # A command that only reads runs unasked, so it reads nothing that a reading tool would ask about.
             secrets = self.secrets()
             spec = replace(spec, hidden=(*secrets.by_name, *secrets.other_names()))
         return Confinement(sandbox, spec, self.probe.environ, self.passed())
+
+    def _made_temp(self) -> Path:
+        """Return the folder for temporary files, a spare one where it cannot be made. Raises `ToolError`."""
+        try:
+            make_private_folder(self.temp)
+        except OSError as error:
+            spare = spare_cache(self.temp)
+            if spare is None:
+                text = f"There is no folder for the command's temporary files: {error.strerror or error}."
+                raise ToolError(text, error_type="fatal") from error
+            return spare
+        return self.temp
 
 
 class Confinement(Struct):

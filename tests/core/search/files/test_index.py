@@ -263,7 +263,18 @@ def test_several_processes_share_one_index(project: Project) -> None:
     assert len(project.ask("made", 50)) == 50
 
 
-def test_an_index_that_cannot_be_written_is_an_error(project: Project) -> None:
+def test_an_index_that_cannot_be_written_is_made_in_a_spare_place(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    project.write("a.py", "def apple(): ...\n")
+    project.cache.write_text("a file where the folder should be")
+    project.update()
+    assert project.found("apple") == ["a.py"]
+
+
+def test_an_index_that_can_be_written_nowhere_is_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     project.cache.write_text("a file where the folder should be")
     with pytest.raises(OSError, match="exists"):
         project.update()

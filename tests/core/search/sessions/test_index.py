@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -224,7 +225,24 @@ def test_an_index_that_lost_a_table_is_made_anew(library: Library) -> None:
     assert len(library.ask("apple")) == 2
 
 
-def test_an_index_that_cannot_be_written_is_said(library: Library) -> None:
+def test_an_index_that_cannot_be_written_is_made_in_a_spare_place_until_it_can(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    library.session(1, prompt("apple"))
+    library.cache.write_text("a file where the folder should be")
+    library.search.update()
+    assert library.search.is_current
+    assert len(library.search.ask(SearchQuery(text="apple"))) == 1
+    library.cache.unlink()
+    library.search.update()
+    assert library.database.exists()
+    assert list(tmp_path.glob("desktop-agent-*/*.sqlite3")) == []
+    assert len(library.search.ask(SearchQuery(text="apple"))) == 1
+
+
+def test_an_index_that_can_be_written_nowhere_is_said(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     library.session(1, prompt("apple"))
     library.cache.write_text("a file where the folder should be")
     with pytest.raises(StorageError):

@@ -238,7 +238,20 @@ async def test_a_damaged_index_is_made_anew_without_a_word(
     assert (await project.answer(tool, query="resume"))[0]["path"] == "src/session_store.py"
 
 
-async def test_an_index_that_cannot_be_kept_is_said_with_a_way_on(project: "Workspace", tmp_path: Path) -> None:
+async def test_an_index_that_cannot_be_kept_in_its_place_is_kept_in_a_spare_one(
+    project: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "occupied").write_text("")
+    tool = CodebaseSearch(tmp_path / "occupied", is_secret=is_pem)
+    assert (await project.answer(tool, query="resume"))[0]["path"] == "src/session_store.py"
+    await tool.aclose()
+
+
+async def test_an_index_that_cannot_be_kept_anywhere_is_said_with_a_way_on(
+    project: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     (tmp_path / "occupied").write_text("")
     tool = CodebaseSearch(tmp_path / "occupied", is_secret=is_pem)
     with pytest.raises(ToolError, match=r"could not be used.*Use grep"):
