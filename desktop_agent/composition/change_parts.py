@@ -39,7 +39,7 @@ def build_change_parts(shared: SharedParts, plan: SessionPlan, log: EventLog) ->
     workspace = HeldWorkspace(plan.root, plan.folder)
     ledger = Ledger(plan.root, shared.blobs, held=workspace, is_special=lambda path: sensitivity(path) is not None)
     name = digest_of(os.fsencode(plan.root))[:32]
-    baseline = Baseline(shared.paths.cache / "baselines" / f"{name}.sqlite3")
+    baseline = Baseline(shared.paths.cache / "baselines" / f"{name}.sqlite3", trouble=shared.paths.cache_problem)
     capture = StatCapture(plan.root, baseline, lambda: plan.settings.current.capture)
     folder = shared.catalog.session_folder(plan.storage.session_id) / "safety"
     copies = SafetyCopies(plan.root, folder, partial(safety_limits, plan.settings))

@@ -2170,6 +2170,10 @@
         <translation>Geben Sie einen in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
     </message>
     <message>
+        <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
+        <translation>Schaffen Sie Platz auf dem Datenträger oder prüfen Sie den Ordner des Zwischenspeichers. `desktop-agent doctor` sagt, wo er ist.</translation>
+    </message>
+    <message>
         <source>Free some disk space, or check the permissions of the data folder.</source>
         <translation>Schaffen Sie Platz auf der Platte, oder prüfen Sie die Rechte des Datenordners.</translation>
     </message>
@@ -2770,6 +2774,10 @@
         <translation>Der Browser konnte die Antwort nicht zurücksenden: Port {0} dieses Rechners lässt sich nicht öffnen.</translation>
     </message>
     <message>
+        <source>The cache cannot be used. Everything goes on, but looking for changes takes more time and memory.</source>
+        <translation>Der Zwischenspeicher ist nicht nutzbar. Alles läuft weiter, aber Änderungen zu finden kostet mehr Zeit und Arbeitsspeicher.</translation>
+    </message>
+    <message>
         <source>The collection was stopped.</source>
         <translation>Das Einsammeln wurde angehalten.</translation>
     </message>
@@ -2844,6 +2852,10 @@
     <message>
         <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
         <translation>Der Ordner von {0} liegt nicht mehr im Arbeitsordner. Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>The folder was gone before it could be seen whether this was written.</source>
+        <translation>Der Ordner war weg, bevor sich feststellen ließ, ob dies geschrieben wurde.</translation>
     </message>
     <message>
         <source>The git repository is gone.</source>

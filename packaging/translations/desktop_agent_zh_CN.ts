@@ -2159,6 +2159,10 @@
         <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
     </message>
     <message>
+        <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
+        <translation>请腾出一些磁盘空间，或检查缓存文件夹。`desktop-agent doctor` 会说明它的位置。</translation>
+    </message>
+    <message>
         <source>Free some disk space, or check the permissions of the data folder.</source>
         <translation>请释放磁盘空间，或检查数据文件夹的权限。</translation>
     </message>
@@ -2759,6 +2763,10 @@
         <translation>浏览器无法返回答复：本机的端口 {0} 无法打开。</translation>
     </message>
     <message>
+        <source>The cache cannot be used. Everything goes on, but looking for changes takes more time and memory.</source>
+        <translation>缓存无法使用。一切照常进行，但查找更改需要更多时间和内存。</translation>
+    </message>
+    <message>
         <source>The collection was stopped.</source>
         <translation>收集已停止。</translation>
     </message>
@@ -2833,6 +2841,10 @@
     <message>
         <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
         <translation>{0} 的文件夹已不在工作区中。未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>The folder was gone before it could be seen whether this was written.</source>
+        <translation>在确认是否已写入之前，文件夹已不存在。</translation>
     </message>
     <message>
         <source>The git repository is gone.</source>

@@ -1,12 +1,13 @@
 """Changes of a session: listed, shown as a patch, undone and redone by turn, file and hunk."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
 
 from desktop_agent import Agent, ApprovalRequest, Call, ChangeSelection, Say, UsageError, ops
+from desktop_agent import events as ev
 from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, write
 
 SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "the wind", "new_str": "the air", "replace_all": True})
@@ -127,6 +128,10 @@ async def test_a_setting_that_is_changed_holds_from_then_on(agent_with: MakeAgen
 SED = Call("run_terminal_cmd", {"command": "sed -i 's/^1/A/' f?; rm f3; mv poem.txt verse.txt"})
 
 
+def allow(_request: ApprovalRequest) -> bool:
+    return True
+
+
 async def test_the_undo_of_a_removed_file_leaves_those_alone_that_are_like_it(
     agent_with: MakeAgent, poem: Path
 ) -> None:
@@ -134,10 +139,6 @@ async def test_the_undo_of_a_removed_file_leaves_those_alone_that_are_like_it(
     for number in range(1, 6):
         (folder / f"f{number}").write_text("".join(f"{line} is a line\n" for line in range(20)) + f"own {number}\n")
     first = (folder / "f3").read_bytes()
-
-    def allow(request: ApprovalRequest) -> bool:
-        return bool(request)
-
     async with agent_with([SED], [Say("Done.")], sandbox="none", approve=allow) as agent:
         await agent.run("Edit them all, rename one and remove one.")
         after = {path.name: path.read_bytes() for path in folder.glob("f?")}
@@ -172,3 +173,41 @@ async def test_a_session_that_was_cut_off_in_a_turn_is_undone_and_goes_on_at_onc
         assert read(poem) == POEM
     async with agent_with([Say("Yes.")], resume=result.session_id) as again:
         assert (await again.run("Still there?")).text == "Yes."
+
+
+def no_folder(home: Path) -> None:
+    (home / "cache").write_text("A file stands where the cache should be.")
+
+
+def full_of_garbage(home: Path) -> None:
+    for name in ("sessions.sqlite3", "usage.sqlite3", "session-search.sqlite3"):
+        write(home / "cache" / name, "no database " * 500)
+    for name in ("baselines", "index", "models", "tmp"):
+        write(home / "cache" / name, "no folder")
+
+
+LOOK = Call("codebase_search", {"query": "who is given by the wind"})
+COMMANDS = [Call("run_terminal_cmd", {"command": f"echo {word} >> poem.txt"}) for word in ("one", "two")]
+
+
+@pytest.mark.parametrize("spoil", [no_folder, full_of_garbage])
+async def test_without_a_usable_cache_everything_goes_on_and_it_is_said(
+    agent_with: MakeAgent, poem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    home = tmp_path / "home"
+    home.mkdir()
+    spoil(home)
+    told: list[ev.Event] = []
+    steps = ([COMMANDS[0]], [EDIT], [LOOK], [COMMANDS[1]], [Say("Done.")])
+    async with agent_with(*steps, sandbox="none", approve=allow, on_event=told.append) as agent:
+        result = await agent.run("Do a bit of everything.")
+        assert not any(call.result.is_error for call in result.calls)
+        after = read(poem)
+        assert after == POEM.replace("colour", "color") + "one\ntwo\n"
+        await agent.changes.undo()
+        assert read(poem) == POEM
+        await agent.changes.redo()
+        assert read(poem) == after
+        assert any("is given by the wind" in str(call.result.content) for call in result.calls)
+    assert [event.code for event in told if isinstance(event, ev.Notice)] == ["cache"]

@@ -2,35 +2,47 @@
 
 One SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was from one
 generation to another; a snapshot is a generation that a session still needs. Contents are kept only of what git does
-not have. Deleting the file loses the time to read the workspace once more, and the snapshots of commands that run or
-were cut off.
+not have; what it has is held in the folder beside the file (`git_objects`). Deleting both loses the time to read the
+workspace once more, and the snapshots of commands that were cut off. Where the file cannot be used, everything is done
+in memory: as it was, if it can still be read.
 """
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
-from typing import NamedTuple
+from threading import Lock, RLock
+from typing import NamedTuple, TypeVar
 
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
-from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, EntryTable
+from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, EntryTable, SpoiledError
+from desktop_agent.core.capture.git_objects import HeldObjects
 from desktop_agent.core.capture.snapshot_rows import SNAPSHOT_SCHEMA, SnapshotRows
+from desktop_agent.core.store.cache_file import CacheFile, is_damage
 
-_FORMAT = 4
-_BUSY_S = 60
-_SPOILED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_FORMAT = 5
+_BUSY_S = 15
+_MOST_BUSY = 100
+"""So often the copy into memory is kept waiting by another process, a twentieth of a second each."""
+_FIRST_PAUSE_S = 60.0
+_LONGEST_PAUSE_S = 3_600.0
+"""How long everything stays in memory before the file is tried again: each time twice as long."""
 _STATE_SCHEMA = """
-CREATE TABLE state (generation INTEGER NOT NULL);
-INSERT INTO state VALUES (0);
+CREATE TABLE state (generation INTEGER NOT NULL, identity BLOB NOT NULL, held TEXT NOT NULL DEFAULT '');
+INSERT INTO state (generation, identity) VALUES (0, randomblob(16));
 """
+_SCHEMA = tuple(part for part in (ENTRY_SCHEMA + SNAPSHOT_SCHEMA + _STATE_SCHEMA).split(";\n") if part.strip())
+
+T = TypeVar("T")
 
 
 class BaselineSession:
     """One transaction on the baseline."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
+        self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
+        """What git cannot lose. A baseline in memory only reads them, for the one in the file may need them."""
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
@@ -39,6 +51,20 @@ class BaselineSession:
         """The newest generation."""
         return self._database.execute("SELECT generation FROM state").fetchone()[0]
 
+    @property
+    def identity(self) -> bytes:
+        """The same for as long as this baseline was not made anew, also when it goes on in memory."""
+        return self._database.execute("SELECT identity FROM state").fetchone()[0]
+
+    @property
+    def held(self) -> str:
+        """What was true of git's packs when all that is left to git was last known to be held."""
+        return self._database.execute("SELECT held FROM state").fetchone()[0]
+
+    @held.setter
+    def held(self, stamp: str) -> None:
+        self._database.execute("UPDATE state SET held = ?", (stamp,))
+
     def advance(self) -> int:
         """Begin the next generation and return its number."""
         self._database.execute("UPDATE state SET generation = generation + 1")
@@ -46,33 +72,54 @@ class BaselineSession:
 
 
 class Baseline:
-    """The baseline file, from any thread. All methods block."""
+    """One workspace's baseline, from any thread. All methods block; none raises for what is wrong with its file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, trouble: str = "") -> None:
+        """`trouble` is what is wrong with the cache already, to be told with the first occasion."""
+        self._file = CacheFile(
+            path,
+            _FORMAT,
+            _SCHEMA,
+            ("copy", "entry", "snapshot", "written", "state"),
+            journal="TRUNCATE",
+            synchronous="OFF",
+        )
         self._guard = Lock()
         self._idle: _OpenFile | None = None
         """The open file, while no transaction uses it: to open it takes as long as to look at a hundred files."""
         self._is_closed = False
+        self._is_checked = False
+        self._memory: sqlite3.Connection | None = None
+        """What is used instead of the file, since that failed."""
+        self._in_memory = RLock()
+        self._failed_at = 0.0
+        self._pause_s = _FIRST_PAUSE_S / 2
+        self._trouble = self._told = trouble
 
-    @contextmanager
-    def session(self) -> Generator[BaselineSession]:
-        """Open one transaction: kept when the block ends, as if it never was when the block raises.
+    def run(self, work: Callable[[BaselineSession], T]) -> T:
+        """Do `work` in one transaction: kept when it returns, as if it never was when it raises.
 
-        Another thread or process that uses the same baseline waits until then.
+        Another thread or process that uses the same baseline waits until then. If the file fails, `work` is done once
+        more without it.
         """
-        with ExitStack() as stack:
-            file = self._begun()
-            stack.callback(file.database.close)
-            try:
-                yield BaselineSession(file.database)
-            except BaseException:
-                if file.database.in_transaction:
-                    file.database.execute("ROLLBACK")
-                raise
-            file.database.execute("COMMIT")
-            if self._keep(file):
-                stack.pop_all()
+        if self._memory is None:
+            done = self._run_on_file(work)
+            if done is not None:
+                return done[0]
+        with self._in_memory:
+            return self._transacted(self._memory_opened(), work, is_in_memory=True)
+
+    def take_trouble(self) -> str:
+        """Return why the file is not used, once until it can be used again."""
+        trouble, self._trouble = self._trouble, ""
+        return trouble
+
+    def try_file_again(self) -> None:
+        """Go back to the file after a while. For a caller that needs nothing that was done since it failed."""
+        with self._in_memory:
+            if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
+                self._memory.close()
+                self._memory = None
 
     def close(self) -> None:
         """Close the file. What is asked later opens it each time."""
@@ -81,6 +128,64 @@ class Baseline:
             idle, self._idle = self._idle, None
         if idle is not None:
             idle.database.close()
+        with self._in_memory:
+            memory, self._memory = self._memory, None
+            if memory is not None:
+                memory.close()
+
+    def _run_on_file(self, work: Callable[[BaselineSession], T]) -> tuple[T] | None:
+        """Return the result; None if the file could not be used, and what could be read of it is in memory."""
+        for may_make_anew in (True, False):
+            opened: _OpenFile | None = None
+            try:
+                opened = self._opened()
+                if not opened.is_at(self._file.path):
+                    self._go_without(opened, "It was deleted while it was in use.")
+                    return None
+                result = self._transacted(opened.database, work, is_in_memory=False)
+            except sqlite3.ProgrammingError:
+                _close(opened)
+                raise
+            except (sqlite3.DatabaseError, _UnusableError) as error:
+                if may_make_anew and isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+                    _close(opened)
+                    with suppress(OSError):
+                        self._file.discard()
+                    continue
+                self._go_without(opened, str(error))
+                return None
+            except BaseException:
+                _close(opened)
+                raise
+            self._pause_s, self._told = _FIRST_PAUSE_S / 2, ""
+            if not self._keep(opened):
+                opened.database.close()
+            return (result,)
+        return None
+
+    def _opened(self) -> "_OpenFile":
+        """Return the file that is still open, or open it."""
+        with self._guard:
+            idle, self._idle = self._idle, None
+        if idle is not None:
+            return idle
+        try:
+            database = self._file.connect(busy_s=_BUSY_S, is_shared=True)
+        except OSError as error:
+            raise _UnusableError(error.strerror or str(error)) from error
+        try:
+            if not self._is_checked:  # damage that is found later costs the snapshot of a command
+                (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+                if verdict != "ok":
+                    raise SpoiledError(verdict)
+                self._is_checked = True
+            return _OpenFile(database, _identity(self._file.path))
+        except OSError as error:
+            database.close()
+            raise _UnusableError(error.strerror or str(error)) from error
+        except sqlite3.Error:
+            database.close()
+            raise
 
     def _keep(self, file: "_OpenFile") -> bool:
         """Leave the open file to the next transaction, unless another one is left to it already."""
@@ -90,49 +195,41 @@ class Baseline:
             self._idle = file
             return True
 
-    def _begun(self) -> "_OpenFile":
-        """Begin a transaction on the file that is still open, or open it."""
-        with self._guard:
-            idle, self._idle = self._idle, None
-        if idle is not None and idle.is_at(self._path):
-            try:
-                _begin(idle.database)
-            except sqlite3.DatabaseError as error:
-                idle.database.close()
-                if error.sqlite_errorcode not in _SPOILED:
-                    raise
-            else:
-                return idle
-        elif idle is not None:
-            idle.database.close()
-        return self._opened()
+    def _go_without(self, opened: "_OpenFile | None", reason: str) -> None:
+        """Use what is in memory from now on, a copy of the file as far as that can be read."""
+        with self._in_memory:
+            if self._memory is None:
+                self._memory = _copied(opened.database if opened else None) or self._file.in_memory()
+                self._file.prepare(self._memory)
+                self._failed_at = time.monotonic()
+                self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+                self._trouble = "" if self._told else f"{self._file.path}: {reason}"
+                self._told = self._told or self._trouble
+        _close(opened)
 
-    def _opened(self) -> "_OpenFile":
-        make_private_folder(self._path.parent)
+    def _transacted(
+        self, database: sqlite3.Connection, work: Callable[[BaselineSession], T], *, is_in_memory: bool
+    ) -> T:
+        database.execute("BEGIN IMMEDIATE")
         try:
-            return self._open()
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode not in _SPOILED:
-                raise
-            self._path.unlink()
-            return self._open()
-
-    def _open(self) -> "_OpenFile":
-        """Open the file and a transaction on it.
-
-        A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew: to wait
-        for the disk would make every command slower, and keep what is but a cache.
-        """
-        make_private_file(self._path)
-        database = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        try:
-            database.execute("PRAGMA journal_mode = TRUNCATE")
-            database.execute("PRAGMA synchronous = OFF")
-            _begin(database)
-            return _OpenFile(database, _identity(self._path))
+            result = work(BaselineSession(database, self._file.path.with_suffix(".objects"), is_in_memory=is_in_memory))
+            database.execute("COMMIT")
         except BaseException:
-            database.close()
+            with suppress(sqlite3.Error):  # the first failure is the one to be told
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
             raise
+        return result
+
+    def _memory_opened(self) -> sqlite3.Connection:
+        if self._memory is None:  # closed meanwhile
+            self._memory = self._file.in_memory()
+            self._file.prepare(self._memory)
+        return self._memory
+
+
+class _UnusableError(Exception):
+    """The file cannot be opened, for a reason that the file system gives."""
 
 
 class _OpenFile(NamedTuple):
@@ -155,18 +252,29 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _begin(database: sqlite3.Connection) -> None:
-    database.execute("BEGIN IMMEDIATE")
-    _prepare(database)
+def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
+    """Return a copy in memory; None if the database cannot be read, or others do not let us."""
+    if database is None:
+        return None
+    busy = 0
+
+    def count(status: int, remaining: int, total: int) -> None:
+        del remaining, total
+        nonlocal busy
+        busy += status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        if busy > _MOST_BUSY:
+            raise sqlite3.OperationalError("it stays locked")
+
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        database.backup(memory, progress=count, sleep=0.05)
+        memory.execute("PRAGMA quick_check(1)")
+    except (sqlite3.Error, OSError):
+        memory.close()
+        return None
+    return memory
 
 
-def _prepare(database: sqlite3.Connection) -> None:
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version == _FORMAT:
-        return
-    for (table,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
-        if not table.startswith("sqlite_"):
-            database.execute(f'DROP TABLE "{table}"')
-    for statement in (ENTRY_SCHEMA + SNAPSHOT_SCHEMA + _STATE_SCHEMA).split(";\n"):
-        database.execute(statement)
-    database.execute(f"PRAGMA user_version = {_FORMAT}")
+def _close(opened: "_OpenFile | None") -> None:
+    if opened is not None:
+        opened.database.close()

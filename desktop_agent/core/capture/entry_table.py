@@ -9,10 +9,13 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.capture.entries import Entry, Kept
 from desktop_agent.core.capture.scan import UNKNOWN, USUAL, Known, Signature, as_known
 from desktop_agent.core.protocol.model import FileExtras
+from desktop_agent.core.system.files import digest_of
 
 _FOREVER = 2**62
 ENTRY_SCHEMA = f"""
@@ -32,6 +35,13 @@ _SIGNATURE = struct.Struct("<qqqQI")
 _MOST_VALUES = 500
 """So many values are bound to one statement."""
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
+
+
+class SpoiledError(sqlite3.DatabaseError):
+    """A row holds what was never written to it, which SQLite does not notice by itself."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    sqlite_errorname = "SQLITE_CORRUPT"
 
 
 class EntryTable:
@@ -134,10 +144,27 @@ class EntryTable:
         query = f"SELECT {_COLUMNS} FROM entry WHERE {where} AND born <= ? AND died > ?"
         return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
+    def left_with_git(self) -> list[tuple[Entry, int]]:
+        """Return what is left to git, with the generation from which on it is so."""
+        query = f"SELECT {_COLUMNS}, born FROM entry WHERE kept = 'git'"
+        return [(_entry(row[:8]), row[8]) for row in self._database.execute(query)]
+
+    def take_over(self, entry: Entry, born: int, content: bytes) -> None:
+        """Keep a copy of what was left to git."""
+        copied = replace(entry, digest=digest_of(content), kept="copy")
+        self._database.execute(
+            "UPDATE entry SET digest = ?, kept = 'copy' WHERE path = ? AND born = ?",
+            (bytes.fromhex(copied.digest), stored_path(entry.path), born),
+        )
+        self._keep(copied, content)
+
     def copy(self, digest: Digest) -> bytes | None:
         """Return a content of which a copy was kept."""
         row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
-        return None if row is None else zlib.decompress(row[0])
+        try:
+            return None if row is None else zlib.decompress(row[0])
+        except zlib.error as error:
+            raise SpoiledError(str(error)) from error
 
     def copied(self) -> list[Entry]:
         """Return the present files of which a copy is kept."""
@@ -177,6 +204,13 @@ class EntryTable:
 
 
 def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | None, int]) -> Entry:
+    try:
+        return _read_entry(row)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise SpoiledError(str(error)) from error
+
+
+def _read_entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | None, int]) -> Entry:
     path, signature, is_racy, digest, identifier, kept, extras, links = row
     return Entry(
         path=path_of(path),
@@ -220,5 +254,8 @@ def _extras(packed: str | None) -> FileExtras | None:
 
 
 def _unpacked(signature: bytes) -> Signature:
-    changed, modified, size, inode, mode = _SIGNATURE.unpack(signature)
+    try:
+        changed, modified, size, inode, mode = _SIGNATURE.unpack(signature)
+    except (TypeError, struct.error) as error:
+        raise SpoiledError(str(error)) from error
     return changed, modified, size, inode, mode

@@ -1,39 +1,238 @@
-"""Contents that git has already: a tracked file that is as in the index needs no copy of ours."""
+"""Contents that git has already: a tracked file that is as in the index needs no copy of ours.
 
+Git may lose them at any time: to a garbage collection, with the repository, with another one that it borrows from. So
+what is left to git is *held*: its packs, and the loose objects that are needed, get a second name (a hard link) in a
+folder of the cache, as `git clone --local` does it. That costs no space while git has them, and no content is read.
+Where no link can be made, on another disk for instance, a copy of the file is kept as if there were no git.
+"""
+
+import errno
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.system.gitrepo.finding import find_repository
+from msgspec import Struct
+
+from desktop_agent.core.base.private_files import make_private_folder
+from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, find_repository, read_regular
 
 if TYPE_CHECKING:
     import pygit2
 
+_PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
+_TICK_NS = 50_000_000
+"""A folder may change again in one tick of the file system's clock, and then looks the same."""
+_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_SHORTEST_REST = 38
+"""What the name of a loose object has behind the two letters of its folder."""
+_MOST_ALTERNATES = 20
+_LARGEST_ALTERNATES = 64 * 1024
+
+
+class GitState(Struct, frozen=True):
+    """The repository of a folder at one moment, by what shows whether its index or its packs changed."""
+
+    repository: Repository
+    index_stamp: int | None
+    folders: tuple[str, ...]
+    """Those with its objects: its own, and those that it borrows from."""
+    packs: str
+    """Another text whenever a pack comes or goes."""
+
+    @classmethod
+    def of(cls, folder: Path) -> "GitState | None":
+        """Return that of `folder`; None outside of any repository. Asks for the status of a few files."""
+        found = find_repository(folder)
+        if found is None:
+            return None
+        folders = tuple(_object_folders(common_folder(found.git_dir) / "objects"))
+        try:
+            index = (found.git_dir / "index").stat().st_mtime_ns
+        except OSError:
+            index = None
+        return cls(found, index, folders, "|".join(_stamp(place) for place in folders))
+
+
+def _object_folders(first: Path) -> Iterator[str]:
+    """Yield a folder of objects and those that it borrows from, as gitrepository-layout(5) has them."""
+    pending, seen = [os.fspath(first)], set[str]()
+    while pending and len(seen) < _MOST_ALTERNATES:
+        folder = pending.pop(0)
+        if folder in seen:
+            continue
+        seen.add(folder)
+        yield folder
+        named = os.fsdecode(read_regular(Path(folder) / "info" / "alternates", _LARGEST_ALTERNATES)).splitlines()
+        pending += [os.path.normpath(Path(folder) / line) for line in named if _is_path(line)]
+
+
+def _is_path(line: str) -> bool:
+    return line != "" and line[0] not in '#"' and "\0" not in line
+
+
+def _stamp(folder: str) -> str:
+    """Return a text for the packs in a folder of objects, empty for one that is not there, another one for each moment
+    in which that may still change unseen."""
+    try:
+        status = Path(folder, "pack").stat()
+    except OSError:
+        return ""
+    now = time.time_ns()
+    return f"{folder}:{status.st_ino}:{status.st_mtime_ns}:{now if now - status.st_mtime_ns < _TICK_NS else ''}"
+
+
+class HeldObjects:
+    """The objects that git cannot lose any more, in a folder of our own. Methods block."""
+
+    def __init__(self, folder: Path, *, may_change: bool = True) -> None:
+        """Without `may_change` they are only read."""
+        self._folder = folder
+        self._may_change = may_change
+        self._may_link = may_change
+        """Whether links can be made, as far as is known."""
+        self._open: dict[Path, pygit2.Odb] = {}
+
+    @property
+    def stamp(self) -> str:
+        """Another text when something else took packs away or brought some."""
+        return _stamp(os.fspath(self._folder))
+
+    def read(self, identifier: str) -> bytes | None:
+        """Return the content of a blob; None when it is not held."""
+        import pygit2
+
+        for folder in (self._folder, self._folder / "retired"):
+            with suppress(KeyError, ValueError, pygit2.GitError):
+                kind, content = self._opened(folder).read(identifier)
+                return content if kind == pygit2.enums.ObjectType.BLOB else None
+        return None
+
+    def size(self, identifier: str) -> int | None:
+        """Return how long a blob is; None when it is not held."""
+        import pygit2
+
+        try:
+            kind, size = self._opened(self._folder).read_header(identifier)
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+        return size if kind == pygit2.enums.ObjectType.BLOB else None
+
+    def take_packs(self, folders: Iterable[str]) -> None:
+        """Hold all packs that git has now, and lay those aside that it does not have any more."""
+        if not self._may_change:
+            return
+        self._bring_back()
+        found = {name: folder for folder in folders for name in _packs(folder)}
+        for name, folder in found.items():
+            for ending in (".pack", ".idx"):  # only with its index is a pack there
+                self._link(Path(folder, "pack", name + ending), self._folder / "pack" / (name + ending))
+        gone = [name for name in _packs(os.fspath(self._folder)) if name not in found]
+        _move(gone, self._folder / "pack", self._folder / "retired" / "pack")
+        self._open.clear()
+
+    def hold(self, identifier: str, folders: Iterable[str]) -> bool:
+        """Make sure that git cannot lose an object; False if that is impossible."""
+        if self.size(identifier) is not None:
+            return True
+        place = Path(identifier[:2], identifier[2:])
+        is_linked = any(self._link(folder / place, self._folder / place) for folder in folders)
+        return is_linked and self.size(identifier) is not None
+
+    def drop(self, needed: set[str], *, keeps_retired: bool) -> None:
+        """Let go of loose objects that are not needed, and of the packs that were laid aside, or keep those."""
+        if not self._may_change:
+            return
+        for path in _loose(self._folder):
+            if path.parent.name + path.name not in needed:
+                with suppress(OSError):
+                    path.unlink()
+        if keeps_retired:
+            self._bring_back()
+        else:
+            shutil.rmtree(self._folder / "retired", ignore_errors=True)
+
+    def _link(self, source: Path, target: Path) -> bool:
+        """Give an ordinary file another name in our folder; return whether it has that."""
+        try:
+            if not self._may_link or not stat.S_ISREG(source.lstat().st_mode):
+                return False
+            make_private_folder(target.parent)
+            with suppress(FileExistsError):
+                os.link(source, target)
+        except OSError as error:
+            self._may_link = self._may_link and error.errno not in _NO_LINKS
+            return False
+        return True
+
+    def _bring_back(self) -> None:
+        """Take back what was laid aside, also by a process that was killed then."""
+        names = _packs(os.fspath(self._folder / "retired"))
+        _move(names, self._folder / "retired" / "pack", self._folder / "pack")
+        self._open.clear()
+
+    def _opened(self, folder: Path) -> "pygit2.Odb":
+        """Return the objects in a folder. Raises `pygit2.GitError` while it is not there."""
+        import pygit2
+
+        if folder not in self._open:
+            self._open[folder] = pygit2.Odb(os.fspath(folder))
+        return self._open[folder]
+
+
+def _packs(folder: str) -> list[str]:
+    """Return the names, without their endings, of the packs in a folder of objects that have an index."""
+    try:
+        names = {path.name for path in Path(folder, "pack").iterdir()}
+    except OSError:
+        return []
+    return [name[:-5] for name in sorted(names) if _PACK.fullmatch(name) and f"{name[:-5]}.idx" in names]
+
+
+def _loose(folder: Path) -> list[Path]:
+    """Return the loose objects in a folder of objects."""
+    return [path for path in folder.glob("??/*") if len(path.name) >= _SHORTEST_REST]
+
+
+def _move(names: Sequence[str], source: Path, target: Path) -> None:
+    for name in names:
+        for ending in (".pack", ".idx"):
+            with suppress(OSError):
+                make_private_folder(target)
+                (source / (name + ending)).replace(target / (name + ending))
+
 
 class GitObjects:
-    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes.
+    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes there.
 
     Takes 90 ms to import what reads them, which a folder outside of any repository does not need.
     """
 
-    def __init__(self, repository: "pygit2.Repository", prefix: str) -> None:
+    def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
         self._repository = repository
-        self._prefix = prefix
+        self._state = state
+        self._held = held
 
     @cached_property
     def _index(self) -> "pygit2.Index":
         return self._repository.index
 
     @classmethod
-    def of(cls, folder: Path) -> "GitObjects | None":
-        """Return those of `folder`; None when there are none that can be read."""
-        found = find_repository(folder)
-        if found is None:
+    def of(cls, state: GitState | None, held: HeldObjects) -> "GitObjects | None":
+        """Return those of a repository; None when there are none that can be read."""
+        if state is None:
             return None
         import pygit2
 
+        flag = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
         try:
-            return cls(pygit2.Repository(str(found.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH), found.prefix)
+            return cls(pygit2.Repository(str(state.repository.root), flag), state, held)
         except pygit2.GitError:  # of a kind that libgit2 does not know, or another user owns it
             return None
 
@@ -42,12 +241,16 @@ class GitObjects:
         import pygit2
 
         try:
-            return str(self._index[self._prefix + path].id) == identifier
+            return str(self._index[self._state.repository.prefix + path].id) == identifier
         except (KeyError, pygit2.GitError):
             return False
 
-    def is_as_long(self, identifier: str, size: int) -> bool:
-        """Whether git has this object, as a blob of this many bytes."""
+    def hold(self, identifier: str, size: int) -> bool:
+        """Make sure that a blob of this many bytes stays, whatever becomes of the repository; False if it may not."""
+        return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
+
+    def has(self, identifier: str, size: int) -> bool:
+        """Whether git has a blob of this many bytes now."""
         import pygit2
 
         try:
@@ -65,14 +268,3 @@ class GitObjects:
         except (KeyError, ValueError, pygit2.GitError):
             return None
         return found.data if isinstance(found, pygit2.Blob) else None
-
-
-def index_stamp(folder: Path) -> int | None:
-    """Return a number that changes whenever git's index does; None without a repository."""
-    found = find_repository(folder)
-    if found is None:
-        return None
-    try:
-        return (found.git_dir / "index").stat().st_mtime_ns
-    except OSError:
-        return None

@@ -6,10 +6,11 @@ changed since the last walk, whatever program changed it. Limits are in `Capture
 
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.capture.entry_table import EntryTable
 from desktop_agent.core.capture.git_index import unchanged_objects
-from desktop_agent.core.capture.git_objects import GitObjects, index_stamp
+from desktop_agent.core.capture.git_objects import GitObjects, GitState, HeldObjects
 from desktop_agent.core.capture.scan import (
     USUAL,
     Known,
@@ -42,6 +43,23 @@ _MANY = 200
 """From so many new files on, git is asked first which it has."""
 _CLOCK_SLACK_NS = 50_000_000
 """How far the times of files and of the process may be apart."""
+
+
+CACHE_FAILS = "The cache cannot be used. Everything goes on, but looking for changes takes more time and memory."
+CACHE_HINT = "Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is."
+_FORGOTTEN = Uncaptured(
+    path=".", reason="What the folder held before the command is not known any more, so its changes are not either."
+)
+
+T = TypeVar("T")
+
+
+class _Looked(NamedTuple):
+    """What the look after a command found."""
+
+    span: CommandSpan
+    scan: Scan
+    is_touched: bool
 
 
 class StatCapture:
@@ -72,16 +90,21 @@ class StatCapture:
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
-        self._generation = -1
+        self._known_of = (b"", -1)
+        """The baseline that it is of, and the generation."""
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
         """Take a snapshot, before a command runs. Raises `CaptureStoppedError` soon after `stop` is set."""
         if not self._open:  # both looks must pass over the same folders, or these would seem to come and go
             self._limits = self._settings()
-        with self._looking() as (session, known):
+            self._baseline.try_file_again()
+
+        def pin(session: BaselineSession, known: Known) -> Snapshot:
             self._look(session, known, stop)
-            snapshot = Snapshot(session.snapshots.pin())
+            return Snapshot(session.snapshots.pin())
+
+        snapshot = self._look_with(pin)
         self._open[snapshot.number] = self._repositories
         self._own.add(snapshot.number)
         return snapshot
@@ -94,29 +117,45 @@ class StatCapture:
         not when nothing is different, which spares the caller a transaction.
         """
         before = self._open.pop(snapshot.number, None)
-        with self._looking() as (session, known):
+
+        def look(session: BaselineSession, known: Known) -> _Looked | None:
             span = session.snapshots.span(snapshot.number)
             if span is None:
-                reason = "What the folder held before the command is not known any more, so its changes are not either."
-                return CaptureReport((Uncaptured(path=".", reason=reason),), ())
+                return None
             scan = self._look(session, known, None)
             session.snapshots.close_span(snapshot.number)
             is_touched = bool(session.entries.touched_since(span.generation))
-            is_released = may_release and not is_touched
-            if is_released:
+            if may_release and not is_touched:
                 session.snapshots.release(snapshot.number)
+            return _Looked(span, scan, is_touched)
+
+        looked = self._look_with(look)
+        if looked is None:
+            return CaptureReport((_FORGOTTEN,), ())
         # A look that is written down stays so, whatever becomes of the report.
-        lost = self._report(snapshot, span, on_change) if is_touched else ()
+        lost = self._report(snapshot, looked.span, on_change) if looked.is_touched else ()
         made = sorted(self._repositories - before) if before is not None else ()
-        return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made), is_released)
+        out_of_reach = looked.scan.not_watched(self._limits)
+        return CaptureReport(tuple(lost), out_of_reach, tuple(made), may_release and not looked.is_touched)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
         """Report what is written down as different since the snapshot; return what of it was not captured."""
-        with self._baseline.session() as session:
-            span = session.snapshots.span(snapshot.number) or span
+        sent: set[str] = set()
+
+        def send_once(change: FileTransition) -> None:
+            if change.path not in sent:
+                on_change(change)
+                sent.add(change.path)
+
+        def report(session: BaselineSession) -> list[Uncaptured]:
+            if session.snapshots.span(snapshot.number) is None:  # the file failed, and cannot be read any more
+                return [_FORGOTTEN]
             paths = session.entries.touched_since(span.generation)
-            report = _Report(session, span, GitObjects.of(self._root), self._limits, self._own)
-            return report.send(paths, on_change)
+            now = session.snapshots.span(snapshot.number) or span
+            objects = GitObjects.of(GitState.of(self._root), session.objects)
+            return _Report(session, now, objects, self._limits, self._own).send(paths, send_once)
+
+        return self._baseline.run(report)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
         """Let `snapshots` be of the folder as the last report about `to` found it, once that is on record.
@@ -124,15 +163,13 @@ class StatCapture:
         Their numbers stay. For commands that are looked at again and again while they run.
         """
         numbers = [snapshot.number for snapshot in snapshots]
-        with self._baseline.session() as session:
-            self._own.update(session.snapshots.move(numbers, to.number))
+        self._own.update(self._baseline.run(lambda session: session.snapshots.move(numbers, to.number)))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot whose report is on record. Doing it twice is no harm."""
         self._open.pop(snapshot.number, None)
-        with self._baseline.session() as session:
-            session.snapshots.release(snapshot.number)
+        self._baseline.run(lambda session: session.snapshots.release(snapshot.number))
 
     def repositories(self) -> frozenset[str]:
         """Return what git would take for a repository, as of the last look: paths of `.git`, or of folders like it."""
@@ -140,55 +177,66 @@ class StatCapture:
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
         """Return how these files were when last looked at; those missing were absent, too large or not watched."""
-        with self._baseline.session() as session:
-            entries = (session.entries.current(path) for path in paths)
-            return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
+        wanted = list(paths)
+        entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
+        return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
         """Announce what we wrote ourselves (an edit, an undo, a save by the user): it is no command's work."""
-        with self._baseline.session() as session:
-            session.snapshots.note_written(images)
+        self._baseline.run(lambda session: session.snapshots.note_written(images))
+
+    def take_trouble(self) -> str:
+        """Return why looks need more time or memory than usual: once, each time that the cache failed."""
+        return self._baseline.take_trouble()
 
     def close(self) -> None:
         """End the worker process, if there is one, and close the baseline. What is asked later is answered, too."""
         self._scanner.close()
         self._baseline.close()
 
-    @contextmanager
-    def _looking(self) -> Generator[tuple[BaselineSession, Known]]:
-        """Open a transaction with the table of what is known, which is kept only if the transaction is."""
-        known, self._known = self._known, None
-        with self._baseline.session() as session:
-            if known is None or self._generation != session.generation:
+    def _look_with(self, work: Callable[[BaselineSession, Known], T]) -> T:
+        """Do `work` in a transaction, with the table of what is known, which is kept only if the transaction is."""
+
+        def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
+            known, self._known = self._known, None
+            if known is None or self._known_of != (session.identity, session.generation):
                 known = session.entries.known()
-            yield session, known
-            generation = session.generation
-        self._known, self._generation = known, generation
+            return work(session, known), known, (session.identity, session.generation)
+
+        result, self._known, self._known_of = self._baseline.run(look)
+        return result
 
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
         """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
         scan = self._scanner.scan(known, self._limits, stop)
         leave_out_stand_ins(scan)
+        git = GitState.of(self._root)
+        is_held = _held_stamp(git, session.objects) == session.held
+        if not is_held:
+            session.objects.take_packs(git.folders if git is not None else ())
         if scan.changed or scan.gone or session.generation == 0:
-            _Writer(self._root, session, self._limits, GitObjects.of(self._root)).write(scan, deadline, stop)
-        self._leave_to_git(session)
+            objects = GitObjects.of(git, session.objects)
+            _Writer(self._root, session, self._limits, objects).write(scan, deadline, stop)
+        self._leave_to_git(session, git)
+        if not is_held:
+            keeper = _Keeper(self._root, session, self._limits, git)
+            session.held = _held_stamp(git, session.objects) if keeper.keep(deadline) else ""
         self._scanner.learn(known, scan)
         # An empty folder is what a sandbox puts where none may be made, and no repository.
         found = repositories_in(known)
         self._repositories = frozenset(path for path in found if not _is_empty_folder(self._root / path))
         return scan
 
-    def _leave_to_git(self, session: BaselineSession) -> None:
+    def _leave_to_git(self, session: BaselineSession, git: GitState | None) -> None:
         """Drop the copies of files that were committed or staged since."""
-        stamp = index_stamp(self._root)
-        if stamp is None or stamp == self._index_stamp:
+        if git is None or git.index_stamp is None or git.index_stamp == self._index_stamp:
             return
-        self._index_stamp = stamp
+        self._index_stamp = git.index_stamp
         copied = [entry for entry in session.entries.copied() if entry.object]
-        if copied and (objects := GitObjects.of(self._root)):
-            clean = (entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
-            session.entries.leave_to_git(clean)
+        if copied and (objects := GitObjects.of(git, session.objects)):
+            clean = [entry for entry in copied if objects.is_clean(entry.path, entry.object)]
+            session.entries.leave_to_git(entry.path for entry in clean if objects.hold(entry.object, entry.size))
 
 
 def _is_empty_folder(path: Path) -> bool:
@@ -261,10 +309,11 @@ class _Writer:
         )
         if entry.kind in NO_CONTENT:
             return replace(entry, digest=digest_of(b""), is_racy=False), None
-        if (identifier := self._from_git(entry)) is not None:
-            return replace(entry, object=identifier, kept="git", is_racy=False), None
+        known, is_held = self._from_git(entry)
+        if known is not None and is_held:
+            return known, None
         if entry.kind == "device" or path in scan.unread or entry.size > self._limits.max_file_bytes:
-            return entry, None
+            return known or entry, None
         try:
             state = read_state(self._root / path, with_extras=False)
         except OSError:
@@ -274,9 +323,12 @@ class _Writer:
         digest = digest_of(state.content)
         identifier = blob_id(state.content) if self._objects and entry.kind == "file" else ""
         if self._objects and identifier and self._objects.is_clean(path, identifier):
-            return replace(entry, digest=digest, object=identifier, kept="git"), None
+            known = replace(entry, digest=digest, object=identifier, kept="git")
+            if self._objects.hold(identifier, entry.size):
+                return known, None
+            known = known if self._objects.has(identifier, entry.size) else None
         if self._copied_bytes + entry.size > self._limits.max_total_bytes:
-            return entry, None
+            return known or entry, None
         return replace(entry, digest=digest, object=identifier, kept="copy"), state.content
 
     def _extras(self, path: str, unusual: Unusual) -> FileExtras | None:
@@ -286,11 +338,69 @@ class _Writer:
         except OSError:
             return None
 
-    def _from_git(self, entry: Entry) -> str | None:
+    def _from_git(self, entry: Entry) -> tuple[Entry | None, bool]:
+        """Return the entry as git has it, and whether git cannot lose it; None where that is not known unread."""
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
-            return None
-        return identifier if self._objects.is_as_long(identifier, entry.size) else None
+            return None, False
+        known = replace(entry, object=identifier, kept="git", is_racy=False)
+        if self._objects.hold(identifier, entry.size):
+            return known, True
+        return known if self._objects.has(identifier, entry.size) else None, False
+
+
+def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
+    """Return what all that is left to git rests on: equal texts mean that nothing of it can have gone."""
+    return f"{git.packs if git is not None else ''} {held.stamp}"
+
+
+class _Keeper:
+    """Sees to it that what was left to git is there, also when git's packs or the repository went."""
+
+    def __init__(self, root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None) -> None:
+        self._root = root
+        self._session = session
+        self._limits = limits
+        self._folders = git.folders if git is not None else ()
+        self._objects = GitObjects.of(git, session.objects)
+
+    def keep(self, deadline: float) -> bool:
+        """Hold what git has, and copy what it lost from wherever it is still; False if there was no time for all."""
+        rows = self._session.entries.left_with_git()
+        if not rows:
+            self._session.objects.drop(set(), keeps_retired=False)
+            return True
+        held = self._session.objects
+        lost = [row for row in rows if not held.hold(row[0].object, self._folders)]
+        room = self._limits.max_total_bytes - self._session.entries.copied_bytes()
+        is_done = is_all = True
+        for entry, born in sorted(lost, key=lambda row: row[0].size):
+            is_done = is_done and time.monotonic() <= deadline
+            content = self._content(entry) if is_done and entry.size <= room else None
+            if content is not None:
+                self._session.entries.take_over(entry, born, content)
+                room -= entry.size
+            is_all = is_all and content is not None
+        held.drop({entry.object for entry, _ in rows}, keeps_retired=not is_all)
+        return is_done
+
+    def _content(self, entry: Entry) -> bytes | None:
+        """Return what was left to git, from what we hold, from git, or from the file if that is still the same."""
+        for read in (self._session.objects.read, self._read_from_git):
+            if _is_of(entry, content := read(entry.object)):
+                return content
+        with suppress(OSError):
+            state = read_state(self._root / entry.path, with_extras=False)
+            if state is not None and _is_of(entry, state.content):
+                return state.content
+        return None
+
+    def _read_from_git(self, identifier: str) -> bytes | None:
+        return self._objects.read(identifier) if self._objects is not None else None
+
+
+def _is_of(entry: Entry, content: bytes | None) -> bool:
+    return content is not None and len(content) == entry.size and blob_id(content) == entry.object
 
 
 def _lost_link(item: Touched) -> str:
@@ -354,6 +464,7 @@ class _Report:
         self._entries = session.entries
         self._span = span
         self._objects = objects
+        self._held = session.objects
         self._limits = limits
         self._others = [other for other in session.snapshots.overlapping(span) if other.number not in own]
         self._written = session.snapshots.written_since(span.begun_ns)
@@ -399,9 +510,9 @@ class _Report:
     def _at(self, path: str, generation: int) -> Entry | None:
         """What a path was, with the digest also of what only git had to know so far."""
         entry = self._entries.at(path, generation)
-        if entry is None or entry.digest or entry.kept != "git" or self._objects is None:
+        if entry is None or entry.digest or entry.kept != "git":
             return entry
-        content = self._objects.read(entry.object)
+        content = self._from_git(entry)
         return entry if content is None or len(content) != entry.size else replace(entry, digest=digest_of(content))
 
     def _at_end(self, path: str) -> Entry | None:
@@ -433,9 +544,13 @@ class _Report:
         if not entry.digest:
             return None
         content = self._entries.copy(entry.digest)
-        if content is None and entry.kept == "git" and self._objects is not None:
-            content = self._objects.read(entry.object)
+        if content is None and entry.kept == "git":
+            content = self._from_git(entry)
         return content if content is not None and digest_of(content) == entry.digest else None
+
+    def _from_git(self, entry: Entry) -> bytes | None:
+        content = self._held.read(entry.object)
+        return self._objects.read(entry.object) if content is None and self._objects is not None else content
 
     def _state(self, entry: Entry | None) -> FileState | None:
         if entry is None or entry.kind == "device":

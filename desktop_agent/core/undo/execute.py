@@ -149,6 +149,7 @@ class Undoing:
         back = await self._recover(destroyed) if destroyed is not None else Recovered()
         outcomes += [*draft.settled, *back.problems]
         await self._log.record(reverted(direction, selection, done, tuple(outcomes), reason=reason, back=back))
+        await self._effects.tell_of_cache()
 
     def _apply(self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None) -> dict[ChangeId, str]:
         gone = {folder: None for write in writes for folder in write.new_folders}

@@ -644,9 +644,10 @@ def test_copies_of_what_was_committed_since_are_dropped(root: Path, database: Pa
     assert run("rm src/a.py").content("src/a.py") == (b"a\n", None)
 
 
-def test_content_that_git_lost_is_named(root: Path, run: Run) -> None:
+def test_content_that_nobody_has_any_more_is_named(root: Path, run: Run, database: Path) -> None:
     commit(root)
-    found = run("rm -r .git; echo changed > src/a.py")
+    shutil.rmtree(database.with_suffix(".objects"), ignore_errors=True)
+    found = run(f"rm -rf .git {database.with_suffix('.objects')}; echo changed > src/a.py")
     assert found.items == []
     assert [(item.path, "Git had" in item.reason) for item in found.report.lost] == [("src/a.py", True)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.stat_capture import CACHE_FAILS, CACHE_HINT, StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -52,6 +52,7 @@ class Effects:
         """
         await self.jobs.look()
         await self._user_edits.record_in(turn, transitions)
+        await self.tell_of_cache()
         planned = await asyncio.to_thread(self._at_all_names, transitions)
         return await asyncio.to_thread(self.recording.store, turn, planned)
 
@@ -108,6 +109,7 @@ class Effects:
             try:
                 await self._user_edits.record_all(turn)
                 await self._log.record(event)
+                await self.tell_of_cache()
             except asyncio.CancelledError:
                 await asyncio.to_thread(self._capture.release, snapshot)
                 raise
@@ -136,6 +138,12 @@ class Effects:
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
         """Announce what is written without a call (an undo, the user's save), so that no command gets it. Blocks."""
         self._capture.note_written(images)
+
+    async def tell_of_cache(self) -> None:
+        """Say once that the cache fails, if it does: everything works without it, but takes longer."""
+        if trouble := self._capture.take_trouble():
+            notice = ev.Notice(level="warning", code="cache", title=CACHE_FAILS, hint=CACHE_HINT, detail=trouble)
+            await self._log.record(notice)
 
     async def _begin(self, call_id: CallId, run: PlannedCommand) -> Snapshot:
         """Take a snapshot; for a call without a line prepare in the same thread, where nothing is to be written."""
@@ -199,6 +207,7 @@ class Effects:
             if not is_watched and not found.is_released:
                 await asyncio.to_thread(self._capture.release, snapshot)
             await self._safeguard.forget()
+            await self.tell_of_cache()
             return found.repositories
 
     async def _look_after(
@@ -221,6 +230,7 @@ class Effects:
             await asyncio.to_thread(self._write, changes)
             await self.recording.record_applied(turn, call_id, changes)
             await self.jobs.look_now()  # so that what a job does to the same files comes on top
+            await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
         """Write the files, and announce before it what will be there: a command may be looked after meanwhile."""

@@ -1,0 +1,181 @@
+"""The cache carries no promise: whatever becomes of its file, what a command changed is found, and it is said once."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import Snapshot
+from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.store.cache_file import CacheFile
+from desktop_agent.core.system.files import FileTransition
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "ws"
+    root.mkdir()
+    for number in range(20):
+        (root / f"{number}.txt").write_text(f"first {number}\n")
+    return root
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "baselines" / "b.sqlite3"
+
+
+@pytest.fixture
+def capture(root: Path, database: Path) -> Iterator[StatCapture]:
+    capture = StatCapture(root, Baseline(database))
+    yield capture
+    capture.close()
+
+
+def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, tuple[bytes | None, bytes | None]]:
+    found: dict[str, tuple[bytes | None, bytes | None]] = {}
+
+    def add(change: FileTransition) -> None:
+        assert change.path not in found
+        before, after = change.before, change.after
+        found[change.path] = (before.content if before else None, after.content if after else None)
+
+    report = capture.collect(snapshot, add)
+    assert report.lost == ()
+    capture.release(snapshot)
+    return found
+
+
+def command(root: Path) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """Change a few files; return what a report must say of it."""
+    (root / "1.txt").write_text("second\n")
+    (root / "2.txt").unlink()
+    (root / "new.txt").write_text("made\n")
+    return {"1.txt": (b"first 1\n", b"second\n"), "2.txt": (b"first 2\n", None), "new.txt": (None, b"made\n")}
+
+
+def file_for_a_folder(database: Path) -> None:
+    database.parent.parent.mkdir(parents=True)
+    database.parent.write_text("a file")
+
+
+def folder_for_a_file(database: Path) -> None:
+    database.mkdir(parents=True)
+
+
+def link_to_nowhere(database: Path) -> None:
+    database.parent.parent.mkdir(parents=True)
+    database.parent.symlink_to("/proc/nowhere")
+
+
+@pytest.mark.parametrize("spoil", [file_for_a_folder, folder_for_a_file, link_to_nowhere])
+def test_a_cache_that_never_works_is_told_once_and_done_without(
+    root: Path, database: Path, capture: StatCapture, spoil: Callable[[Path], None]
+) -> None:
+    spoil(database)
+    for _ in range(2):
+        snapshot = capture.begin()
+        expected = command(root)
+        assert collect(capture, snapshot) == expected
+        capture.note_written({"1.txt": None})
+        for number in range(20):
+            (root / f"{number}.txt").write_text(f"first {number}\n")
+        (root / "new.txt").unlink()
+    assert str(database) in capture.take_trouble()
+    assert capture.take_trouble() == ""
+
+
+def grow_no_more(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the database be as a full disk lets it be: nothing can be added to it."""
+    connect = CacheFile.connect
+
+    def small(self: CacheFile, *args: object, **options: object) -> sqlite3.Connection:
+        connection = connect(self, *args, **options)  # pyright: ignore[reportArgumentType]
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(CacheFile, "connect", small)
+
+
+def test_a_cache_that_becomes_full_while_a_command_runs_loses_nothing_of_it(
+    root: Path, database: Path, capture: StatCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture.begin()
+    capture.close()
+    grow_no_more(database, monkeypatch)
+    capture = StatCapture(root, Baseline(database))
+    snapshot = capture.begin()
+    expected = command(root)
+    for number in range(400):
+        expected[f"{number}.new"] = (None, os.urandom(200))
+        (root / f"{number}.new").write_bytes(expected[f"{number}.new"][1] or b"")
+    assert collect(capture, snapshot) == expected
+    assert "full" in capture.take_trouble()
+    capture.close()
+
+
+def test_a_cache_that_is_deleted_while_a_command_runs_loses_nothing_of_it(
+    root: Path, database: Path, capture: StatCapture
+) -> None:
+    snapshot = capture.begin()
+    expected = command(root)
+    for path in database.parent.iterdir():
+        path.unlink()
+    database.parent.rmdir()
+    database.parent.write_text("nothing can be made here")
+    assert collect(capture, snapshot) == expected
+    assert capture.take_trouble() != ""
+
+
+def test_a_cache_that_somebody_keeps_locked_is_done_without(
+    root: Path, database: Path, capture: StatCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.core.capture.baseline._BUSY_S", 0.05)
+    monkeypatch.setattr("desktop_agent.core.capture.baseline._MOST_BUSY", 1)
+    StatCapture(root, Baseline(database)).close()
+    Baseline(database).run(lambda session: session.generation)
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        snapshot = capture.begin()
+        expected = command(root)
+        assert collect(capture, snapshot) == expected
+        assert "locked" in capture.take_trouble()
+
+
+@pytest.mark.parametrize("offset", [0, 100, 4096, 5000, 9000])
+def test_a_damaged_cache_is_made_anew(root: Path, database: Path, capture: StatCapture, offset: int) -> None:
+    first = StatCapture(root, Baseline(database))
+    first.release(first.begin())
+    first.close()
+    with database.open("r+b") as file:
+        file.seek(offset)
+        file.write(bytes(range(256)) * 16)
+    for _ in range(2):
+        snapshot = capture.begin()
+        expected = command(root)
+        assert collect(capture, snapshot) == expected
+        for number in range(20):
+            (root / f"{number}.txt").write_text(f"first {number}\n")
+        (root / "new.txt").unlink()
+    assert capture.take_trouble() == ""
+
+
+def test_a_cache_that_works_again_is_used_again(
+    root: Path, database: Path, capture: StatCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_for_a_folder(database)
+    monkeypatch.setattr("desktop_agent.core.capture.baseline._FIRST_PAUSE_S", 0.0)
+    assert collect(capture, capture.begin()) == {}
+    database.parent.unlink()
+    assert collect(capture, capture.begin()) == {}
+    assert not database.exists()
+    monkeypatch.setattr("time.monotonic", lambda: 10.0**12)
+    snapshot = capture.begin()
+    assert database.exists()
+    expected = command(root)
+    assert collect(capture, snapshot) == expected
