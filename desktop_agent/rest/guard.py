@@ -1,17 +1,22 @@
-"""Who may ask at all: the right host, no other site's page, the token; and no more, nor slower, than the limits."""
+"""Who may ask at all: the right host, no other site's page, the token; and no more, nor slower, than the limits.
+
+Without the token nobody takes a place from whoever has it: what is public is answered at once, whatever else comes with
+the request, and what is not is refused.
+"""
 
 import asyncio
 import hmac
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.patience import Peer
 from desktop_agent.rest.problems import RequestError, failure_answer, refusal
 
 _READING: Final = frozenset({"GET", "HEAD"})
@@ -48,8 +53,12 @@ class Entrance(Struct, frozen=True, kw_only=True):
 class RequestGuard:
     """Refuses requests before anything else sees them. An ASGI application around another one."""
 
-    def __init__(self, app: ASGIApp, entrance: Entrance, limits: ServerLimits) -> None:
+    def __init__(
+        self, app: ASGIApp, entrance: Entrance, limits: ServerLimits, let_in: Callable[[Peer | None], None]
+    ) -> None:
+        """`let_in` is told the other end of each connection that has shown the token."""
         self._app = app
+        self._let_in = let_in
         self._entrance = entrance
         self._limits = limits
         self._running = 0
@@ -59,7 +68,10 @@ class RequestGuard:
         if scope["type"] != "http":
             return  # the server speaks nothing else
         try:
-            self._check(scope)
+            if self._check(scope) == "public":
+                await self._app(scope, _without_body, _last(send) if _announces_body(scope) else send)
+                return
+            self._let_in(scope.get("client"))
             with self._counted():
                 body = await self._body(scope, receive)
                 await self._app(scope, _with_body(body, receive), send)  # raises no `RequestError`: it answers them
@@ -81,7 +93,8 @@ class RequestGuard:
         finally:
             self._running -= 1
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope) -> Literal["public", "owner"]:
+        """Return who asks. Raises `RequestError` for whoever may not."""
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
         if head_bytes > self._limits.head_bytes:
@@ -93,7 +106,7 @@ class RequestGuard:
             if origin != f"{self._entrance.scheme}://{hosts[0]}":
                 raise refusal(403, "foreign_origin", "Pages of other sites may not use this server.")
         if scope["path"] in self._entrance.public and scope["method"] in _READING:
-            return
+            return "public"
         given = list(_values(scope, b"authorization"))
         if not given:
             raise self._unauthorised("token_missing", "The request has no token.")
@@ -101,6 +114,7 @@ class RequestGuard:
         is_right = hmac.compare_digest(token.strip().encode(), self._entrance.token.encode())
         if len(given) != 1 or kind.lower() != "bearer" or not is_right:
             raise self._unauthorised("token_wrong", "The token is not that of this server.")
+        return "owner"
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
         """Read on for a moment: a connection that ends with something unread may take the answer with it."""
@@ -144,6 +158,26 @@ class RequestGuard:
 def _values(scope: Scope, name: bytes) -> Iterator[str]:
     headers: Collection[tuple[bytes, bytes]] = scope["headers"]
     return (value.decode("latin-1") for key, value in headers if key == name)
+
+
+def _announces_body(scope: Scope) -> bool:
+    lengths = list(_values(scope, b"content-length"))
+    return any(length.strip("0") for length in lengths) or any(_values(scope, b"transfer-encoding"))
+
+
+async def _without_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def _last(send: Send) -> Send:
+    """Return what sends an answer after which the connection ends: the body of the request was not read."""
+
+    async def send_last(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+        await send(message)
+
+    return send_last
 
 
 def _is_address(name: str) -> bool:

@@ -13,6 +13,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """From the beginning of a connection, or the first byte of its next request, to the end of the headers."""
     body_s: float = 20.0
     """For the whole body."""
+    waiting: int = 256
+    """Connections at once that have not shown the token. One more ends the oldest of whoever has most of them."""
     requests: int = 200
     """With the token, at once, streams of events among them."""
     streams: int = 100

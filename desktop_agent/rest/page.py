@@ -1,8 +1,9 @@
-"""The page for phones: four files, the same for everybody, which hold nothing of the user's.
+"""The page for phones: five files, the same for everybody, which hold nothing of the user's.
 
 Its security policy lets it run its own script and style alone, and talk to this server alone.
 """
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -10,11 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from desktop_agent.core.base.hidden_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, SHAPING
 from desktop_agent.core.base.paths import resource_path
 
 _FILES = (
     ("/", "index.html", "text/html; charset=utf-8"),
     ("/page.js", "page.js", "text/javascript; charset=utf-8"),
+    ("/shown.js", "shown.js", "text/javascript; charset=utf-8"),
     ("/page.css", "page.css", "text/css; charset=utf-8"),
     ("/icon.svg", "icon.svg", "image/svg+xml"),
 )
@@ -32,6 +35,23 @@ _HEADERS = {
 }
 
 
+def _as_in_javascript(pattern: str) -> str:
+    """Return a pattern of characters as a browser reads it: with another form for those beyond `\\uffff`."""
+    return re.sub(r"\\U([0-9a-f]{8})", lambda code: f"\\u{{{int(code[1], 16):x}}}", pattern)
+
+
+_FILLED_IN = {
+    "shown.js": {
+        "@HIDING@": _as_in_javascript(HIDING.pattern),
+        "@SHAPING@": f"(?:{_as_in_javascript(SHAPING)})",
+        "@MOST_BLANKS@": str(MOST_BLANKS),
+        "@MOST_TABS@": str(MOST_BLANKS // 5),
+        "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
+    }
+}
+"""What is put into a file: the page shows what cannot be seen as the window does, by the same tables."""
+
+
 def page_routes() -> list[Route]:
     """Return the routes of the page."""
     return [Route(path, _sends(name, media_type)) for path, name, media_type in _FILES]
@@ -39,7 +59,9 @@ def page_routes() -> list[Route]:
 
 def _sends(name: str, media_type: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     async def send(_request: Request) -> Response:
-        content = resource_path("rest", name).read_bytes()
+        content = resource_path("rest", name).read_text(encoding="utf-8")
+        for mark, value in _FILLED_IN.get(name, {}).items():
+            content = content.replace(mark, value)
         return Response(content, headers={**_HEADERS, "content-type": media_type})
 
     return send

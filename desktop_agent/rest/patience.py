@@ -1,15 +1,77 @@
-"""Connections that do not wait for ever: the head of a request must arrive in time.
+"""Connections that do not wait for ever, and never keep out whoever has the token.
 
+The head of a request must arrive in time, and only so many are connected at once of those who have not shown the token.
 uvicorn limits how long a connection rests between two requests, and nothing else.
 """
 
 import asyncio
-from typing import Any
+import socket
+from collections import Counter
+from contextlib import suppress
+from typing import Any, Final
+from weakref import ref
 
 import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
+
+_MOST_A_TURN: Final = 64
+"""Connections that are taken at once. asyncio would take 2,000 before it closes the first: more than a process may have
+open."""
+
+Peer = tuple[str, int]
+
+
+class Door(socket.socket):
+    """A socket that listens, and knows who has come in without showing the token.
+
+    It counts connections when they are accepted: those that have not finished their TLS handshake are among them.
+    """
+
+    def __init__(self, listening: socket.socket, most_waiting: int) -> None:
+        """Take the place of a socket that listens; it is used up."""
+        super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
+        self._most_waiting = most_waiting
+        self._waiting: dict[Peer, ref[socket.socket]] = {}
+        self._taken = 0
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Take the next connection. Raises `BlockingIOError` when there is none, and after many: work comes first."""
+        self._taken += 1
+        if self._taken > _MOST_A_TURN:
+            self._taken = 0
+            raise BlockingIOError
+        try:
+            connection, address = super().accept()
+        except BlockingIOError:
+            self._taken = 0
+            raise
+        self._waiting[address[:2]] = ref(connection)
+        if len(self._waiting) > self._most_waiting:
+            self._forget_closed()
+        if len(self._waiting) > self._most_waiting:
+            self._send_one_away()
+        return connection, address
+
+    def let_in(self, peer: Peer | None) -> None:
+        """Count a connection no more: it has shown the token."""
+        if peer is not None:
+            self._waiting.pop((peer[0], peer[1]), None)
+
+    def _forget_closed(self) -> None:
+        for peer, held in list(self._waiting.items()):
+            connection = held()
+            if connection is None or connection.fileno() < 0:
+                del self._waiting[peer]
+
+    def _send_one_away(self) -> None:
+        """End the oldest connection of the host that has most of them."""
+        ((host, _),) = Counter(host for host, _ in self._waiting).most_common(1)
+        connection = self._waiting.pop(next(peer for peer in self._waiting if peer[0] == host))()
+        if connection is not None:
+            with suppress(OSError):  # it has just ended
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def patient_for(head_s: float) -> type[H11Protocol]:

@@ -24,7 +24,7 @@ from desktop_agent.rest.guard import Entrance, RequestGuard
 from desktop_agent.rest.job_endpoints import JobEndpoints
 from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.open_sessions import OpenSessions
-from desktop_agent.rest.patience import patient_for
+from desktop_agent.rest.patience import Door, patient_for
 from desktop_agent.rest.session_endpoints import SessionEndpoints
 from desktop_agent.rest.tool_endpoints import ToolEndpoints
 
@@ -69,7 +69,7 @@ class RestServer:
             *self._tools.all(),
         )
         """What can be asked of it."""
-        self._socket: socket.socket | None = None
+        self._socket: Door | None = None
         self._server: _Server | None = None
 
     @property
@@ -85,7 +85,7 @@ class RestServer:
 
     def listen(self) -> None:
         """Take the address; connections wait until the server runs. Raises `UsageError` when it cannot be had."""
-        self._socket = _bound(self._options.host, self._options.port)
+        self._socket = Door(_bound(self._options.host, self._options.port), self._options.limits.waiting)
         config = self._config()
         try:
             config.load()  # reads the certificate, too
@@ -133,9 +133,10 @@ class RestServer:
         )
 
     def _config(self) -> uvicorn.Config:
+        assert self._socket is not None, "it listens first"
         limits = self._options.limits
         return uvicorn.Config(
-            RequestGuard(application_of(self.endpoints), self._entrance(), limits),
+            RequestGuard(application_of(self.endpoints), self._entrance(), limits, self._socket.let_in),
             http=patient_for(limits.head_s),
             ws="none",
             lifespan="off",

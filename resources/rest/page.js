@@ -3,6 +3,8 @@
 // Everything that is shown was written by a model, a tool or a file: it gets into the page as text, never as markup.
 // The token comes behind the # of the address, which no browser sends anywhere, and stays in this tab.
 
+import { isLong, named, namedInContent, namedInProse } from "./shown.js";
+
 const MOST_ENTRIES = 400;
 const MOST_LINES = 4000;
 const MOST_EVENTS = 3000; // of a long session, what is before is not fetched
@@ -55,13 +57,12 @@ function say(text) {
 
 // -- what is shown --
 
-// What steers how text is shown, or cannot be seen at all, is shown by its number: nothing may look like something else.
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
-const visible = (text) => text.replace(HIDDEN, (sign) => `[U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
-
-function element(tag, { text, name, children = [] } = {}) {
+function element(tag, { text, name, children = [], show = named } = {}) {
   const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = visible(text);
+  if (text !== undefined) {
+    made.textContent = show(text);
+    made.isCut = show === named && isLong(text);
+  }
   if (name) made.className = name;
   made.append(...children);
   return made;
@@ -98,7 +99,7 @@ function takeIn(event) {
   switch (event.type) {
     case "prompt_submitted":
       if (event.turn === 1) nameSession(event.text.split("\n")[0]);
-      add(element("div", { name: "prompt", text: event.text }));
+      add(element("div", { name: "prompt", text: event.text, show: namedInProse }));
       break;
     case "turn_started":
       shown.isRunning = true;
@@ -110,12 +111,12 @@ function takeIn(event) {
       break;
     case "text_delta":
       shown.streaming ??= add(element("div", { name: "reply" }));
-      shown.streaming.append(visible(event.text));
+      shown.streaming.append(namedInProse(event.text));
       break;
     case "message_done": {
       const text = event.content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n").trim();
-      if (shown.streaming) shown.streaming.textContent = visible(text);
-      else if (text) add(element("div", { name: "reply", text }));
+      if (shown.streaming) shown.streaming.textContent = namedInProse(text);
+      else if (text) add(element("div", { name: "reply", text, show: namedInProse }));
       shown.streaming = null;
       break;
     }
@@ -130,7 +131,7 @@ function takeIn(event) {
       add(element("div", { name: `notice ${event.level}`, text: [event.title, event.hint].filter(Boolean).join(" ") }));
       break;
     case "command_run":
-      add(element("div", { name: "notice", text: `${event.text}\n${event.output}` }));
+      add(element("div", { name: "notice", text: `${event.text}\n${event.output}`, show: namedInProse }));
       break;
     case "approval_requested":
       question(event.request);
@@ -149,7 +150,7 @@ function takeIn(event) {
 }
 
 function nameSession(title) {
-  for (const option of at("session").options) if (option.value === shown.session) option.textContent = visible(title);
+  for (const option of at("session").options) if (option.value === shown.session) option.textContent = named(title);
 }
 
 // -- questions --
@@ -159,6 +160,7 @@ function question(request) {
   const made = card(request);
   at("approvals").append(made);
   made.scrollIntoView({ block: "nearest" });
+  look(made);
 }
 
 function card(request) {
@@ -179,6 +181,7 @@ function card(request) {
   for (const detail of request.details) children.push(element("p", { text: detail }));
   if (request.changes.length) {
     const diff = element("pre", { name: "diff", text: request.changes.map(describe).join("\n") });
+    diff.isCut = true; // until it has come
     children.push(diff);
     void showDiff(diff, `${place}/diff`);
   }
@@ -191,25 +194,31 @@ function card(request) {
   word.setAttribute("aria-label", word.placeholder);
   const allow = element("button", { name: "primary allow", text: form ? "Answer" : "Allow once" });
   const deny = element("button", { name: "danger deny", text: "Deny" });
+  const parts = [...children];
   const answer = (decision) => tryTo(async () => {
-    allow.disabled = deny.disabled = true;
+    made.isAnswered = true;
+    deny.disabled = true;
+    look(made);
     try {
       await ask(place, { method: "POST", body: decision });
     } catch (error) {
-      deny.disabled = false;
-      allow.disabled = !called.isExact;
+      made.isAnswered = deny.disabled = false;
+      look(made);
       throw error;
     }
   });
   if (!called.isExact) {
-    allow.disabled = true;
     children.push(element("p", { name: "risk", text: "A number in it is too large to be shown exactly here: answer in the window." }));
   }
   allow.addEventListener("click", () => answer({ outcome: "allowed", scope: "once", answers: form?.answers() ?? {} }));
   deny.addEventListener("click", () => answer({ outcome: "denied", message: word.value.trim() }));
-  children.push(word, element("div", { name: "buttons", children: [deny, allow] }));
+  const unseen = element("div", { name: "unseen", children: [element("span"), element("button", { text: "Show more" })] });
+  children.push(unseen, word, element("div", { name: "buttons", children: [deny, allow] }));
   const made = element("article", { name: "card", children });
   made.dataset.call = request.call_id;
+  Object.assign(made, { parts, allow, unseen, isInexact: !called.isExact });
+  unseen.lastChild.addEventListener("click", () => showMore(made));
+  allow.disabled = true; // until all of it was in sight
   return made;
 }
 
@@ -226,6 +235,52 @@ function calledBy(request) {
   const name = server ? `${server}/${request.server_tool}` : request.tool;
   return { text: `${name}\n${JSON.stringify(given, noted, 2)}`, isExact };
 }
+
+// -- what was in sight --
+
+// Only what was shown from its beginning to its end can be allowed, as in the window. `seen` is how far down a part was
+// in sight without a gap, in pixels of its content.
+
+const room = () => at("conversation").parentElement.getBoundingClientRect();
+const isAllSeen = (part) => part.seen >= part.scrollHeight - 2;
+
+function look(made) {
+  const { top, bottom } = room();
+  for (const part of made.parts) {
+    if (part.seen === undefined || (part.seenHeight !== part.scrollHeight && !part.wasSeen)) part.seen = 0;
+    part.seenHeight = part.scrollHeight;
+    const box = part.getBoundingClientRect();
+    const start = Math.max(0, top - box.top) + part.scrollTop;
+    const end = Math.min(box.height, bottom - box.top) + part.scrollTop;
+    const isInSight = document.visibilityState === "visible" && made.isConnected && end > start;
+    if (isInSight && start <= part.seen + 1) part.seen = Math.max(part.seen, Math.ceil(end));
+    part.wasSeen ||= isInSight && isAllSeen(part);
+  }
+  const isCut = made.parts.some((part) => part.isCut);
+  const isUnseen = !made.parts.every((part) => part.wasSeen);
+  made.allow.disabled = made.isAnswered === true || made.isInexact || isCut || isUnseen;
+  made.unseen.hidden = !isCut && !isUnseen;
+  const [words, more] = made.unseen.children;
+  words.textContent = isUnseen ? "You have not seen all of it." : "Not all of it can be shown here. Allow it in the window.";
+  more.hidden = !isUnseen;
+}
+
+function lookAtAll() {
+  for (const made of at("approvals").children) look(made);
+}
+
+function showMore(made) {
+  const part = made.parts.find((one) => !one.wasSeen);
+  if (!part) return;
+  part.scrollTop = Math.max(0, part.seen - 20);
+  const { top, bottom } = room();
+  const next = part.getBoundingClientRect().top + part.seen - part.scrollTop;
+  if (next < top || next > bottom - 60) at("conversation").parentElement.scrollTop += next - top - 20;
+  look(made);
+}
+
+for (const kind of ["scroll", "visibilitychange"]) document.addEventListener(kind, lookAtAll, { capture: true, passive: true });
+window.addEventListener("resize", lookAtAll);
 
 // -- forms of servers --
 
@@ -295,9 +350,11 @@ async function showDiff(diff, path) {
   await new Promise((done) => setTimeout(done)); // of a session from before, the answer comes with the question
   if (!diff.isConnected) return;
   try {
-    const rows = drawn(await (await ask(path)).text());
+    const { rows, isCut } = drawn(await (await ask(path)).text());
     keepingTheEnd(() => diff.replaceChildren(...rows));
+    Object.assign(diff, { isCut, seen: 0, wasSeen: false });
     diff.closest(".card")?.scrollIntoView({ block: "nearest" });
+    lookAtAll();
   } catch (error) {
     if (diff.isConnected) say(error.message); // otherwise the question was answered meanwhile
   }
@@ -313,7 +370,7 @@ async function showChanges() {
     const patch = await (await ask(ofSession("/diff"))).text();
     if (session !== shown.session) return;
     const nothing = element("p", { name: "empty", text: "Nothing was changed." });
-    at("changes").replaceChildren(patch ? element("pre", { name: "diff", children: drawn(patch) }) : nothing);
+    at("changes").replaceChildren(patch ? element("pre", { name: "diff", children: drawn(patch).rows }) : nothing);
   });
 }
 
@@ -329,15 +386,16 @@ function drawn(patch) {
       head = null;
       rows.push(element("span", { name: "hunk", text }));
     } else if (head === null) {
-      rows.push(element("span", { name: { "+": "added", "-": "removed" }[text[0]] ?? "", text }));
+      rows.push(element("span", { name: { "+": "added", "-": "removed" }[text[0]] ?? "", text, show: namedInContent }));
     } else if (/^[-+]{3} [ab]\//.test(text)) {
-      head.textContent = visible(text.slice(6));
+      head.textContent = named(text.slice(6));
     } else if (/^(new|deleted) file|^(rename|old|new|Binary|GIT binary)/.test(text)) {
       rows.push(element("span", { name: "hunk", text }));
     }
   }
-  if (lines.length > MOST_LINES) rows.push(element("span", { name: "hunk", text: `${lines.length - MOST_LINES} more lines.` }));
-  return rows;
+  const isCut = lines.length > MOST_LINES;
+  if (isCut) rows.push(element("span", { name: "hunk", text: `${lines.length - MOST_LINES} more lines.` }));
+  return { rows, isCut };
 }
 
 // -- events --

@@ -1,11 +1,16 @@
 """The page for phones, in a real browser: what a model writes is text there, and a question is answered with a tap."""
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
+import pytest
+
+from desktop_agent.core.base.hidden_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Hang, Say
+from desktop_agent.ui.wording.stand_ins import pieces
 from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.browser import Browser, browsing
@@ -13,9 +18,19 @@ from tests.rest.serving import serving
 
 HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 MAKE = Call("create_file", {"path": "<b>page</b>.html", "content": f"{HOSTILE}\nelse\u202e\n"})
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 AT_END = "(main => main.scrollHeight - main.scrollTop - main.clientHeight < 2)(document.querySelector('main'))"
 PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
 """A folder for pictures of the page, for people who change it."""
+
+
+async def allow(page: Browser) -> None:
+    """Look at all of a question, and allow it."""
+    await page("waitForSelector", ".card .allow")
+    while await page("evaluate", "!document.querySelector('.unseen').hidden"):
+        await page("click", ".unseen button")
+        await page("evaluate", DRAWN)
+    await page("click", ".card .allow")
 
 
 async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_text(tmp_path: Path) -> None:
@@ -33,7 +48,7 @@ async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_tex
         assert HOSTILE in str(await page("textContent", "#conversation .reply"))
         assert "<b>page</b>.html" in str(await page("textContent", ".card"))
         await page("waitForSelector", ".card .added")
-        assert "+else[U+202E]" in str(await page("textContent", ".card"))
+        assert "+else⟨U+202E⟩" in str(await page("textContent", ".card"))
         assert await page("textContent", "#state") == "waits for you"
         await _picture(page, "question")
         await page("click", ".card .allow")
@@ -57,6 +72,113 @@ async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_tex
         assert await page("problems") == []
 
 
+BEFORE = ("", "x", "字", "☺")
+EVERY_CHARACTER = """import("/shown.js").then(({ NAME: shown }) => {
+    const found = [];
+    for (const before of ["", "x", "字", "☺"]) {
+        for (let code = 0; code < 0x110000; code++) {
+            const sign = String.fromCodePoint(code);
+            const text = code >= 0xd800 && code < 0xe000 ? before : shown(before + sign);
+            if (text !== before + sign && text !== before) found.push(before + code + " " + text);
+        }
+    }
+    return found;
+})"""
+
+
+@pytest.mark.parametrize("name", ["named", "namedInContent"])
+async def test_the_page_names_the_characters_that_the_window_names_and_no_others(tmp_path: Path, name: str) -> None:
+    """All of Unicode, at the beginning and behind other characters, in a command and in a line of a file."""
+    expected: list[str] = []
+    for before in BEFORE:
+        for code in range(0x110000):
+            text = before + chr(code)
+            if HIDING.match(text, len(before)) is None or 0xD800 <= code < 0xE000 or chr(code) in "\n\t":
+                continue
+            if name == "named":
+                expected.append(f"{before}{code} {shown_in_command(text)}")
+            elif is_hiding(text, len(before), is_content=True):
+                expected.append(f"{before}{code} {before}{name_of(chr(code))}")
+    async with asyncio.timeout(PATIENCE_S * 3), serving(Ground(tmp_path)) as served, browsing() as page:
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        assert await page("evaluate", EVERY_CHARACTER.replace("NAME", name)) == expected
+
+
+def shown_in_command(text: str) -> str:
+    return "".join(piece.shown for piece in pieces(text))
+
+
+async def test_a_long_or_blank_run_is_counted_as_in_the_window(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE_S * 3), serving(Ground(tmp_path)) as served, browsing() as page:
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        for text in (
+            "ls" + " " * 39 + "x",
+            "ls" + " " * 400 + "; rm x",
+            "\t" * 7 + "\t",
+            "x" * 60_001 + "rm",
+            "a\rb\nc",
+        ):
+            found = await page("evaluate", f'import("/shown.js").then((shown) => shown.named({json.dumps(text)}))')
+            assert found == shown_in_command(text)
+
+
+LINES = "\n".join(f"echo line {number}" for number in range(200))
+
+
+@pytest.mark.parametrize("way", ["wheel", "button"])
+async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_path: Path, way: str) -> None:
+    ground = Ground(tmp_path)
+    run = Call("run_terminal_cmd", {"command": LINES + "\ntouch made"})
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(ground, [[run], [Say("Done.")]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        await page("fill", "#prompt", "Run it")
+        await page("click", "#send")
+        await page("waitForSelector", ".card .allow:disabled")
+        assert "You have not seen all of it." in str(await page("textContent", ".card .unseen"))
+        await _picture(page, "unseen")
+        command = "document.querySelector('.card pre')"
+        await page("evaluate", f"{command}.scrollTop = {command}.scrollHeight")  # over the middle: that is not seen
+        await page("evaluate", DRAWN)
+        assert await page("evaluate", "document.querySelector('.allow').disabled") is True
+        await page("evaluate", f"{command}.scrollTop = 0")
+        while await page("evaluate", "document.querySelector('.allow').disabled"):
+            if way == "button":
+                await page("click", ".unseen button")
+            else:
+                await page("evaluate", f"{command}.scrollTop += 200")
+            await page("evaluate", DRAWN)
+        assert (
+            await page("evaluate", f"{command}.scrollTop + {command}.clientHeight >= {command}.scrollHeight - 2")
+            is True
+        )
+        await page("click", ".card .allow")
+        await page("waitForSelector", "text=Done.")
+
+
+async def test_what_is_too_long_to_be_shown_cannot_be_allowed_on_the_page(tmp_path: Path) -> None:
+    run = Call("run_terminal_cmd", {"command": f"echo {'x' * 60_100}; touch made"})
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(Ground(tmp_path), [[run], [Say("Not then.")]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        await page("fill", "#prompt", "Run it")
+        await page("click", "#send")
+        await page("waitForSelector", ".card .allow:disabled")
+        while await page("evaluate", "!document.querySelector('.unseen button').hidden"):
+            await page("click", ".unseen button")
+            await page("evaluate", DRAWN)
+        assert await page("evaluate", "document.querySelector('.allow').disabled") is True
+        assert "Allow it in the window." in str(await page("textContent", ".card .unseen"))
+        await page("click", ".card .deny")
+        await page("waitForSelector", "text=Not then.")
+
+
 async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     ground.clock = PatientClock()
@@ -77,18 +199,18 @@ async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tm
         await page("goto", f"{served.server.url}/#token={served.server.token}")
         await page("fill", "#prompt", "Ask me")
         await page("click", "#send")
-        await page("click", ".card .allow")  # the call itself
+        await allow(page)  # the call itself
         await page("waitForSelector", ".card .form")
         assert "Your <b>name</b> (needed)" in str(await page("textContent", ".card .form"))
         await page("fill", ".form label:nth-child(1) input", "A")
         await page("fill", ".form label:nth-child(2) input", "36")
         await page("selectOption", ".form label:nth-child(3) select", "yes")
         await page("selectOption", ".form label:nth-child(4) select", "large")
-        await page("click", ".card .allow")
+        await allow(page)
         await page("waitForSelector", "#message:has-text('At least 2 characters.')")
         await _picture(page, "form")
         await page("fill", ".form label:nth-child(1) input", "Ada")
-        await page("click", ".card .allow")
+        await allow(page)
         await page("waitForSelector", "text=Thank you.")
         assert await page("evaluate", "document.documentElement.scrollWidth <= innerWidth") is True
     journal = next(ground.paths.sessions.glob("*/journal.jsonl")).read_text(encoding="utf-8")
@@ -112,9 +234,9 @@ async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_num
         await page("waitForSelector", ".card .called")
         called = str(await page("textContent", ".card .called"))
         assert called.startswith("program/echo\n")
-        assert f"{HOSTILE}[U+202E]" in called
+        assert f"{HOSTILE}⟨U+202E⟩" in called
         await _picture(page, "called")
-        await page("click", ".card .allow")
+        await allow(page)
         await page("waitForSelector", ".card .allow:disabled")
         assert "12345678901234567" not in str(await page("textContent", ".card .called"))
         assert "answer in the window" in str(await page("textContent", ".card"))

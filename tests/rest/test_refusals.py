@@ -1,7 +1,8 @@
 """Who and what is refused: other sites, wrong tokens, other hosts, and requests that are too big or too slow."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.certificates import Authority
 from tests.harness import PATIENCE_S, Ground
-from tests.rest.serving import raw_connection, serving
+from tests.rest.serving import raw_connection, serving, up_to
 
 
 async def test_without_the_right_token_nothing_is_answered(tmp_path: Path) -> None:
@@ -135,6 +136,87 @@ async def test_clients_that_are_too_slow_are_cut_off(tmp_path: Path, request_tex
                 answer = b""
             assert expected in answer.partition(b"\r\n")[0]
             assert bool(answer) == bool(expected)
+
+
+UNFINISHED = {
+    "a body that never comes": "GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\n",
+    "a body in chunks that never come": "GET /page.js HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "half a head": "GET / HTTP/1.1\r\nHost:",
+    "nothing": "",
+    "a body without a token": "POST /v1/sessions HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\n",
+    "one request after the other": "GET /page.js HTTP/1.1\r\nHost: {host}\r\n\r\n" * 50,
+}
+
+
+@asynccontextmanager
+async def crowd(server: RestServer, count: int, request: str) -> AsyncGenerator[list[asyncio.StreamReader]]:
+    """Have so many connect without the token, each with this request, and stay."""
+    async with AsyncExitStack() as stack:
+        readers: list[asyncio.StreamReader] = []
+        for _ in range(count):
+            reader, writer = await stack.enter_async_context(raw_connection(server))
+            with suppress(ConnectionError):
+                writer.write(request.format(host=server.url.partition("//")[2]).encode())
+                await writer.drain()
+            readers.append(reader)
+        yield readers
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+async def test_whoever_has_the_token_gets_in_beside_any_number_who_have_not(tmp_path: Path, name: str) -> None:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        serving(tmp_path, limits=ServerLimits(requests=20, waiting=40)) as served,
+        crowd(served.server, 210, UNFINISHED[name]),
+    ):
+        for _ in range(3):
+            assert (await served.get("/v1/sessions")).status_code == 200
+        async with httpx2.AsyncClient(base_url=served.server.url, trust_env=False) as stranger:
+            assert (await stranger.get("/")).status_code == 200
+
+
+async def test_whoever_has_the_token_gets_in_beside_unfinished_handshakes(tmp_path: Path) -> None:
+    limits, authority = ServerLimits(waiting=10), Authority(tmp_path)
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        serving(tmp_path, limits=limits, authority=authority) as served,
+        crowd(served.server, 50, "") as readers,
+    ):
+        assert (await served.get("/v1/sessions")).status_code == 200
+        for reader in readers[:30]:
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+
+
+async def test_of_too_many_without_the_token_the_oldest_go_and_whoever_has_it_stays(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(waiting=10)) as served, asyncio.timeout(PATIENCE_S):
+        session = await served.start()
+        async with served.events(session) as coming:
+            assert (await anext(coming)).type == "session_opened"
+            async with crowd(served.server, 30, "") as readers:
+                for reader in readers[:20]:
+                    with suppress(ConnectionError):
+                        assert await reader.read() == b""
+                await served.op(session, "rename_session", title="Still there")
+                await up_to(coming, "session_renamed")
+
+
+async def test_what_is_public_is_answered_without_its_body_and_nothing_behind_it_is_taken_for_a_request(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as served, asyncio.timeout(PATIENCE_S):
+        host = served.server.url.removeprefix("http://")
+        inner = f"GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.server.token}\r\n\r\n"
+        for header in (f"Content-Length: {len(inner)}", "Transfer-Encoding: chunked"):
+            async with raw_connection(served.server) as (reader, writer):
+                writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\n{header}\r\n\r\n".encode())
+                answer = await reader.read()
+                assert answer.startswith(b"HTTP/1.1 200")
+                assert b"connection: close" in answer.lower()
+            async with raw_connection(served.server) as (reader, writer):
+                writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\n{header}\r\n\r\n{inner}".encode())
+                with suppress(ConnectionError):
+                    assert (await reader.read()).count(b"HTTP/1.1 ") == 1
 
 
 async def test_streams_that_nobody_closes_leave_room_for_an_answer(tmp_path: Path) -> None:

@@ -28,12 +28,18 @@ TURNING = "\u202a-\u202e\u2066-\u2069"
 """For a character class: what overrides the direction of writing. Prose may need other characters that cannot be seen,
 such as no-break spaces; with one of these it reads as another text."""
 
-_SHAPING = (
+SHAPING = (
     # What emoji of one colour and of many have behind them, and the blank between words of Chinese and Japanese.
     r"(?<=[\u203c\u2049\u2100-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])\ufe0f"
     r"|(?<=[\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f])\u3000"
 )
 """Compiled when it is first met, which takes 2 ms, and kept by `re`."""
+
+MOST_BLANKS = 40
+"""So many spaces side by side, or a fifth as many tabs, are counted: they would push what follows out of sight."""
+
+MOST_SHOWN_CHARS = 60_000
+"""A longer text is not shown to its end, and so cannot be allowed: laying it out would stop the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
@@ -44,7 +50,7 @@ def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
     """
     if HIDING.match(text, index) is None:
         return False
-    return not (is_content and re.compile(_SHAPING).match(text, index))
+    return not (is_content and re.compile(SHAPING).match(text, index))
 
 
 def has_hidden(text: str) -> bool:

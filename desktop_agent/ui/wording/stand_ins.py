@@ -4,13 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desktop_agent.core.base.hidden_text import HIDING, name_of
+from desktop_agent.core.base.hidden_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, name_of
 
-MOST_SHOWN_CHARS = 60_000
-"""A longer text is not shown to its end, and so cannot be allowed: laying it out would stop the window."""
-
-_MOST_BLANKS = 40
-_FOUND = re.compile(rf"(?P<blanks> {{{_MOST_BLANKS},}}|\t{{8,}})|(?P<hidden>{HIDING.pattern})")
+_FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})|(?P<hidden>{HIDING.pattern})")
 
 
 class TextPiece(NamedTuple):
