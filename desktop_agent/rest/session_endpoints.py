@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
+from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, invalid
 from desktop_agent.rest.event_stream import EventAnswer, EventStream
 from desktop_agent.rest.limits import ServerLimits
@@ -175,7 +176,7 @@ class SessionEndpoints:
         options = SessionOptions(
             named=NamedModel(provider=body.provider, model=body.model), approval=body.approval, sandbox=body.sandbox
         )
-        opened = await self._sessions.create(folder_meant(body.workspace, self._folder), options)
+        opened = await self._sessions.create(await folder_meant(body.workspace, self._folder), options)
         view = await self._view(opened.session.id)
         return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
 
@@ -257,13 +258,16 @@ class SessionEndpoints:
         return max((record.event.seq for record in found if record.event is not None), default=0)
 
 
-def folder_meant(named: str | None, folder: Path) -> Path:
-    """Return the folder that a client names, or the usual one. Raises `RequestError` for one that is not absolute."""
+async def folder_meant(named: str | None, folder: Path) -> Path:
+    """Return the folder that a client names, or the usual one.
+
+    Raises `RequestError` for one that is not absolute, and `WorkspaceError` for one that is none to work in.
+    """
     if named is None:
         return folder
     if "\0" in named or not Path(named).is_absolute():
         raise refusal(400, "invalid", "A folder is named by its absolute path.", field="$.workspace")
-    return Path(named)
+    return await asyncio.to_thread(usable_workspace, Path(named), "client")
 
 
 def _op_of(fields: JsonObject) -> ops.Op:

@@ -72,7 +72,7 @@ class ToolEndpoints:
         options = CallOptions(
             tool=name,
             arguments=body.arguments,
-            workspace=folder_meant(body.workspace, self._folder),
+            workspace=await folder_meant(body.workspace, self._folder),
             approval=body.approval,
             sandbox=body.sandbox,
         )

@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.system.workspace import current_folder
+from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 
 
 class FirstView:
@@ -64,7 +64,7 @@ def _plausible_folder() -> Path | None:
         folder = current_folder()
     except WorkspaceError:
         return None
-    return None if folder in (Path.home(), Path(folder.anchor)) else folder
+    return None if why_no_workspace(folder.resolve(), "client") else folder
 
 
 def model_named_by(arguments: WindowArguments) -> NamedModel:

@@ -34,7 +34,7 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelR
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
-from desktop_agent.core.system.workspace import why_too_wide
+from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.reading import first_line
 
 _LOOKED_AT = 200
@@ -185,7 +185,7 @@ def _workspace(plan: ImportPlan, named: str) -> _Place:
     if plan.workspace is not None:
         return _Place(plan.workspace)
     folder = _local_folder(named)
-    why = why_too_wide(folder, Path.home().resolve()) if folder is not None else ""
+    why = why_no_workspace(folder, "file") if folder is not None else ""
     if folder is not None and not why:
         return _Place(folder)
     if plan.fallback is not None:

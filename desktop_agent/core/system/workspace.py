@@ -11,11 +11,12 @@ import stat
 import struct
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
 
@@ -72,32 +73,148 @@ def check_workspace(path: Path) -> None:
         ) from error
 
 
+NamedBy = Literal["user", "client", "file"]
+"""Who names a folder: the user, in person; a program that acts for the user; or a file, which may come from anybody."""
+
 _SYSTEM: Final = frozenset(
     f"/{name}"
     for name in (
         *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr", "var"),
-        *("Applications", "Library", "System", "private/etc", "private/var", "Windows", "Program Files"),
+        *("applications", "library", "system", "private/etc", "private/var", "windows", "program files"),
+        *("program files (x86)", "programdata"),
     )
 )
 _OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
-_SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/Users", "/Volumes"})  # noqa: S108
+_FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
+"""What people have projects in, though it lies in the system's folders."""
+_SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
+_FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
+"""Nobody's project as a whole, whoever names them. What lies in them may be one."""
+_HOMES: Final = ("/home", "/users")
+
+_OF_VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", ".jj"})
+_STARTED: Final = (
+    "bin", ".bin", ".local/bin", ".cargo/bin", "go/bin", ".npm-global/bin", ".pyenv/shims", "snap", ".var/app",
+    ".config/autostart", ".config/autostart-scripts", ".config/plasma-workspace", ".config/systemd",
+    ".config/environment.d", ".config/fish", ".config/git", ".config/pip", ".local/share/systemd",
+    ".local/share/applications", ".local/share/dbus-1", ".local/share/gnome-shell", ".local/share/nautilus",
+    ".local/share/kio", ".local/share/kservices5", ".local/share/flatpak", ".local/lib", ".nautilus", ".gnome2",
+    ".profile.d", ".bashrc.d", ".zshrc.d", ".init.d",
+    "appdata", "start menu",
+)  # fmt: skip
+"""Places in a home with programs, or with what a desktop or a shell starts by itself."""
+_SECRET: Final = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".pki", ".mozilla",
+    ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/gh", ".config/gcloud", ".config/op",
+    ".config/1password", ".config/bitwarden", ".local/share/keyrings", ".local/share/kwalletd",
+)  # fmt: skip
+_OF_ALL_PROGRAMS: Final = frozenset({".config", ".local", ".local/share", ".local/state", ".cache", ".var", ".cargo"})
+"""Settings and data of all programs. The folder of one of them may be a project, such as an editor's settings."""
+_FILES_IN_LIBRARY: Final = ("library/mobile documents", "library/cloudstorage", "library/developer")
+"""What of macOS's `Library` holds the user's own files."""
+_PROGRAMS_IN_LIBRARY: Final = tuple(
+    f"library/{name}"
+    for name in (
+        *("launchagents", "launchdaemons", "preferences", "preferencepanes", "application support", "keychains"),
+        *("application scripts", "services", "scripts", "startupitems", "containers", "group containers", "automator"),
+        *("internet plug-ins", "input methods", "quicklook", "spotlight", "screen savers", "workflows", "cookies"),
+    )
+)
+"""What of it is refused on other systems, too, where a folder of that name may be anybody's."""
 
 
-def why_too_wide(folder: Path, home: Path) -> str:
-    """Say what makes a folder more than a project, so that only the user may choose it; empty for other folders.
+def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
+    """Say what makes a folder none to work in; empty for one that may be a workspace. `folder` is resolved. Blocks.
 
-    Both are resolved. It is for folders that a file names which another user may have written.
+    An agent writes in its workspace, so what lies there must not be what something starts by itself, or what belongs to
+    others. The user may choose the home folder, and the settings of one program; a file may not, since whoever wrote it
+    would choose what commands can reach.
     """
-    if folder.parent == folder:
+    names = folder.parts[1:]
+    place = "/" + "/".join(names).casefold()
+    if not names:
         return "is a whole file system"
-    if home.is_relative_to(folder):
-        return "is the home folder" if folder == home else "has the home folder in it"
-    if folder.is_relative_to(home) and folder.relative_to(home).parts[0].startswith("."):
+    plain = [name.casefold().rstrip(". ") for name in names]
+    if found := next((name for name in plain if name in _OF_VERSION_CONTROL), ""):
+        return f"lies in {found}, where version control keeps what it runs"
+    if _COVER in plain:
+        return "is where a project keeps settings of this application"
+    if any(map(_is_git_folder, (folder, *folder.parents))):
+        return "is the inside of a git repository, where git keeps what it runs"
+    paths = AppPaths.from_environment()
+    if _holds((paths.config, paths.sessions, paths.blobs, paths.logs), folder):
+        return "is where this application keeps its own files"
+    if _holds((paths.data, paths.cache), folder) and folder not in (paths.data.resolve(), paths.cache.resolve()):
+        return ""  # made by us to be worked in: a demo, a copy
+    home = _home()
+    if home is not None and (home == folder or home.is_relative_to(folder)):
+        whole = "is the home folder" if folder == home else "has the home folder in it"
+        return "" if folder == home and named_by == "user" else whole
+    for one in (home, *_homes_above(folder)):
+        if one is not None and (why := _why_not_in_home(folder, one, is_own=one == home, named_by=named_by)):
+            return why
+    if home is not None and folder.is_relative_to(home):
+        return ""
+    return _why_not_on_disk(place, named_by)
+
+
+def _why_not_in_home(folder: Path, home: Path, *, is_own: bool, named_by: NamedBy) -> str:
+    if not folder.is_relative_to(home):
+        return ""
+    inside = folder.relative_to(home).as_posix().casefold()
+    if not is_own and (inside == "." or named_by == "file"):
+        return "is the home folder of another user" if inside == "." else "is in the home folder of another user"
+    if _is_below(inside, _SECRET):
+        return "is where programs keep keys and passwords"
+    is_in_library = sys.platform == "darwin" and _is_below(inside, ("library",))
+    is_in_library = is_in_library and not _is_below(inside, _FILES_IN_LIBRARY)
+    if is_in_library or _is_below(inside, (*_STARTED, *_PROGRAMS_IN_LIBRARY)):
+        return "holds programs of yours, or what is started by itself"
+    if inside in _OF_ALL_PROGRAMS:
+        return "holds settings and data of all programs"
+    if named_by == "file" and inside.startswith("."):
         return "is a hidden folder of the home, where programs keep settings and keys"
-    places = {str(place) for place in (folder, *folder.parents)}
-    if places & _SYSTEM and not any(place in places and place != str(folder) for place in _OPEN_TO_ALL):
+    return ""
+
+
+def _why_not_on_disk(place: str, named_by: NamedBy) -> str:
+    places = {place[:end] for end in range(1, len(place) + 1) if end == len(place) or place[end] == "/"}
+    allowed = _OPEN_TO_ALL if named_by == "file" else (*_OPEN_TO_ALL, *_FOR_THE_USER)
+    if places & _SYSTEM and place not in _FOR_NOBODY and not places.intersection(allowed):
         return "belongs to the system"
-    return "is shared by many programs or users" if str(folder) in {*_SHARED, *_OPEN_TO_ALL} else ""
+    is_shared = place in _FOR_NOBODY or (named_by == "file" and place in _SHARED)
+    return "is shared by many programs or users" if is_shared else ""
+
+
+def _is_below(inside: str, places: Iterable[str]) -> bool:
+    return any(inside == place or inside.startswith(f"{place}/") for place in places)
+
+
+def _is_git_folder(folder: Path) -> bool:
+    return all(os.path.exists(folder / name) for name in ("HEAD", "objects", "refs"))  # noqa: PTH110 - forgives more
+
+
+def _home() -> Path | None:
+    try:
+        home = Path.home().resolve()
+    except (OSError, RuntimeError):  # a user without one
+        return None
+    return home if len(home.parts) > 1 else None
+
+
+def _homes_above(folder: Path) -> Iterator[Path]:
+    """Yield root's home, and those where others have theirs, that `folder` is or lies in."""
+    for one in (folder, *folder.parents):
+        if str(one).casefold() in ("/root", "/var/root") or _as_place(one.parent) in _HOMES:
+            yield one
+
+
+def _as_place(path: Path) -> str:
+    return "/" + "/".join(path.parts[1:]).casefold()
+
+
+def _holds(folders: Iterable[Path], path: Path) -> bool:
+    return any(path.is_relative_to(folder.resolve()) for folder in folders)
 
 
 def identity_of(folder: Path) -> FolderIdentity | None:
@@ -152,6 +269,7 @@ class HeldWorkspace:
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
         self._identity: tuple[int, int] | None = None
         self._has_refused = False
+        self._is_judged = False
         if self._is_the_known_one():
             self._hold()
 
@@ -175,6 +293,9 @@ class HeldWorkspace:
                 hint="Nothing was done there. Put the folder back. If you mean the one that is there now, as it was "
                 "restored or mounted anew, send another message, or give the command the option --accept-folder.",
             )
+        if not self._is_judged:  # once: a session that was imported, or made before, may name any folder
+            require_workspace(self.root)
+            self._is_judged = True
         if self._identity is None:
             self._hold()
         try:
@@ -207,6 +328,7 @@ class HeldWorkspace:
         """
         if self._has_refused:
             self.close()
+            self._is_judged = False
             self._identity = self._known = None
             self._hold()
         if self._known is None:
@@ -253,11 +375,18 @@ def current_folder() -> Path:
         ) from error
 
 
-def usable_workspace(path: Path) -> Path:
-    """Return the real path of a folder to work in. Raises `WorkspaceError` when it is none."""
+def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
+    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` when it is none."""
     root = path.expanduser().resolve()
     check_workspace(root)
+    require_workspace(root, named_by)
     return root
+
+
+def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
+    """Raise `WorkspaceError` when `root`, which is resolved, is none to work in. Blocks."""
+    if why := why_no_workspace(root, named_by):
+        raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
 
 
 def scan_directory(path: Path) -> FolderListing:

@@ -11,6 +11,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from filelock import FileLock, Timeout
 
 from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.system.workspace import require_workspace
 from desktop_agent.headless.batch.tasks import is_address
 
 _LOCK = ".lock"
@@ -58,6 +59,7 @@ def sweep(scratch: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     if not source.is_dir():
         raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
+    require_workspace(source.resolve(), "client")
     try:
         _copy_folder(source, target)
         if (source / ".git").is_file():

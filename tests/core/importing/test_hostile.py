@@ -111,6 +111,12 @@ WIDE = [
     "~/..",
     "~/.ssh",
     "~/.config/inner",
+    "~/bin",
+    "~/snap/app",
+    "~/Library/LaunchAgents",
+    "~/proj/.git/hooks",
+    "~/hooks",
+    "/root",
     "link",
 ]
 
@@ -118,8 +124,9 @@ WIDE = [
 @pytest.mark.parametrize("folder", WIDE)
 def test_a_folder_that_holds_more_than_a_project_is_not_taken_from_a_file(ground: Importing, folder: str) -> None:
     home = Path.home()
-    for name in (".ssh", ".config/inner"):
+    for name in (".ssh", ".config/inner", "bin", "snap/app", "Library/LaunchAgents", "proj/.git/hooks"):
         (home / name).mkdir(parents=True, exist_ok=True)
+    (home / "hooks").symlink_to("proj/.git/hooks")
     link = ground.data.parent / "link"
     link.symlink_to("/")
     named = str(link) if folder == "link" else folder.replace("~", str(home))
