@@ -371,7 +371,7 @@ def undo(entry: UndoEntry) -> str:
     parts = [pattern.format(files=files)]
     if entry.refs or entry.outside:
         parts = [say("Put back {things}").format(things=_lost(entry))]
-    if len(turns) == 1:
+    if len(turns) == 1 and turns != {"0"}:  # before the first turn
         parts[0] = say("{what} of turn {turn}").format(what=parts[0], turn=turns.pop())
     if left_alone:
         parts.append(say("{count} left alone because you changed it").format(count=left_alone))

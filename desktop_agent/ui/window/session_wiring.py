@@ -111,7 +111,7 @@ class SessionWiring(QObject):
         self._approvals.close()
         self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
         self._places.enter(bridge)
-        self._panels.review.set_transcript(bridge.transcript, bridge.submit)
+        self._panels.review.set_transcript(bridge.transcript, bridge.submit, is_begun=is_begun)
         if not is_begun:
             self._panels.composer.edit.history = PromptHistory()
         self._show_rest()

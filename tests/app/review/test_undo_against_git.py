@@ -163,6 +163,32 @@ async def test_all_of_a_file_that_both_changed_goes_back_to_the_commit_and_comes
         assert ground.read("a.txt") == MINE + "and after the agent, by me\n"
 
 
+async def test_what_came_before_the_first_change_goes_on_record_also_after_earlier_undos(ground: Ground) -> None:
+    ground.write("a.txt", MINE)
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        agents = ops.UndoChanges(selection=ops.ChangeSelection())
+        for _ in range(2):
+            s.submit(agents)
+            await s.rx.expect(ev.ChangesUndone)
+            await redo(s)
+        await undo(s, await Look(ground).committed("a.txt"), includes_others=True)
+        assert ground.read("a.txt") == "".join(LINES)
+        await redo(s)
+        assert ground.read("a.txt") == BOTH
+        s.submit(agents)
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("a.txt") == MINE
+        session = s.id
+    async with ground.session([], resume=session) as s:
+        await undo(s, await Look(ground).committed("a.txt"), includes_others=True)
+        assert ground.read("a.txt") == "".join(LINES)
+        await redo(s)
+        assert ground.read("a.txt") == MINE
+        await redo(s)
+        assert ground.read("a.txt") == BOTH
+
+
 async def test_what_was_committed_in_between_is_not_undone(ground: Ground) -> None:
     script: list[Reply] = [
         [edit("a.txt", text_with(line_5="five\n"))],

@@ -36,9 +36,9 @@ class Reviewed:
         """All files of the baseline, with what was decided about them."""
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
-    def set_transcript(self, transcript: Transcript) -> None:
-        """Review another session, from its last turn; or what git shows, where it begins with an undo of that."""
-        if not (self.baseline.is_git and _has_begun(self.transcript, transcript)):
+    def set_transcript(self, transcript: Transcript, *, is_begun: bool = False) -> None:
+        """Review another session, from its last turn; one that `is_begun` by an undo of what git shows, from that."""
+        if not (is_begun and self.baseline.is_git):
             self.baseline = LAST_TURN
         self.transcript = transcript
         self.files = []
@@ -159,9 +159,3 @@ class Reviewed:
 
     def _records(self) -> list[ChangeRecord]:
         return records_of(self.baseline, self.transcript, self.turns)
-
-
-def _has_begun(draft: Transcript, session: Transcript) -> bool:
-    """Whether what was a draft is this session now."""
-    was_draft = not draft.session.session_id and bool(session.session.session_id)
-    return was_draft and draft.session.workspace == session.session.workspace and not session.turn

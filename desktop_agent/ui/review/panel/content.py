@@ -55,9 +55,13 @@ class ReviewContent(QObject):
 
     # -- what it shows --
 
-    def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript. What was undone in it before is no news."""
-        self._reviewed.set_transcript(transcript)
+    def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
+        """Show the changes of this transcript. What was undone in it before is no news.
+
+        One that `is_begun` is the conversation that was shown before, and does not know its folder yet.
+        """
+        folder = self._reviewed.transcript.session.workspace if is_begun else transcript.session.workspace
+        self._reviewed.set_transcript(transcript, is_begun=is_begun)
         self._shown_state = self._disk_state = None
         self._loader.forget()
         self._parts.counts.forget()
@@ -65,7 +69,7 @@ class ReviewContent(QObject):
         self._decisions.problem.emit("")
         self._listing.clear_filter()
         self._parts.source.transcript = transcript
-        self._git.set_folder(transcript.session.workspace)
+        self._git.set_folder(folder)
         if self._reviewed.baseline.is_git:
             self._git.load(self._reviewed.baseline)
         self._news.start_over()

@@ -95,15 +95,18 @@ class ReviewPanel(QWidget):
         """Whether showing a first change has nothing left to make."""
         return self._is_prepared
 
-    def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript, and ask its session by `submit`. What was undone before is no news."""
+    def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
+        """Show the changes of this transcript, and ask its session by `submit`. What was undone before is no news.
+
+        One that `is_begun` is the conversation that was shown before.
+        """
         self._session = transcript, submit
         self._is_unreadable = False
-        self._is_git_wanted = self._is_git_wanted and not transcript.turn and self._content is not None
-        if not self._is_waiting:
+        self._is_git_wanted = self._is_git_wanted and is_begun
+        if not self._is_waiting and not is_begun:
             self._empty.set_folder(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):
-            self._show_in_content()
+            self._show_in_content(is_begun=is_begun)
         self._show_page()
 
     def say_unreadable(self) -> None:
@@ -166,14 +169,14 @@ class ReviewPanel(QWidget):
         else:
             self._empty.say_reading()
 
-    def _show_in_content(self) -> "ReviewContent":
+    def _show_in_content(self, *, is_begun: bool = False) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
             if self._mode is not None:
                 self._content.set_mode(self._mode)
         if self._session is not None:
-            self._content.set_transcript(*self._session)
+            self._content.set_transcript(*self._session, is_begun=is_begun)
         return self._content
 
     # -- imported after the window's first sight: the import of all of it takes as long as that of the conversation --

@@ -42,6 +42,10 @@ class _Question(QMessageBox):
         """Offer this answer; `takes_most` is that of which the user should be sure."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
+        if takes_most:
+            button.setProperty("variant", "destructive")
+            button.style().unpolish(button)  # the box has polished it already
+            button.style().polish(button)
         self._answers.append((button, then))
         return button
 

@@ -1,0 +1,231 @@
+"""The real window, with mouse and keyboard: what is asked before an undo, and that every undo can be taken back."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListView, QPushButton, QWidget
+
+from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.script import ToolUse, reply, text, tool_use
+from tests.servers.threaded import serve
+from tests.trees import Node, tree_of
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+LINES = [f"line {number}\n" for number in range(40)]
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> Path:
+    """A repository in which the user has changed a file, and made another one, without committing."""
+    expected_logs.append("the window stands still")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+    return make_folder(tmp_path / "my notes")
+
+
+def make_folder(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "a.txt").write_text("".join(LINES))
+    (folder / "notes.md").write_text("one\n")
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *command], cwd=folder, env=os.environ | WHO, check=True)  # noqa: TID251 - no loop runs yet
+    (folder / "notes.md").write_bytes(b"one\r\ntwo, by me\xff\n")
+    (folder / "deep").mkdir()
+    (folder / "deep/new.bin").write_bytes(b"\0\1")
+    return folder
+
+
+def files(folder: Path) -> dict[str, object]:
+    return {path: node for path, node in tree_of(folder).items() if not path.startswith(".git")}
+
+
+async def see_files(user: Driver, folder: Path, wanted: dict[str, object], what: str) -> None:
+    def is_so() -> bool:
+        with suppress(FileNotFoundError):  # it is being written
+            return files(folder) == wanted
+        return False
+
+    await user.until_true(is_so, what)
+
+
+async def see_listed(user: Driver, count: int) -> None:
+    changes = await user.see(QListView, "changeList")
+    await user.until_true(lambda: changes.model().rowCount() == count, f"{count} files are listed")
+
+
+async def review_uncommitted(user: Driver) -> None:
+    picker = await user.see(BaselinePicker, "baselinePicker")
+    index = next(index for index in range(picker.count()) if picker.itemText(index).startswith("Uncommitted"))
+    picker.setCurrentIndex(index)
+    picker.activated.emit(index)
+
+
+async def quit_window(user: Driver) -> None:
+    user.window.request_quit()
+    await user.see_window_close()
+
+
+Look = Callable[[Driver, str], Awaitable[None]]
+
+
+async def no_look(_user: Driver, _name: str) -> None:
+    """Nobody looks on."""
+
+
+async def undo_mine(user: Driver, folder: Path, look: Look = no_look) -> None:
+    """In a conversation without a message: asked first, undone with the mouse, redone, and undone with the keyboard."""
+    before, start = files(folder), files_at_commit()
+    await user.see_ready()
+    await user.click("reviewUncommittedButton")
+    await see_listed(user, 2)
+    await user.click("undoTurnButton")
+    await user.see(QWidget, "undoOthersDialog")
+    await look(user, "c1-none-of-it-is-the-agents")
+    assert user.find(QPushButton, "undoAgentsButton") is None
+    await user.press(Qt.Key.Key_Escape)
+    await user.until_true(lambda: user.find(QWidget, "undoOthersDialog") is None, "the question is gone")
+    assert files(folder) == before, "nothing is undone without an answer"
+    await user.click("undoTurnButton")
+    await user.click("undoEverybodysButton")
+    await see_files(user, folder, start, "all is as it was committed")
+    await user.click("redoButton")
+    await see_files(user, folder, before, "all is as it was before the undo")
+    await see_listed(user, 2)
+    undo = await user.see(QPushButton, "undoTurnButton")
+    undo.setFocus()
+    await user.press(Qt.Key.Key_Space)
+    await user.see(QWidget, "undoOthersDialog")
+    await user.press(Qt.Key.Key_Tab)
+    every = await user.see(QPushButton, "undoEverybodysButton")
+    every.setFocus()
+    await user.press(Qt.Key.Key_Space)
+    await see_files(user, folder, start, "all is as it was committed again")
+    await user.see(QPushButton, "redoButton")
+    await look(user, "c1-undone")
+
+
+def files_at_commit() -> dict[str, object]:
+    """What a checkout of the commit would be."""
+    return {
+        "a.txt": Node("file", 0o644, "".join(LINES).encode()),
+        "notes.md": Node("file", 0o644, b"one\n"),
+    }
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_what_the_user_changed_is_undone_after_a_question_and_redone_after_a_restart(
+    folder: Path, tmp_path: Path
+) -> None:
+    before = files(folder)
+    with serve() as server:
+        argv = [str(folder), "--base-url", server.url]
+
+        async def undo(user: Driver) -> None:
+            await undo_mine(user, folder)
+            await quit_window(user)
+
+        async def redo(user: Driver) -> None:
+            await user.see_ready()
+            await user.see(QPushButton, "redoButton")
+            await user.press(Qt.Key.Key_Y, CTRL_SHIFT)
+            await see_files(user, folder, before, "all is as it was before the undo")
+            await quit_window(user)
+
+        drive(argv, tmp_path, undo)
+        drive([*argv, "--continue"], tmp_path, redo)
+
+
+AGENTS = text_with(line_5="five\n", line_30="thirty\n")
+BOTH = text_with(line_5="five\n", line_20="twenty, by me\n", line_30="thirty\n")
+PROMPT = "Write the numbers as words."
+
+
+def write(path: str, content: str) -> ToolUse:
+    return tool_use("create_file", path=path, content=content, if_exists="overwrite")
+
+
+async def let_agent_change(user: Driver) -> None:
+    await user.see_ready()
+    await user.type("composer", PROMPT)
+    await user.press(Qt.Key.Key_Return)
+    await user.allow_with_mouse()
+    await user.see_turn_end()
+
+
+async def undo_agents_part(user: Driver, folder: Path, look: Look = no_look) -> None:
+    """The agent and the user changed one file: the agent's part goes by Enter, and comes back by a key."""
+    (folder / "a.txt").write_text(text_with(line_20="twenty, by me\n"))
+    await let_agent_change(user)
+    before = files(folder)
+    await review_uncommitted(user)
+    await see_listed(user, 3)
+    await look(user, "c1-uncommitted")
+    await user.click("undoTurnButton")
+    await user.see(QWidget, "undoOthersDialog")
+    agents = await user.see(QPushButton, "undoAgentsButton")
+    await user.activate()
+    assert agents.hasFocus(), "what is harmless is at hand"
+    await look(user, "c1-not-all-of-it-is-the-agents")
+    await user.press(Qt.Key.Key_Return)
+    wanted = before | {"a.txt": Node("file", 0o644, text_with(line_20="twenty, by me\n").encode())}
+    await see_files(user, folder, wanted, "only what the agent changed is undone")
+    await user.press(Qt.Key.Key_Y, CTRL_SHIFT)
+    await see_files(user, folder, before, "it is made again")
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_of_what_both_changed_only_the_agents_part_is_undone(folder: Path, tmp_path: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await undo_agents_part(user, folder)
+        await quit_window(user)
+
+    with serve(reply(write("a.txt", BOTH)), reply(text("Done."))) as server:
+        drive([str(folder), "--base-url", server.url], tmp_path, journey)
+
+
+async def undo_what_is_undecided(user: Driver, folder: Path, look: Look = no_look) -> None:
+    """One of two hunks is kept: an undo of the turn asks, and takes only the other."""
+    await let_agent_change(user)
+    view = await user.see(DiffView, "diffView")
+    overlays = view.findChild(DiffReview)
+    assert overlays
+    await user.until_true(lambda: len(overlays.hunks.keys) == 2, "the two changes are drawn")
+    view.setFocus()
+    await user.press(Qt.Key.Key_K)
+    await user.until_true(lambda: bool(user.transcript.changed.kept.get("a.txt")), "the first is kept")
+    await user.press(Qt.Key.Key_Z, CTRL_SHIFT)
+    await user.see(QWidget, "undoKeptDialog")
+    await look(user, "c8-one-is-kept")
+    await user.click("undoUndecidedButton")
+    await user.until_true(lambda: (folder / "a.txt").read_text() == text_with(line_5="five\n"), "the other is undone")
+    await user.press(Qt.Key.Key_Y, CTRL_SHIFT)
+    await user.until_true(lambda: (folder / "a.txt").read_text() == AGENTS, "it is made again")
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_what_is_kept_stays_where_only_what_is_undecided_is_undone(folder: Path, tmp_path: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await undo_what_is_undecided(user, folder)
+        await quit_window(user)
+
+    with serve(reply(write("a.txt", AGENTS)), reply(text("Done."))) as server:
+        drive([str(folder), "--base-url", server.url], tmp_path, journey)
