@@ -1,8 +1,11 @@
 """Finding a sandbox: by trying, and with reasons a user can act on."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,13 +71,13 @@ class Filter(ctypes.Structure):
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
 assert libc.syscall(listener_call(), 1, 8, ctypes.byref(Filter(1, struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000)))) >= 0
-search = find_sandbox({**os.environ, "PATH": ""})
-print(search.reports[1].reason)
+search = find_sandbox({**os.environ, "PATH": os.defpath if sys.argv[2] == "bubblewrap" else ""})
+print(search.sandbox.name, next(report.reason for report in search.reports if report.name == search.sandbox.name))
 folders = [Path(sys.argv[1]) / name for name in ("workspace", "temp")]
 for folder in folders:
     (folder / "src").mkdir(parents=True)
 confinement = ConfinementSpec(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
-argv = ("/bin/sh", "-c", "touch src/a && chmod 700 src/a && chmod 711 src/a")
+argv = ("/bin/sh", "-c", sys.argv[3])
 command = search.sandbox.wrap(Command(argv=argv, cwd=folders[0], environ={"PATH": os.defpath}), confinement)
 subprocess.call(command.argv, cwd=folders[0], env=command.environ)
 print(f"{(folders[0] / 'src/a').stat().st_mode & 0o777:o}")
@@ -84,12 +87,33 @@ print(f"{(folders[0] / 'src/a').stat().st_mode & 0o777:o}")
 
 @pytest.mark.skipif(landlock_abi() < 3, reason="Landlock does not work on this machine")
 def test_where_another_program_listens_no_file_is_opened_to_others(tmp_path: Path) -> None:
-    said = subprocess.check_output(
-        [sys.executable, "-c", LISTENED, str(tmp_path)], env={**os.environ}, text=True, stderr=subprocess.DEVNULL
-    )
-    reason, mode = said.splitlines()
+    reason, mode = listened(tmp_path, "landlock", "touch src/a && chmod 700 src/a && chmod 711 src/a")
     assert "listens" in reason
     assert mode == "700"
+
+
+def listened(folder: Path, sandbox: str, script: str) -> list[str]:
+    """Return what is said of the sandbox where another program listens, and the mode of `src/a` after the script."""
+    said = subprocess.check_output(
+        [sys.executable, "-c", LISTENED, str(folder), sandbox, script], text=True, stderr=subprocess.DEVNULL
+    )
+    return said.splitlines()
+
+
+@pytest.fixture
+def outside_tmp() -> Iterator[Path]:
+    """A folder that is no part of what bubblewrap replaces."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+def test_where_another_program_listens_bubblewrap_refuses_the_same_modes_and_copies_work(outside_tmp: Path) -> None:
+    script = "umask 022; touch src/b; chmod 750 src/b; cp -p src/b src/a || exit; chmod 4755 src/a; chmod 777 src/a"
+    said, mode = listened(outside_tmp, "bubblewrap", script)
+    if "bubblewrap" not in said:
+        pytest.skip("bubblewrap does not work on this machine")
+    assert mode == "750"
 
 
 @pytest.mark.parametrize(
