@@ -1,0 +1,121 @@
+"""Our reading of command lines beside the real bash: no program runs that the policy did not see."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from desktop_agent.core.policy.reading import is_harmless_variable, only_reads
+from desktop_agent.core.policy.segments import ParsedCommand
+from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.policy.shell_words import Word
+from desktop_agent.core.policy.wrappers import program_name
+from tests.attacks.bounds import net
+from tests.attacks.commands import generated
+from tests.attacks.commands.bash_box import can_run, programs_of
+from tests.attacks.commands.lines import lines_of
+from tests.core.policy.test_evaluation import CONTEXTS
+
+PROGRAMS = {
+    *(line.split()[0] for line in (*generated.READERS, *generated.WRITERS)), "id", "true", "test", "[", "diff", "jq",
+    "tr", "cut", "uniq", "date", "hostname", "tree", "file", "rg", "fd", "sudo", "ssh", "uname", "stat", "du", "whoami",
+    "sleep", "touch", "cp", "mv", "chmod", "tar", "node", "make", "cargo", "pytest", "echo",
+}  # fmt: skip
+"""What the box has. Of other names nothing can run."""
+BATCH = 250
+SEED = 20_261_128
+
+pytestmark = pytest.mark.skipif(not can_run(), reason="this machine has no bubblewrap that works, or no bash 5")
+
+
+@pytest.fixture
+def enter() -> Iterator[str]:
+    with net() as entering:
+        yield entering
+
+
+def understood(line: str) -> bool:
+    """Whether a rule for its commands may let a line run unasked: the policy then vouches for all that it runs."""
+    parsed = parse(line)
+    return (
+        not parsed.problems
+        and bool(parsed.segments)
+        and all(is_harmless_variable(name) for segment in parsed.segments for name, _ in segment.assignments)
+        and all(segment.parts[0].is_known for segment in parsed.segments if segment.parts)
+    )
+
+
+def lines(seed: int, count: int) -> list[str]:
+    """Return generated lines that the policy says it understood; it asks about the others."""
+    corpus = tuple(line.command for table in ("blocked", "reading", "offers") for line in lines_of(table))
+    source = generated.Lines(seed, corpus)
+    found: list[str] = []
+    while len(found) < count:
+        line = source.line()
+        if "kill" not in line and "\0" not in line and understood(line):  # the box must outlive the line
+            found.append(line)
+    return found
+
+
+def unseen(line: str, ran: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return what ran, by its words, that is no command of the line as the policy has it."""
+    parsed = parse(line)
+    seen = [segment.parts for segment in parsed.segments] + [words for s in parsed.segments for words in s.outer]
+    if _has_xargs(parsed):
+        seen.append((Word("echo"), Word("…", "simple")))  # what it starts when nothing is named
+    return [words for words in ran if not any(_is(words, parts) for parts in seen)]
+
+
+def _has_xargs(parsed: ParsedCommand) -> bool:
+    return any("xargs" in (segment.program, *segment.wrappers) for segment in parsed.segments)
+
+
+def _is(ran: Sequence[str], parts: Sequence[Word]) -> bool:
+    if not parts or program_name(parts[0].text) != program_name(ran[0]):
+        return False
+    for place, word in enumerate(parts[1:], start=1):
+        if not word.is_known or word.text.startswith("~") or "=~" in word.text or ":~" in word.text:
+            return True  # what is not known may be any number of words
+        if place >= len(ran) or ran[place] != word.text:
+            return False
+    return len(ran) == len(parts)
+
+
+def _found(tried: Sequence[str], enter: str) -> list[tuple[str, list[tuple[str, ...]]]]:
+    result = zip(tried, programs_of(tried, PROGRAMS, enter), strict=True)
+    return [(line, strange) for line, ran in result if (strange := unseen(line, ran))]
+
+
+def test_the_box_sees_what_runs(enter: str) -> None:
+    """The test of the test: what a value starts, a `PATH` that leads elsewhere, wrappers, shells, the background."""
+    tried = {
+        "n=$(cat f); ((n))": {"cat", "canary"},
+        "((PATH=4)); ls": {"4/ls"},
+        "printf 'xxxx%n' PATH; ls": {"4/ls"},
+        "sh -c '((ls))'": {"sh", "ls"},
+        "xargs -n 1 rm < g": {"xargs", "rm"},
+        "(ls & ) & rm x": {"ls", "rm"},
+        "/usr/bin/rm x; ./4/ls": {"rm", "./4/ls"},
+        "while true; do ls; done": {"ls"},
+        "find . -maxdepth 0 -exec ls {} +": {"find", "ls"},
+    }
+    ran = programs_of(list(tried), PROGRAMS, enter)
+    assert [{program_name(words[0]) for words in each} for each in ran] == list(tried.values())
+
+
+def test_no_context_that_evaluates_a_value_is_taken_for_plain(enter: str) -> None:
+    """Each of the contexts with each of the values, in bash: where the value ran, the policy must have asked."""
+    values = ("$(printf 'a[\\44(canary)]')", "$(cat f)", "a", "'a[0]'", "1")
+    tried = [line for context in CONTEXTS for value in values if understood(line := f"n={value}; m={value}; {context}")]
+    assert _found(tried[:BATCH], enter) == []
+
+
+def test_no_program_runs_that_the_policy_did_not_see(enter: str) -> None:
+    tried = lines(SEED, BATCH)
+    assert sum(only_reads(parse(line)) for line in tried) > BATCH / 5
+    assert _found(tried, enter) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("batch", range(1, 81))
+def test_no_program_runs_unseen_in_twenty_thousand_lines(enter: str, batch: int) -> None:
+    assert _found(lines(SEED + batch, BATCH), enter) == []
