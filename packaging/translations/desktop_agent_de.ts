@@ -3306,12 +3306,28 @@
         <translation>Ihre Dateien und diese Unterhaltung sind sicher. Versuchen Sie es erneut; Einzelheiten stehen im Protokoll.</translation>
     </message>
     <message>
+        <source>Your rule `{0}` does not count any more, because what git runs in this repository has changed.</source>
+        <translation>Ihre Regel `{0}` gilt nicht mehr, weil sich geändert hat, was git in diesem Repository ausführt.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>
+        <translation>Ihre Regel `{0}` gilt hier nicht, weil der Befehl in einen anderen Ordner wechselt.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` does not say in which repository it was made, so it does not count any more.</source>
+        <translation>Ihre Regel `{0}` sagt nicht, in welchem Repository sie entstanden ist, und gilt deshalb nicht mehr.</translation>
+    </message>
+    <message>
         <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, wie es war. Sie gilt wieder, sobald Sie es erlauben, wie es jetzt ist.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` was made in another repository, so it does not count here.</source>
+        <translation>Ihre Regel `{0}` ist in einem anderen Repository entstanden und gilt deshalb hier nicht.</translation>
     </message>
     <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
@@ -6949,6 +6965,10 @@
         <translation>Endet</translation>
     </message>
     <message>
+        <source>Exactly this command</source>
+        <translation>Genau dieser Befehl</translation>
+    </message>
+    <message>
         <source>This rule does not match this request: you would be asked again.</source>
         <translation>Diese Regel passt nicht auf diese Anfrage: Sie würden wieder gefragt.</translation>
     </message>
@@ -7050,6 +7070,10 @@
         <translation>genau</translation>
     </message>
     <message>
+        <source>for outside the sandbox, but it does not say in which repository: make it again</source>
+        <translation>für außerhalb der Sandbox, sagt aber nicht, in welchem Repository: bitte neu anlegen</translation>
+    </message>
+    <message>
         <source>in this folder</source>
         <translation>in diesem Ordner</translation>
     </message>
@@ -7068,6 +7092,10 @@
     <message>
         <source>outside the sandbox</source>
         <translation>außerhalb der Sandbox</translation>
+    </message>
+    <message>
+        <source>outside the sandbox, in {0}</source>
+        <translation>außerhalb der Sandbox, in {0}</translation>
     </message>
 </context>
 <context>

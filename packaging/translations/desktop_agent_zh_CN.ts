@@ -3295,12 +3295,28 @@
         <translation>您的文件和此对话是安全的。请重试；详情见日志。</translation>
     </message>
     <message>
+        <source>Your rule `{0}` does not count any more, because what git runs in this repository has changed.</source>
+        <translation>您的规则 `{0}` 不再有效，因为 git 在此仓库中运行的内容已更改。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>
+        <translation>您的规则 `{0}` 在此无效，因为该命令会转到另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` does not say in which repository it was made, so it does not count any more.</source>
+        <translation>您的规则 `{0}` 没有注明是在哪个仓库中创建的，因此不再有效。</translation>
+    </message>
+    <message>
         <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
         <translation>您按现状允许此工具后，您的规则 `{0}` 即对其有效。</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
         <translation>您的规则 `{0}` 针对此工具的原状。您按现状允许后，它会再次有效。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` was made in another repository, so it does not count here.</source>
+        <translation>您的规则 `{0}` 是在另一个仓库中创建的，因此在此无效。</translation>
     </message>
     <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
@@ -6920,6 +6936,10 @@
         <translation>到期</translation>
     </message>
     <message>
+        <source>Exactly this command</source>
+        <translation>仅此命令</translation>
+    </message>
+    <message>
         <source>This rule does not match this request: you would be asked again.</source>
         <translation>此规则与本次请求不匹配：仍会再次询问您。</translation>
     </message>
@@ -7018,6 +7038,10 @@
         <translation>完全匹配</translation>
     </message>
     <message>
+        <source>for outside the sandbox, but it does not say in which repository: make it again</source>
+        <translation>用于沙盒之外，但未注明是哪个仓库：请重新创建</translation>
+    </message>
+    <message>
         <source>in this folder</source>
         <translation>在此文件夹中</translation>
     </message>
@@ -7036,6 +7060,10 @@
     <message>
         <source>outside the sandbox</source>
         <translation>在沙盒外</translation>
+    </message>
+    <message>
+        <source>outside the sandbox, in {0}</source>
+        <translation>沙盒之外，位于 {0}</translation>
     </message>
 </context>
 <context>

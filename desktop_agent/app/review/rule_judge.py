@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, decide
@@ -13,6 +14,9 @@ from desktop_agent.core.policy.rules import validate_pattern
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.settings import ExecutionSettings
 from desktop_agent.core.transcript import Transcript
+
+_HERE = "here"
+"""A rule in the making is judged where it is made."""
 
 
 class RuleJudge(Struct, frozen=True):
@@ -25,6 +29,7 @@ class RuleJudge(Struct, frozen=True):
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
         """Whether `subject` would need no question if `rules` held beside those that do."""
         transcript = self.transcript
+        rules = tuple(replace(rule, repository=_HERE, repository_mark=_HERE) for rule in rules)
         execution = self.execution_in(transcript.session.workspace)
         context = PolicyContext(
             policy=transcript.session.approval,
@@ -36,7 +41,8 @@ class RuleJudge(Struct, frozen=True):
             blocked_commands=execution.blocked_commands,
             writable_folders=execution.allowed_paths,
         )
-        return isinstance(decide(self._call(kind, subject), context), Allow)
+        exact = next((rule.folder for rule in rules if rule.is_exact and rule.pattern == subject), "")
+        return isinstance(decide(self._call(kind, subject, exact), context), Allow)
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
         """Say why a rule with this pattern never matches or cannot be made; None when it can."""
@@ -46,11 +52,17 @@ class RuleJudge(Struct, frozen=True):
         """Whether a yes lets the call run without a sandbox."""
         return request.command is not None and is_unconfined(request)
 
-    def _call(self, kind: RuleKind, subject: str) -> CallFacts:
+    def _call(self, kind: RuleKind, subject: str, folder: str) -> CallFacts:
         match kind:
             case "command":
-                folder = self.transcript.session.workspace
-                return CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=subject, folder=folder)
+                return CallFacts(
+                    tool="run_terminal_cmd",
+                    capabilities=("exec_shell",),
+                    command=subject,
+                    folder=folder or self.transcript.session.workspace,
+                    repository=_HERE,
+                    repository_mark=_HERE,
+                )
             case "edit":
                 return CallFacts(tool="edit_file", capabilities=("write_fs",), paths=(subject,))
             case "tool":

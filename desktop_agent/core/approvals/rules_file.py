@@ -123,6 +123,8 @@ def _rule(entry: object, *, known: Collection[str]) -> Rule:
         workspace=text_in(values, "workspace"),
         expires_at=time_in(values, "expires_at"),
         is_unconfined=flag_in(values, "is_unconfined"),
+        repository=text_in(values, "repository"),
+        repository_mark=text_in(values, "repository_mark"),
     )
     if rule.scope == "project" and not Path(rule.workspace).is_absolute():
         raise ValueError("workspace must be the project's folder, absolute")

@@ -34,6 +34,9 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     """Whether the model asks to run the command outside the sandbox."""
     justification: str = ""
     """Why, in the model's words."""
+    repository: str = ""
+    """The repository that all of the command would run in, as in `Rule`; empty where it goes to another one."""
+    repository_mark: str = ""
 
 
 class PolicyContext(Struct, frozen=True, kw_only=True):

@@ -23,11 +23,12 @@ from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, 
 from desktop_agent.core.policy.rules import (
     forbidding_patterns,
     freeing_rule,
-    launches_anything,
     matching_rule,
     mentioned,
     names_any,
     patterns_for,
+    patterns_outside,
+    stale_rule,
 )
 from desktop_agent.core.policy.segments import ParsedCommand
 from desktop_agent.core.policy.shell import parse
@@ -246,12 +247,9 @@ class _Command(Struct, frozen=True):
         )
 
     def _patterns(self, *, is_unconfined: bool) -> tuple[tuple[str, ...], ...]:
-        """Return what rules could say; outside the sandbox none names alone a program that runs any other."""
-        choices = patterns_for(self.parsed.text)
-        if not is_unconfined:
-            return choices
-        narrow = tuple(tuple(pattern for pattern in parts if not launches_anything(pattern)) for parts in choices)
-        return narrow if all(narrow) else ()
+        """Return what rules could say, from the narrowest to the widest."""
+        text = self.parsed.text
+        return patterns_outside(text) if is_unconfined else patterns_for(text)
 
 
 def _decide_command(command: _Command) -> Verdict:
@@ -284,7 +282,22 @@ def _decide_command(command: _Command) -> Verdict:
         return Allow(_free_confinement(command), rule)
     if rule is not None and context.is_confined and not question.is_escalation:
         return Allow(question.confinement, rule)
+    if _may_leave(command) and (stale := stale_rule(call, context)) is not None:
+        return replace(question, risks=(_why_stale(stale, call), *question.risks))
     return question
+
+
+def _why_stale(rule: Rule, call: CallFacts) -> str:
+    """Say why a rule that would let the command out of the sandbox does not."""
+    if not (rule.repository and rule.repository_mark):
+        return (
+            f"Your rule `{rule.pattern}` does not say in which repository it was made, so it does not count any more."
+        )
+    if not call.repository:
+        return f"Your rule `{rule.pattern}` does not count here, because the command goes to another folder."
+    if rule.repository != call.repository:
+        return f"Your rule `{rule.pattern}` was made in another repository, so it does not count here."
+    return f"Your rule `{rule.pattern}` does not count any more, because what git runs in this repository has changed."
 
 
 _NO_SHELL = (

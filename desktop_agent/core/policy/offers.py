@@ -6,6 +6,8 @@ Both come from the same patterns, so that a label says exactly what its rule doe
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.destructive import losses_of
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Ask
@@ -40,7 +42,9 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
         "always": f"Always allow {what}{outside}",
     }
     # Every file of every folder, for ever, is nothing to offer with one press.
-    scopes = _WIDER[:2] if what == "edits" else _WIDER
+    # Outside the sandbox a rule counts in one repository, so none holds everywhere.
+    is_outside = call.command is not None and question.confinement == "none"
+    scopes = _WIDER[:2] if what == "edits" or is_outside else _WIDER
     quick = {"session"} if _is_quick(call, question) else set[str]()
     return (once, *(ScopeOffer(scope=scope, label=labels[scope], is_quick=scope in quick) for scope in scopes))
 
@@ -52,11 +56,11 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
     the exact command with its folder and details, or all edits.
     """
     if answer.rules:
-        return answer.rules
+        return tuple(_placed(rule, request) for rule in answer.rules)
     if answer.scope == "once":
         return ()
     kind, patterns, is_exact = _granted(request, answer)
-    return tuple(
+    made = tuple(
         Rule(
             id=f"{request.call_id}-{number}",
             effect="allow",
@@ -72,6 +76,14 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
         )
         for number, pattern in enumerate(patterns, start=1)
     )
+    return tuple(_placed(rule, request) for rule in made)
+
+
+def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
+    """Return a rule with the repository that it counts in, where it lets commands out of the sandbox."""
+    if rule.kind != "command" or not rule.is_unconfined:
+        return rule
+    return replace(rule, repository=request.repository, repository_mark=request.repository_mark)
 
 
 def _is_quick(call: CallFacts, question: Ask) -> bool:
@@ -86,7 +98,7 @@ def _is_quick(call: CallFacts, question: Ask) -> bool:
         case "command" if call.command is not None and not call.details:
             parsed = parse(call.command)
             return (
-                _short_pattern(question.rule_patterns) is not None
+                _short_pattern(patterns_for(call.command)) is not None
                 and set(question.risks) <= {PROJECT_SCRIPTS}
                 and not any(loss.is_destructive for loss in losses_of(parsed, call.folder))
                 and not any(acts_outward(segment) or writes_git(segment) for segment in parsed.segments)
@@ -112,7 +124,8 @@ def _are_all_edits(choices: Sequence[Sequence[str]]) -> bool:
 def _what(call: CallFacts, question: Ask) -> str:
     choices = question.rule_patterns
     if call.command is not None:
-        shown = (_short_pattern(choices) if not call.details else None) or call.command
+        is_outside = question.confinement == "none"  # what is offered there is the line itself
+        shown = (None if call.details or is_outside else _short_pattern(choices)) or call.command
         return f"`{shown}`" if len(shown) <= _LONGEST_NAMED and "\n" not in shown else "exactly this command"
     match question.rule_kind:
         case "edit":
@@ -135,7 +148,7 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
         choices = request.rule_patterns
         if command != request.command:
             choices = patterns_for(command) if request.rule_kind is not None else ()
-        pattern = _short_pattern(choices) if not request.details else None
+        pattern = None if request.details or is_unconfined(request) else _short_pattern(choices)
         return ("command", (command,), True) if pattern is None else ("command", (pattern,), False)
     if request.rule_kind == "edit" and _are_all_edits(request.rule_patterns):
         return "edit", (EDITS,), False

@@ -17,6 +17,7 @@ from typing import Literal
 
 from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.policy.coverage import covers
 from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import HARMLESS_VARIABLES, is_harmless_variable, is_reading
@@ -62,6 +63,8 @@ _RUN_ANYTHING = frozenset(
     }
 )  # fmt: skip
 """Programs that run any other one if their words, or an alias among them, say so."""
+
+_WITH_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
 
 _NEVER_WIDE = frozenset(
     {
@@ -237,15 +240,34 @@ def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
     """Return the rule that lets a command line run outside the sandbox: one that says so names *every* command in it.
 
     Nothing beside the named commands leaves it with them: no reading command, no `cd`, no file that is read or written
-    by a redirection, no variable that is not plain, no wrapper but those that only measure or end a command.
+    by a redirection, no variable that is not plain, no wrapper but those that only measure or end a command. It counts
+    in the repository that it was made in, as long as nothing there changed that git runs.
     """
-    assert call.command is not None
-    valid = [
+    return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
+
+
+def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
+    """Return the rule that would let a command line out, had it been made here and now."""
+    return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
+
+
+def counts_here(rule: Rule, call: CallFacts) -> bool:
+    """Whether a rule for outside the sandbox was made in this repository, as it is."""
+    made = rule.repository, rule.repository_mark
+    return all(made) and made == (call.repository, call.repository_mark)
+
+
+def _unconfined(context: PolicyContext) -> list[Rule]:
+    return [
         rule
         for rule in context.rules
         if (rule.effect, rule.kind, rule.is_unconfined) == ("allow", "command", True)
         and in_force(rule, context.now, context.workspace)
     ]
+
+
+def _freeing(call: CallFacts, context: PolicyContext, valid: Sequence[Rule]) -> Rule | None:
+    assert call.command is not None
     if exact := next((rule for rule in valid if _is_exactly(rule, call)), None):
         return exact
     parsed = _parsed(call.command, context)
@@ -264,7 +286,7 @@ def _frees(rule: Rule, segment: Segment) -> bool:
         and not any(redirection.has_file for redirection in segment.redirections)
         and segment.program not in _CHANGES_FOLDER
     )
-    return is_plain and names_all_of(rule.pattern, segment)
+    return is_plain and names_all_of(rule.pattern, segment) and covers(split_pattern(rule.pattern), segment.words)
 
 
 # --- commands -----------------------------------------------------------------------------------------------------
@@ -461,6 +483,31 @@ def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
+def patterns_outside(command: str) -> tuple[tuple[str, ...], ...]:
+    """Return the patterns of rules that let a line out of the sandbox: first the whole line, which is the narrowest.
+
+    The wider ones, for a line of one command, cover that command and little else. Empty for a line too long to be read.
+    """
+    if "\n" in command or not command.isprintable() or len(command) > _LONGEST_EXACT:
+        return ()
+    parsed = parse(command)
+    choices = patterns_for(command)
+    exact = command.strip()
+    if len(parsed.segments) != 1 or len(choices) != 1:
+        return ((exact,),)
+    words = parsed.segments[0].words
+    wider = [
+        pattern
+        for pattern in choices[0]
+        if pattern != exact and not launches_anything(pattern) and covers(split_pattern(pattern), words)
+    ]
+    return ((exact, *wider),)
+
+
+_LONGEST_EXACT = 200
+"""Characters of a line that a field can show."""
+
+
 def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
     program = words[0]
     lengths = [len(words)]
@@ -471,6 +518,8 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
         elif len(words) > 1 and not words[1].startswith("-"):
             lengths.append(2)
     elif program in _SUBCOMMANDS and len(words) > 1 and not words[1].startswith("-"):
+        if words[:2] in _WITH_REMOTE and len(words) > 3 and not words[2].startswith("-"):
+            lengths.append(3)
         if words[1] in ("run", "exec") and len(words) > 2:
             lengths.append(3)
         else:

@@ -26,7 +26,6 @@ class PatternRow(QWidget):
         super().__init__()
         self.field = Picker(min_chars=24)
         self.field.setObjectName("rulePatternEdit")
-        self.field.setAccessibleName(name)
         self.field.setEditable(True)
         self.field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.field.setCompleter(
@@ -40,7 +39,7 @@ class PatternRow(QWidget):
         self.field.setFixedHeight(PATTERN_HEIGHT)
         edit = self.field.lineEdit()
         assert edit is not None
-        edit.setAccessibleName(name)  # it is what has the focus
+        self.rename(name)  # the line in it is what has the focus
         edit.setCursorPosition(0)
         self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
@@ -51,6 +50,12 @@ class PatternRow(QWidget):
     def pattern(self) -> str:
         """What is in the field."""
         return self.field.currentText().strip()
+
+    def rename(self, name: str) -> None:
+        """Call the field by what its pattern means now."""
+        self.field.setAccessibleName(name)
+        if (edit := self.field.lineEdit()) is not None:
+            edit.setAccessibleName(name)
 
     def show_problem(self, problem: str) -> None:
         """Say why this makes no rule; nothing when it does."""

@@ -36,7 +36,15 @@ class RuleDraft(Struct, frozen=True):
         kind = self.request.rule_kind
         if kind is None:
             return tuple("" for _ in self.patterns)
-        return tuple((maths.validate_pattern(kind, text) or "") if text else "" for text in self.patterns)
+        return tuple(
+            (maths.validate_pattern(kind, text) or "") if text and not self.is_exact(text, maths) else ""
+            for text in self.patterns
+        )
+
+    def is_exact(self, pattern: str, maths: RuleMaths) -> bool:
+        """Whether a pattern is the whole line, which is all that its rule lets out of the sandbox."""
+        line = (self.request.command or "").strip()
+        return bool(line) and pattern == line and maths.runs_unconfined(self.request)
 
     def usable(self, maths: RuleMaths) -> tuple[str, ...]:
         """Return the patterns that rules can be made of, each once."""
@@ -50,21 +58,23 @@ class RuleDraft(Struct, frozen=True):
         kind = self.request.rule_kind
         if kind is None:
             return ()
-        now = context.now()
-        is_unconfined = context.maths.runs_unconfined(self.request)
-        return tuple(
-            Rule(
-                id=new_rule_id(),
-                effect="allow",
-                kind=kind,
-                pattern=pattern,
-                scope=self.scope,
-                created_at=now,
-                workspace=context.workspace if self.scope == "project" else "",
-                expires_at=None if self.scope == "session" else expiry_moment(self.expiry, now),
-                is_unconfined=is_unconfined,
-            )
-            for pattern in self.usable(context.maths)
+        return tuple(self._rule(kind, pattern, context) for pattern in self.usable(context.maths))
+
+    def _rule(self, kind: RuleKind, pattern: str, context: RuleContext) -> Rule:
+        now, request = context.now(), self.request
+        is_exact = self.is_exact(pattern, context.maths)
+        return Rule(
+            id=new_rule_id(),
+            effect="allow",
+            kind=kind,
+            pattern=request.command if is_exact and request.command else pattern,
+            scope=self.scope,
+            created_at=now,
+            is_exact=is_exact,
+            folder=request.cwd if is_exact else "",
+            workspace=context.workspace if self.scope == "project" else "",
+            expires_at=None if self.scope == "session" else expiry_moment(self.expiry, now),
+            is_unconfined=context.maths.runs_unconfined(request),
         )
 
 

@@ -40,6 +40,7 @@ class RuleEditor(QWidget):
         self._scope: RuleScope = "session"
         self._subjects = tuple(dict.fromkeys((*subjects_of(request), *context.past.subjects)))
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
+        self._names = [make_label(role="secondary") for _ in self._rows]
         self._expiry_label = make_label(self.tr("Ends"), role="secondary")
         self._expiry = Picker(min_chars=18)
         self._expiry.setObjectName("ruleExpiryPicker")
@@ -104,8 +105,7 @@ class RuleEditor(QWidget):
         form.setHorizontalSpacing(Space.M)
         form.setVerticalSpacing(Space.S)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        for index, row in enumerate(self._rows):
-            name = make_label(self._name() if index == 0 else self.tr("and"), role="secondary")
+        for name, row in zip(self._names, self._rows, strict=True):
             name.setFixedHeight(PATTERN_HEIGHT)
             name.setBuddy(row.field)
             form.addRow(name, row)
@@ -120,6 +120,12 @@ class RuleEditor(QWidget):
         self._refresh.trigger()
 
     def _show_problems(self) -> None:
+        draft, maths = self.draft, self._context.maths
+        for index, (name, row) in enumerate(zip(self._names, self._rows, strict=True)):
+            is_exact = draft.is_exact(row.pattern, maths)
+            first = self.tr("Exactly this command") if is_exact else self._name()
+            name.setText(first if index == 0 else self.tr("and"))
+            row.rename(first)
         for row, problem in zip(self._rows, self.draft.problems(self._context.maths), strict=True):
             row.show_problem(problem)
 

@@ -12,6 +12,7 @@ from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.moments import long_moment, short_moment
+from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -79,9 +80,13 @@ class RuleRow(QFrame):
             case "project":
                 parts = [self.tr("in this folder")]
             case "always":
-                parts = [self.tr("everywhere")]
-        if rule.is_unconfined:
+                parts = [] if rule.repository else [self.tr("everywhere")]
+        if rule.repository:
+            parts.append(self.tr("outside the sandbox, in {0}").format(short_path(rule.repository)))
+        elif rule.is_unconfined and (rule.effect, rule.kind) != ("allow", "command"):
             parts.append(self.tr("outside the sandbox"))
+        elif rule.is_unconfined:
+            parts.append(self.tr("for outside the sandbox, but it does not say in which repository: make it again"))
         here = now.astimezone()
         parts.append(self.tr("made {0}").format(short_moment(rule.created_at, here, locale)))
         if rule.expires_at is not None:

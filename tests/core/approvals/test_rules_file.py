@@ -17,7 +17,7 @@ PUSH = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope=
 EXACT = Rule(
     id="r-2", effect="forbid", kind="command", pattern="make \"x y\" 'é'\n", scope="project", created_at=NOW,
     is_exact=True, folder="/w/a", details=("Variables: A=1",), workspace="/w", expires_at=NOW + timedelta(days=1),
-    is_unconfined=True,
+    is_unconfined=True, repository="/w/a", repository_mark="0f",
 )  # fmt: skip
 
 

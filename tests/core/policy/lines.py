@@ -11,15 +11,20 @@ NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
 WORK = "/home/me/work"
 
 
+HERE = {"repository": WORK, "repository_mark": "as it was"}
+"""Where rules for outside the sandbox are made, and where the calls of these tests run."""
+
+
 def rule(pattern: str, **fields: Any) -> Rule:
-    """A rule that allows a command in this session, unless `fields` say otherwise."""
+    """A rule that allows a command in this session, and was made here, unless `fields` say otherwise."""
     usual: dict[str, Any] = {"id": pattern, "effect": "allow", "kind": "command", "scope": "session", "created_at": NOW}
+    usual |= HERE if fields.get("is_unconfined") else {}
     return Rule(pattern=pattern, **(usual | fields))
 
 
 def run(command: str, **fields: Any) -> CallFacts:
     """A call of the command tool in the workspace."""
-    usual: dict[str, Any] = {"tool": "run_terminal_cmd", "capabilities": ("exec_shell",), "folder": WORK}
+    usual: dict[str, Any] = {"tool": "run_terminal_cmd", "capabilities": ("exec_shell",), "folder": WORK} | HERE
     return CallFacts(command=command, **(usual | fields))
 
 

@@ -7,7 +7,7 @@ from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, decide
 from desktop_agent.core.policy.offers import EDITS, rules_of, scope_offers
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
-from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed
+from tests.core.policy.lines import HERE, NOW, WORK, bare, rule, run, sandboxed
 
 EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))
 CHANGE = FileChange(id="1.1", path="a.py", kind="created", author="agent", before=None, after=None)
@@ -34,6 +34,8 @@ def _request(call: CallFacts, question: Ask | None = None) -> ApprovalRequest:
         is_escalation=question.is_escalation,
         rule_kind=question.rule_kind,
         rule_patterns=question.rule_patterns,
+        repository=call.repository,
+        repository_mark=call.repository_mark,
     )
 
 
@@ -56,12 +58,8 @@ def _asked(call: CallFacts, policy: str = "on_write") -> Ask:
 )
 def test_every_way_to_say_yes_says_what_it_means(call: CallFacts, what: str) -> None:
     labels = [offer.label for offer in scope_offers(call, _asked(call))]
-    assert labels == [
-        "Allow once",
-        f"Allow {what} in this session",
-        f"Allow {what} in this folder",
-        f"Always allow {what}",
-    ]
+    everywhere = [] if "outside" in what else [f"Always allow {what}"]  # such a rule counts in its repository
+    assert labels == ["Allow once", f"Allow {what} in this session", f"Allow {what} in this folder", *everywhere]
 
 
 def test_all_edits_are_offered_for_a_session_or_a_project() -> None:
@@ -99,11 +97,14 @@ def test_once_makes_no_rule_and_own_rules_are_kept() -> None:
     assert rules_of(request, Allowed(scope="always", rules=(own,)), now=NOW, workspace="") == (own,)
 
 
-def test_an_old_answer_means_the_exact_command_as_it_did() -> None:
-    """Journals from before there were rules: the line, its folder and its details, without a sandbox."""
+def test_an_old_answer_means_the_exact_command_inside_the_sandbox_and_nothing_outside() -> None:
+    """Journals from before rules named their repository: the line, its folder and its details count no more outside."""
     call = run("pytest -q", details=("Variables: A=1",))
     grants = rules_of(_request(call), Allowed(scope="session"), now=NOW, workspace="")
-    assert isinstance(decide(call, bare("on_write", *grants)), Allow)
+    assert isinstance(decide(call, sandboxed("on_write", *grants)), Allow)
+    again = decide(call, bare("on_write", *grants))
+    assert isinstance(again, Ask)
+    assert "does not say in which repository it was made" in again.risks[0]
     for other in (run("pytest -q; rm -rf ~", details=call.details), run("pytest -q"), run("pytest -q", folder="/x")):
         assert isinstance(decide(other, bare("on_write", *grants)), Ask)
 
@@ -116,9 +117,28 @@ def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:
 
 
 def test_an_edited_command_is_allowed_as_it_was_edited() -> None:
-    for question in (None, _asked(run("rm x"))):
-        request = _request(run("rm x"), question)
-        rules = rules_of(request, Allowed(scope="session", edited_command="make"), now=NOW, workspace="")
-        context = (bare if question is None else sandboxed)("on_write", *rules)
-        assert isinstance(decide(run("make"), context), Allow)
-        assert isinstance(decide(run("rm x"), context), Ask)
+    request = _request(run("rm x"), _asked(run("rm x")))
+    rules = rules_of(request, Allowed(scope="session", edited_command="make"), now=NOW, workspace="")
+    context = sandboxed("on_write", *rules)
+    assert isinstance(decide(run("make"), context), Allow)
+    assert isinstance(decide(run("rm x"), context), Ask)
+
+
+@pytest.mark.parametrize(
+    "line", ["git push origin main", "curl https://x", "git add . && git commit -m x", "sudo make"]
+)
+def test_outside_the_sandbox_the_exact_line_is_offered_first(line: str) -> None:
+    for question in (_asked(run(line)), decide(run(line), bare("on_write"))):
+        assert isinstance(question, Ask)
+        assert question.rule_patterns[0][0] == line
+        assert scope_offers(run(line), question)[1].label.startswith(f"Allow `{line}`")
+        (made,) = rules_of(_request(run(line), question), Allowed(scope="session"), now=NOW, workspace=WORK)
+        assert (made.is_exact, made.pattern, made.folder) == (True, line, WORK)
+        assert (made.repository, made.repository_mark) == (HERE["repository"], HERE["repository_mark"])
+
+
+def test_a_rule_that_is_made_counts_where_the_question_was_asked_whatever_its_maker_says() -> None:
+    request = _request(run("git push"), _asked(run("git push")))
+    own = rule("git push", is_unconfined=True, repository="/elsewhere", repository_mark="x")
+    (made,) = rules_of(request, Allowed(scope="session", rules=(own,)), now=NOW, workspace=WORK)
+    assert (made.repository, made.repository_mark) == (HERE["repository"], HERE["repository_mark"])

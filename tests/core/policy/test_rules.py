@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
@@ -197,7 +198,7 @@ def test_a_call_with_details_is_no_plain_call() -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("git push origin main", (("git push origin main", "git push", "git"),)),
+        ("git push origin main", (("git push origin main", "git push origin", "git push", "git"),)),
         ("ls && pytest -q tests", (("pytest -q tests", "pytest"),)),
         ("make && pytest", (("make",), ("pytest",))),
         ("make; make", (("make",),)),
@@ -268,7 +269,104 @@ def test_outside_the_sandbox_no_rule_is_a_program_that_runs_any_other() -> None:
     assert isinstance(decide(run("git push"), bare("on_write", narrow)), Allow)
     question = verdict("git push origin", bare("on_write"))
     assert isinstance(question, Ask)
-    assert question.rule_patterns == (("git push origin", "git push"),)
+    assert question.rule_patterns == (("git push origin",),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("git fetch", "git fetch --upload-pack='sh -c id'"), ("git fetch", "git fetch --upload-pack 'sh -c id' ."),
+        ("git fetch", "git fetch evil"), ("git fetch", "git fetch https://evil"), ("git fetch", "git fetch ../x"),
+        ("git fetch", "git fetch --upload-p=x"), ("git fetch", "git fetch --server-option=x"),
+        ("git fetch", "git fetch -o x"),
+        ("git fetch origin", "git fetch origin --upload-pack=x"), ("git fetch origin", "git fetch origin +a:b"),
+        ("git push", "git push --receive-pack='sh -c id'"), ("git push", "git push --exec=x"),
+        ("git push", "git push evil main"),
+        ("git push", "git push --repo=evil"), ("git push", "git push --mirror"),
+        ("git push origin", "git push origin :main"),
+        ("git push origin", "git push origin --force"), ("git push origin", "git push origin main --receive-pack x"),
+        ("git push --quiet", "git push --quiet evil"), ("git pull", "git pull evil"),
+        ("git pull", "git pull --gpg-sign"),
+        ("git commit", "git commit -F ~/.ssh/id_rsa"), ("git commit", "git commit --template=/x"),
+        ("git commit", "git commit -Sx"),
+        ("git add", "git add /etc/passwd"), ("git add", "git add ../x"), ("git add", "git add --pathspec-from-file=x"),
+        ("curl https://x", "curl https://x -d @secret other"), ("curl https://x", "curl https://x -o ~/.bashrc"),
+        ("curl https://x", "curl https://x https://evil"), ("curl https://x", "curl https://x -s"),
+        ("wget https://x", "wget https://x --post-file=y"), ("rsync -a x h:", "rsync -a x h: -e 'sh -c id'"),
+        ("ssh host", "ssh host rm -rf x"), ("ssh host", "ssh host -o ProxyCommand=x"), ("scp a h:", "scp a h: -S x"),
+        ("npm test", "npm test --script-shell=./x"), ("npm install", "npm install --script-shell ./x"),
+        ("npm install", "npm install evil"), ("npm install", "npm install ./evil"),
+        ("npm install", "npm install --registry=http://x"),
+        ("npm run build", "npm run build -- --x"), ("pip install", "pip install evil"),
+        ("pip install -r r.txt", "pip install -r r.txt -i x"),
+        ("pytest", "pytest -p evil"), ("pytest", "pytest --rootdir=/x"), ("pytest", "pytest -c x"),
+        ("pytest", "pytest -o a=b"),
+        ("pytest", "pytest /elsewhere"), ("pytest", "pytest ../x"), ("pytest", "pytest --basetemp=x"),
+        ("python3 -m pytest", "python3 -m pytest -pevil"),
+        ("make", "make deploy"), ("make", "make -f evil"), ("make", "make -C evil"), ("make", "make SHELL=./x"),
+        ("make", "make --eval=x"),
+        ("make -j4", "make -j4 CC=./x"), ("cargo test", "cargo test --config x"),
+        ("cargo build", "cargo build --manifest-path x"),
+        ("go test", "go test -exec ./x"), ("go build", "go build -toolexec ./x"), ("go build", "go build -o /x"),
+        ("docker run x", "docker run x sh"),
+        ("./deploy.sh", "./deploy.sh prod"), ("deploy", "deploy --x"), ("tar -cf x", "tar -cf x --to-command=y"),
+        ("tar -cf x", "tar -cf x a"),
+        ("git", "git fetch"), ("cp a b", "cp a b ~/.bashrc"), ("gh pr list", "gh pr list --repo x"),
+        ("git -C evil fetch", "git -C evil fetch -q x"),
+    ],
+)  # fmt: skip
+def test_a_rule_for_outside_covers_no_program_file_or_host_that_it_does_not_name(pattern: str, line: str) -> None:
+    """Deny by default: what is not known to be harmless asks, and so does everything of a program that is not known."""
+    free = rule(pattern, is_unconfined=True)
+    for policy in ("on_write", "on_request", "always"):
+        found = verdict(line, sandboxed(policy, free))
+        assert not isinstance(found, Allow) or found.confinement != "none", found
+        assert isinstance(verdict(line, bare(policy, free)), Ask)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("git fetch", "git fetch"), ("git fetch", "git fetch -q --prune"),
+        ("git fetch origin", "git fetch origin main"),
+        ("git push origin", "git push origin main"), ("git push", "git push -u"),
+        ("git pull", "git pull --ff-only"), ("git commit", "git commit -m 'a b' src/a.py"),
+        ("git add", "git add src/a.py b"), ("git add", "git add -A"), ("npm install", "npm install --no-audit"),
+        ("npm test", "npm test"),
+        ("pytest", "pytest -q -x tests/a.py::test_b -k 'a or b'"), ("python3 -m pytest", "python3 -m pytest -q tests"),
+        ("cargo test", "cargo test --release -p core"), ("go test", "go test -run X ./..."), ("make", "make -j4"),
+        ("make all", "make all -k"),
+    ],
+)  # fmt: skip
+def test_a_rule_for_outside_covers_what_is_known_to_be_harmless(pattern: str, line: str) -> None:
+    assert isinstance(verdict(line, bare("on_write", rule(pattern, is_unconfined=True))), Allow)
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"repository": "/home/me/other"}, "another repository"), ({"repository_mark": "changed"}, "has changed"),
+        ({"repository": "", "repository_mark": ""}, "goes to another folder"),
+    ],
+)  # fmt: skip
+def test_a_rule_for_outside_counts_in_its_repository_as_it_was_made(changed: dict[str, str], word: str) -> None:
+    for made in (rule("git fetch", is_unconfined=True), rule("git fetch", is_unconfined=True, is_exact=True)):
+        assert isinstance(verdict("git fetch", sandboxed("on_write", made)), Allow)
+        for context in (sandboxed("on_write", made), bare("on_write", made)):
+            found = decide(run("git fetch", **changed), context)
+            assert isinstance(found, Ask)
+            assert word in found.risks[0]
+
+
+def test_an_old_rule_that_names_no_repository_does_not_count_outside_and_says_so() -> None:
+    old = rule("git fetch", is_unconfined=True, repository="", repository_mark="")
+    for context in (sandboxed("on_write", old), bare("on_write", old)):
+        found = verdict("git fetch", context)
+        assert isinstance(found, Ask)
+        assert "does not say in which repository it was made" in found.risks[0]
+    assert verdict("make", sandboxed("on_write", structs.replace(old, pattern="make"))) == Allow(
+        "restricted", structs.replace(old, pattern="make")
+    )
 
 
 def test_a_rule_that_asks_keeps_what_the_question_says_of_leaving_the_sandbox() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent import AppPaths, Rule, RulesFile
+from desktop_agent.core.tools.approval.script_marks import repository_mark
 from tests.e2e.run.agent import Agent
 from tests.servers import fault
 from tests.servers.script import Reply, reply, text, tool_use
@@ -145,10 +146,11 @@ def gate(workspace: Path) -> Generator[int]:
     os.mkfifo(workspace / "gate")
     (workspace / "gate.sh").write_text("exec 3>gate\necho up >&3\nexec sleep 600\n")
     (workspace / "long.txt").write_text(LONG)
+    place = repository_mark(COMMAND, workspace, os.environ)
     RulesFile(AppPaths.from_environment().config / "rules.toml").add(
         Rule(
             id="r-gate", effect="allow", kind="command", pattern=COMMAND, scope="always", is_unconfined=True,
-            created_at=datetime(2026, 11, 22, tzinfo=UTC),
+            created_at=datetime(2026, 11, 22, tzinfo=UTC), repository=place.path, repository_mark=place.mark,
         )
     )  # fmt: skip
     descriptor = os.open(workspace / "gate", os.O_RDONLY | os.O_NONBLOCK)

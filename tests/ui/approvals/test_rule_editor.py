@@ -314,3 +314,27 @@ def test_only_what_the_rule_itself_changes_is_counted_and_listed(
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [push().command, "git push origin"])
     assert listed(dialog, "ruleAskingList") == ["git push --force"]
     assert label(dialog, "ruleAskedLine").text() == "You were asked 2 times for commands like this."
+
+
+def test_outside_the_sandbox_the_exact_line_comes_first_and_is_named_as_that(ask: Ask) -> None:
+    line = "git push origin main"
+    request = replace(push(confinement=NOT_CONFINED), command=line, rule_patterns=((line, "git push origin"),))
+    dialog = ask(request)
+    picker(dialog).setCurrentIndex(SESSION)
+    (field,) = patterns(dialog)
+    assert field.currentText() == line
+    assert field.accessibleName() == "Exactly this command"
+    field.setCurrentIndex(1)
+    assert field.accessibleName() == "Commands that begin with"
+    field.setCurrentIndex(0)
+    (rule,) = answered(dialog).rules
+    assert (rule.is_exact, rule.pattern, rule.folder) == (True, line, "/srv/project")
+
+
+def test_the_exact_line_of_several_commands_is_a_rule_outside_the_sandbox(ask: Ask) -> None:
+    request = push(confinement=NOT_CONFINED)
+    assert request.command is not None
+    dialog = ask(replace(request, rule_patterns=((request.command,),)))
+    picker(dialog).setCurrentIndex(SESSION)
+    (rule,) = answered(dialog).rules
+    assert (rule.is_exact, rule.is_unconfined, rule.pattern) == (True, True, request.command)

@@ -112,3 +112,13 @@ def test_the_keyboard_stays_in_the_list_when_a_rule_goes(qtbot: QtBot, page: Rul
     page.rows[1].button.setFocus()
     page.show_rules([PUSH])
     assert QApplication.focusWidget() is page.rows[0].button
+
+
+def test_a_rule_for_outside_the_sandbox_says_in_which_repository_it_counts(page: RulesPage) -> None:
+    push = Rule(
+        id="r-9", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW, is_unconfined=True
+    )
+    page.show_rules([replace(push, repository="/srv/app", repository_mark="0f"), replace(push, id="r-10")])
+    here, old = (row.accessibleName() for row in page.rows)
+    assert here.startswith("Allow git push, outside the sandbox, in /srv/app · made ")
+    assert "does not say in which repository: make it again" in old

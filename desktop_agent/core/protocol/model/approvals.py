@@ -47,7 +47,11 @@ class Rule(Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     """When it ends; None: it does not."""
     is_unconfined: bool = False
-    """Whether what it allows runs outside the sandbox."""
+    """Whether what it allows runs outside the sandbox. It then counts in the repository that it was made in."""
+    repository: str = ""
+    """Where that is: the top folder, absolute; without a repository the command's folder. Empty: it counts nowhere."""
+    repository_mark: Digest = ""
+    """What its configuration, hooks and attributes were: when they change, the rule does not count any more."""
 
 
 class ScopeOffer(Struct, frozen=True, kw_only=True):
@@ -145,7 +149,12 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     scripts: tuple[ScriptMark, ...] = ()
     """The files that the command runs, as they were when it asked: a yes is for these."""
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
+    """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest.
+
+    Outside the sandbox there is one part, and its first pattern is the whole line: a rule for exactly that."""
+    repository: str = ""
+    """Of a command that would run outside the sandbox: where a rule for it would count, as in `Rule`."""
+    repository_mark: Digest = ""
     spending: SpendingQuestion | None = None
     """The limit that asks, in place of a call."""
     question: ServerQuestion | None = None

@@ -34,6 +34,7 @@ from desktop_agent.core.tools.approval.script_marks import changed_scripts
 CHANGED = "What it would do is no longer what was asked about."
 NOT_ASKED = "It is no longer needed."
 _NEWS_END = "so nothing was run yet. "
+_REPOSITORY_CHANGED = f"What git runs in this repository changed after you were asked, {_NEWS_END}".strip()
 JUDGED_ANEW = "The edited command is judged differently than what was shown, so it is asked about as it is now."
 
 
@@ -159,11 +160,15 @@ class ApprovalGate:
         if verdict is None:
             scripts = await self._judge.scripts(target.facts)
             changed = changed_scripts(asked.request.scripts, scripts)
-            if not changed:
+            place = await self._judge.repository(target.facts) if asked.request.repository_mark else None
+            is_other = place is not None and place.mark != asked.request.repository_mark
+            if not changed and not is_other:
                 return _Settled(answer, asked)
-            reason = _changed_words(changed)
+            reason = _changed_words(changed) if changed else _REPOSITORY_CHANGED
             own_reason = asked.request.reason.rpartition(_NEWS_END)[2]  # what changed the last time is no news any more
             again = replace(asked.request, scripts=scripts, reason=f"{reason} {own_reason}")
+            if place is not None:
+                again = replace(again, repository=place.path, repository_mark=place.mark)
             return _Settled(Aborted(reason=reason), Judged(again, asked.confinement), again=case)
         now = await self._judge.question(target, verdict)
         if answer.judged is not None:

@@ -28,7 +28,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.shell import find_shell
-from desktop_agent.core.tools.approval.script_marks import script_marks
+from desktop_agent.core.tools.approval.script_marks import repository_mark, script_marks
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 
@@ -112,6 +112,9 @@ class Judge:
         context = await self._policies.context_for(facts)
         if facts.command is None:
             return decide(facts, context)
+        if any(rule.is_unconfined for rule in context.rules):
+            place = await self.repository(facts)
+            facts = replace(facts, repository=place.path, repository_mark=place.mark)
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
 
     async def question(self, case: Case, verdict: Allow | Ask) -> Judged:
@@ -123,7 +126,22 @@ class Judge:
         if case.facts.command is not None:
             safety, scripts = await asyncio.gather(self._safety(case.facts, ask), self.scripts(case.facts))
             request = structs.replace(request, safety=safety, scripts=scripts)
+        if ask.confinement == "none" and case.facts.command is not None:
+            request = await self._placed(request, case.facts)
         return Judged(request, ask.confinement)
+
+    async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
+        """Say where a rule for a command outside the sandbox would count; one that counts nowhere is not offered."""
+        place = await self.repository(facts)
+        if place.mark:
+            return structs.replace(request, repository=place.path, repository_mark=place.mark)
+        once = tuple(offer for offer in request.scopes if offer.scope == "once")
+        return structs.replace(request, scopes=once, rule_kind=None, rule_patterns=())
+
+    async def repository(self, facts: CallFacts) -> ScriptMark:
+        """Return the repository that a command would run in, and a mark of all that git runs there by itself."""
+        environ = self._policies.confiner.probe.environ
+        return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)
 
     async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
         """What is copied before a command that destroys; one that may not write needs no copy."""

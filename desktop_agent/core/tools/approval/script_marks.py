@@ -1,14 +1,24 @@
-"""What the scripts that a command names contain now, so that a change is seen before the command runs."""
+"""What a command runs besides itself, as it is now: the scripts that it names, and what git runs in the repository.
+
+A change is seen before the command runs.
+"""
 
 import os
+import re
+import shutil
 import stat
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.policy.risks import git_command
 from desktop_agent.core.policy.scripts import scripts_of
+from desktop_agent.core.policy.segments import ParsedCommand
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ScriptMark
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.gitrepo.finding import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
 """Of a larger file its size and date are compared: it is a program rather than a script."""
@@ -40,3 +50,140 @@ def _mark_of(path: Path) -> Digest:
         if facts.st_size > _MOST_BYTES:
             return f"{facts.st_size}-{facts.st_mtime_ns}"
         return digest_of(file.read(_MOST_BYTES + 1))
+
+
+# --- the repository -----------------------------------------------------------------------------------------------
+
+_MOST_FOLDERS = 5_000
+"""Of a work tree, which are looked through for `.gitattributes`."""
+_MOST_CONFIG_BYTES = 1_000_000
+_DEEPEST_INCLUDES = 5
+_CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
+_STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
+"""Options of git's own that make a repository of what they say."""
+
+
+def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
+    """Return the repository that the whole of `command` would run in, and a mark of all that git runs there by itself.
+
+    That is its configuration with what this includes and names, hooks, attributes, submodules; and those programs of
+    the line that `PATH` finds inside the repository. Where there is no repository, it is the folder. Both are empty
+    when the command goes to another one, or nobody knows where. Blocks.
+    """
+    parsed = parse(command)
+    folder = Path(os.path.realpath(folder))
+    top = _top_of(folder)
+    places = _folders_of(parsed, folder)
+    if places is None or any(_top_of(place) != top for place in places):
+        return ScriptMark(path="", mark="")
+    seen: dict[str, str] = {}
+    if top is None:
+        seen["none"] = str(folder)
+    else:
+        _mark_repository(top, seen)
+    search = os.pathsep.join(str(folder / place) for place in environ.get("PATH", os.defpath).split(os.pathsep))
+    for name in sorted({segment.program for segment in parsed.segments if segment.parts}):
+        found = shutil.which(name, path=search) if "/" not in name else None
+        if found and Path(os.path.realpath(found)).is_relative_to(top or folder):
+            seen[f"program {name}"] = f"{found} {_mark_of(Path(found))}"
+    text = "\n".join(f"{name}\0{mark}" for name, mark in sorted(seen.items()))
+    return ScriptMark(path=str(top or folder), mark=digest_of(text.encode(errors="surrogateescape")))
+
+
+def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
+    """Return the folders that a line goes to; None when that cannot be known."""
+    places = [folder]
+    for segment in parsed.segments:
+        words = segment.words
+        if any(name.startswith("GIT_") for name, _ in segment.assignments):
+            return None
+        if segment.program == "git":
+            options = words[1 : words.index(name)] if (name := git_command(words)) in words else words[1:]
+            if any(word.startswith(_STEER_GIT) for word in options):
+                return None
+            targets = [after for before, after in pairwise(options) if before == "-C"]
+        elif segment.program in _CHANGES_FOLDER:
+            targets = [word for word in words[1:] if not word.startswith("-")]
+            if len(targets) != 1:
+                return None
+        else:
+            continue
+        if not segment.is_static or any(target.startswith("~") for target in targets):
+            return None
+        places += [Path(os.path.realpath(place / target)) for target in targets for place in list(places)[:8]]
+    return places
+
+
+def _top_of(folder: Path) -> Path | None:
+    """Return the top of the repository that git would find: by `.git`, or by what looks like the inside of one."""
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place / ".git") or all((place / name).exists() for name in ("HEAD", "objects", "refs")):
+            return place
+    return None
+
+
+def _mark_repository(top: Path, seen: dict[str, str]) -> None:
+    repository = find_repository(top)
+    git_dir = repository.git_dir if repository is not None and repository.root == top else top
+    common = common_folder(git_dir)
+    seen["git"] = f"{git_dir}\0{common}\0{_text_of(top / '.git') if (top / '.git').is_file() else ''}"
+    for place in dict.fromkeys((git_dir, common)):
+        _mark_inside(place, top, seen)
+    for place, folders, files in os.walk(common / "modules"):
+        if len(seen) > _MOST_FOLDERS:
+            break
+        if "HEAD" in files:
+            _mark_inside(Path(place), top, seen)
+            folders[:] = [name for name in folders if name not in ("objects", "refs", "logs")]
+    _mark_file(top / ".gitmodules", seen)
+    for walked, (place, folders, files) in enumerate(os.walk(top)):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        if ".gitattributes" in files:
+            _mark_file(Path(place, ".gitattributes"), seen)
+        if walked == _MOST_FOLDERS:
+            break
+
+
+def _mark_inside(git_dir: Path, top: Path, seen: dict[str, str]) -> None:
+    for name in ("config", "config.worktree"):
+        _mark_config(git_dir / name, (top, git_dir), seen, _DEEPEST_INCLUDES)
+    _mark_file(git_dir / "info" / "attributes", seen)
+    _mark_folder(git_dir / "hooks", seen)
+
+
+def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], depth: int) -> None:
+    """Mark a configuration, and every file or folder that a value in it names: programs, hooks, what it includes."""
+    if str(path) in seen or depth == 0:
+        return
+    _mark_file(path, seen)
+    for line in _text_of(path).splitlines():
+        key, _, value = line.partition("=")
+        for word in re.split(r"[\s\"';|&()!=,]+", value):
+            if not word or len(word) > 1_000 or "\0" in word:
+                continue
+            for base in (*bases, path.parent):
+                named = Path(word.replace("~", str(Path.home()), 1)) if word.startswith("~/") else base / word
+                if key.strip().casefold() == "path":
+                    _mark_config(named, bases, seen, depth - 1)
+                elif named.is_file():
+                    _mark_file(named, seen)
+                elif key.strip().casefold() == "hookspath":
+                    _mark_folder(named, seen)
+
+
+def _mark_folder(folder: Path, seen: dict[str, str]) -> None:
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError:
+        names = []
+    for name in names[:_MOST_FOLDERS]:
+        _mark_file(folder / name, seen)
+
+
+def _mark_file(path: Path, seen: dict[str, str]) -> None:
+    if mark := _mark_of(path):
+        seen[str(path)] = f"{mark} {path.stat().st_mode:o}" if path.exists() else mark
+
+
+def _text_of(path: Path) -> str:
+    return read_regular(path, _MOST_CONFIG_BYTES).decode(errors="surrogateescape")

@@ -200,7 +200,7 @@ def test_no_start_file_is_read_for_a_command_with_a_socket_for_its_input(tmp_pat
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert subprocess.check_output(BASH.argv("echo fine"), stdin=theirs, env=environ) == b"fine\n"
+        assert subprocess.check_output(BASH.argv("echo fine"), stdin=theirs.fileno(), env=environ) == b"fine\n"
 
 
 @pytest.mark.parametrize("line", ["-x; echo fine", "+x; echo fine", "--version; echo fine", "-s; echo fine"])
