@@ -382,7 +382,9 @@ class _Walker:
         for extra in targets[1:]:  # the grammar takes the words behind the target for targets, too
             self._word(extra, found)
         for child in node.named_children:
-            if child.type not in WORDS and child.type != "file_descriptor":
+            if child.type == "file_descriptor" and not node_text(child).isdecimal():
+                self.problems.append("a redirection that was not understood")  # `-o1<f` is an option, and `<f`
+            elif child.type not in WORDS and child.type != "file_descriptor":
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
     def _heredoc(self, node: "Node", found: _Command) -> None:
