@@ -3306,8 +3306,8 @@
         <translation>Ihre Dateien und diese Unterhaltung sind sicher. Versuchen Sie es erneut; Einzelheiten stehen im Protokoll.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count any more, because what git runs in this repository has changed.</source>
-        <translation>Ihre Regel `{0}` gilt nicht mehr, weil sich geändert hat, was git in diesem Repository ausführt.</translation>
+        <source>Your rule `{0}` does not count any more, because something that it runs here has changed.</source>
+        <translation>Ihre Regel `{0}` gilt nicht mehr, weil sich etwas geändert hat, das hier ausgeführt wird.</translation>
     </message>
     <message>
         <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>

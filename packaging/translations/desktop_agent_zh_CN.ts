@@ -3295,8 +3295,8 @@
         <translation>您的文件和此对话是安全的。请重试；详情见日志。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count any more, because what git runs in this repository has changed.</source>
-        <translation>您的规则 `{0}` 不再有效，因为 git 在此仓库中运行的内容已更改。</translation>
+        <source>Your rule `{0}` does not count any more, because something that it runs here has changed.</source>
+        <translation>您的规则 `{0}` 不再有效，因为它在此处运行的某些内容已更改。</translation>
     </message>
     <message>
         <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>

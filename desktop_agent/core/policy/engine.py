@@ -297,7 +297,7 @@ def _why_stale(rule: Rule, call: CallFacts) -> str:
         return f"Your rule `{rule.pattern}` does not count here, because the command goes to another folder."
     if rule.repository != call.repository:
         return f"Your rule `{rule.pattern}` was made in another repository, so it does not count here."
-    return f"Your rule `{rule.pattern}` does not count any more, because what git runs in this repository has changed."
+    return f"Your rule `{rule.pattern}` does not count any more, because something that it runs here has changed."
 
 
 _NO_SHELL = (

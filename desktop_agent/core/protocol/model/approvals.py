@@ -51,7 +51,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     repository: str = ""
     """Where that is: the top folder, absolute; without a repository the command's folder. Empty: it counts nowhere."""
     repository_mark: Digest = ""
-    """What its configuration, hooks and attributes were: when they change, the rule does not count any more."""
+    """What its configuration, hooks and attributes were, and the scripts that the command runs: when they change, the
+    rule does not count any more."""
 
 
 class ScopeOffer(Struct, frozen=True, kw_only=True):

@@ -66,9 +66,9 @@ _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--name
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
     """Return the repository that the whole of `command` would run in, and a mark of all that git runs there by itself.
 
-    That is its configuration with what this includes and names, hooks, attributes, submodules; and those programs of
-    the line that `PATH` finds inside the repository. Where there is no repository, it is the folder. Both are empty
-    when the command goes to another one, or nobody knows where. Blocks.
+    That is its configuration with what this includes and names, hooks, attributes, submodules; also the scripts and
+    recipes that the line runs, and those of its programs that `PATH` finds inside the repository. Where there is no
+    repository, it is the folder. Both are empty when the command goes to another one, or nobody knows where. Blocks.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -86,6 +86,9 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
         found = shutil.which(name, path=search) if "/" not in name else None
         if found and Path(os.path.realpath(found)).is_relative_to(top or folder):
             seen[f"program {name}"] = f"{found} {_mark_of(Path(found))}"
+    for script in script_marks(command, str(folder)):
+        if script.mark:
+            seen[f"script {script.path}"] = script.mark
     text = "\n".join(f"{name}\0{mark}" for name, mark in sorted(seen.items()))
     return ScriptMark(path=str(top or folder), mark=digest_of(text.encode(errors="surrogateescape")))
 

@@ -141,6 +141,18 @@ def test_a_folder_without_a_repository_is_a_place_until_there_is_one(tmp_path: P
     assert repository_mark("make", tmp_path, ENVIRON).mark != before.mark
 
 
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [("make", "Makefile"), ("npm test", "package.json"), ("./deploy.sh", "deploy.sh"), ("sh x.sh", "x.sh")],
+)
+def test_a_script_or_recipe_that_changes_changes_the_mark(repository: Path, line: str, file: str) -> None:
+    marks = [mark(repository, line)]
+    for text in ("x\n", "y\n"):
+        _write(file, text)(repository)
+        marks.append(mark(repository, line))
+    assert len(set(marks)) == 3
+
+
 # --- in a session -------------------------------------------------------------------------------------------------
 
 _FETCH = "git fetch -q"
