@@ -20,8 +20,8 @@ SECRET_FOLDERS = frozenset({
     ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker", ".gcloud", ".password-store", ".oci", ".gsutil", ".chef",
     ".secrets", ".envs",
 })  # fmt: skip
-_FOLDERS_FOR_SECRETS = frozenset({"secrets", "credentials", "private_keys", "private-keys"})
-"""Also folders of source code and texts: in them data is secret, the rest is what its name says."""
+_FOLDERS_FOR_SECRETS = frozenset({"secrets", "private_keys", "private-keys"})
+"""Also folders of source code and texts: directly in them data is secret, the rest is what its name says."""
 
 _STAGES = (
     "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
@@ -43,6 +43,9 @@ _LONGEST_NAME = 255
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
 """A file without values, to be filled in."""
 
+_MANUAL = re.compile(r"\.[1-9][a-z]*\.gz$")
+"""A page of a manual, about some command."""
+
 _CODE = frozenset(
     """
     py pyi pyx ipynb md mdx rst adoc org tex html htm css scss less js jsx mjs cjs ts tsx mts cts vue svelte java kt
@@ -55,7 +58,7 @@ _CODE = frozenset(
 _DATA = frozenset(
     """
     json json5 jsonc yaml yml toml ini cfg conf config properties xml plist txt text csv tsv dat data db sqlite env
-    enc b64 base64 log sh bash zsh ps1 bat cmd fish sql dump zip tar gz tgz tf hcl pw
+    enc b64 base64 sql dump zip tar gz tgz pw
     """.split()  # noqa: SIM905 - words, to be read
 )
 
@@ -66,6 +69,9 @@ _KEYS = frozenset(
     """.split()  # noqa: SIM905 - words, to be read
 )
 """Endings of files that hold keys and passwords, or are made of them."""
+
+_KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
+"""What says the same before another ending, and is no word besides."""
 
 _EXACT = re.compile(
     r"""
@@ -93,7 +99,7 @@ _ENVIRONMENT = re.compile(
 _IN_DATA = re.compile(
     r"""
     (?:^|[^a-z])(?:
-        secrets? | credentials? | creds | passwords? | passwds? | passphrases?
+        secrets? | credentials? | creds | passwords? | (?<=[_-])passwds? | passphrases?
       | (?:api|access|secret|private|signing|encryption|master|ssh|account|storage)[_-]?keys?
       | (?:access|auth|api|bearer|refresh|oauth2?|session|login|bot|github|gitlab|npm|pypi|slack|vault|deploy)
         [_-]?tokens?
@@ -109,11 +115,12 @@ _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keysto
 """The same, which says so of JSON only: a service account in YAML is a name."""
 
 _REMARKABLE = re.compile(
-    r"env|rc|pass|pwd|key|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|kube|docker|wallet|vault"
-    r"|netrc|\.my|cnf|credential|creds|terraform|s3cfg|boto|rclone|s3fs|token|secret|authinfo|databrickscfg|wakatime|ngrok"
-    r"|kaggle|snowsql|history|k3s|\.dev|id_|rsa|ed25519|ecdsa|utc--|code|recovery|mnemonic|seed|admin|account|sa\."
+    r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
+    r"|^env(?:rc)?[._-]|^_netrc|rc[._ -]|^utc--|^k3s|^ngrok|^kaggle|^\.?dockerc|^terraform\.rc|^pgpass"
+    r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
+    r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
 )
-"""One of these is in the name of every secret file: most names need no closer look."""
+"""One of these is in the name of every secret file that does not begin with a dot: most names need no closer look."""
 
 
 def holds_secrets(name: str) -> bool:
@@ -124,9 +131,9 @@ def holds_secrets(name: str) -> bool:
     `.local`, `.bak`), and words that say what is in a file of data. Templates, and source code and texts about secrets,
     are ordinary.
     """
-    if len(name) > _LONGEST_NAME or not _REMARKABLE.search(name) or _TEMPLATE.search(name):
+    if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
-    return any(map(_is_of_secrets, _variants_of(name)))
+    return not _MANUAL.search(name) and any(map(_is_of_secrets, _variants_of(name)))
 
 
 def _variants_of(name: str) -> Iterator[str]:
@@ -150,7 +157,7 @@ def _is_of_secrets(name: str) -> bool:
         return True
     if dot and ending in _KEYS:
         return True
-    if any(part in _KEYS - {"key"} for part in stem.split(".")[1:]):  # `a.tfvars.json`, `a.pem.enc`
+    if any(part in _KEYS_IN_BETWEEN for part in stem.split(".")[1:]):  # `a.tfvars.json`, `a.pem.enc`
         return ending in _DATA or ending in _KEYS
     if not stem or ending not in _DATA:
         return re.match(r"(?:credentials|secrets?)\.", name) is not None
@@ -170,17 +177,20 @@ def plain_name(name: str) -> str:
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
-    if _is_ordinary(relative_path) and not _REMARKABLE.search(relative_path.rpartition("/")[2].lower()):
-        return None  # nearly all paths: searches ask for tens of thousands
+    if _is_ordinary(relative_path):
+        name = relative_path.rpartition("/")[2].lower()
+        if name.rpartition(".")[2] in _CODE or not _REMARKABLE.search(name):
+            return None  # nearly all paths: searches ask for tens of thousands
     return looked_at_closely(relative_path)
 
 
 def _is_ordinary(path: str) -> bool:
     """Whether nothing in the path's folders can be special: no dots at an end of a name, nothing that is ignored."""
-    framed = f"/{path}/".lower()
+    framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False
-    if any(f"/{folder}/" in framed for folder in _FOLDERS_FOR_SECRETS):
+    lower = framed.lower()
+    if "/secrets/" in lower or "/private" in lower:
         return False
     return not ("\\" in path or ":" in path or "~" in path)
 
@@ -197,7 +207,7 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
     name = parts[-1]
     if any(part in SECRET_FOLDERS for part in parts):
         return None if name.endswith(".pub") else "secret"
-    is_for_secrets = any(part in _FOLDERS_FOR_SECRETS for part in parts[:-1]) and _is_data(name)
+    is_for_secrets = len(parts) > 1 and parts[-2] in _FOLDERS_FOR_SECRETS and _is_data(name)
     return "secret" if is_for_secrets or holds_secrets(name) else None
 
 
