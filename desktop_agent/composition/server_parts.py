@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import wanted_servers
@@ -9,12 +10,14 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.confined import server_confiner
 from desktop_agent.core.tools.servers.search_tools import SearchTools
@@ -43,6 +46,20 @@ def build_session_servers(
     trust = SessionTrust(ToolTrust(shared.paths.tool_trust), recorder)
     wanted = partial(wanted_servers, plan.settings)
     return SessionServers(shared.tools.servers, plan.root, wanted, registry, trust, recorder)
+
+
+def running_servers(pool: ServerPool, root: Path) -> tuple[RunningServer, ...]:
+    """Return the servers of a folder that run and may write there."""
+    return tuple(
+        RunningServer(
+            connection.definition.name, activity, partial(_may_write, connection.definition, root), is_shared=is_shared
+        )
+        for connection, activity, is_shared in pool.activities(root)
+    )
+
+
+def _may_write(definition: ServerDefinition, root: Path, path: str) -> bool:
+    return definition.may_write(root / path, root)
 
 
 def with_search(tools: tuple[AnyTool, ...], of_servers: Callable[[], tuple[AnyServerTool, ...]]) -> tuple[AnyTool, ...]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from desktop_agent.composition.change_parts import ChangeParts
-from desktop_agent.composition.server_parts import build_session_servers, with_search
+from desktop_agent.composition.server_parts import build_session_servers, running_servers, with_search
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import (
     allowed_folders,
@@ -54,7 +54,9 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     """Return them for one session; `aclose` gives back the shared tools, too."""
     processes = ProcessRunner(shared.clock, limits=partial(command_limits, plan.settings))
     jobs = Jobs(processes, shared.clock, folder=shared.job_logs(plan.storage.session_id))
-    jobs.on_end, jobs.on_look = changes.effects.jobs.end, changes.effects.jobs.look
+    watch = changes.effects.jobs
+    jobs.on_end, jobs.on_look = watch.end, watch.look
+    watch.activity_of, watch.servers = jobs.activity, partial(running_servers, shared.tools.servers, plan.root)
     reports = JobReports(jobs, recorder, shared.clock)
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
     policies = _policies(shared, plan, rulebook)

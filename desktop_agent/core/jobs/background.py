@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.jobs.log import JobLog, read_tail
 from desktop_agent.core.protocol.model import Job, JobState
+from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.child import ChildProcess, unhurried
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.tree import memory_of
@@ -76,6 +77,11 @@ class Jobs:
     def get(self, job_id: str) -> Job | None:
         """Return the job, or None when there is none of that id."""
         return self._jobs.get(job_id)
+
+    def activity(self, job_id: str) -> Activity | None:
+        """Return when a running job ran, and what it wrote; None once it has ended."""
+        running = self._running.get(job_id)
+        return running.child.activity if running else None
 
     async def snapshot(self) -> tuple[Job, ...]:
         """Return every job, the running ones with what they hold in memory and the last line they have printed."""

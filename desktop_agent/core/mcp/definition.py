@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox
+from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox, folder_meant
 
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
@@ -128,6 +128,15 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         if not isinstance(self.reached_by, Program):
             return ""
         return NOT_CONFINED if self.reached_by.sandbox is None else self.reached_by.sandbox.words
+
+    def may_write(self, path: Path, workspace: Path) -> bool:
+        """Whether its process here can write this file of the workspace. Blocks."""
+        if not isinstance(self.reached_by, Program):
+            return False
+        if self.reached_by.sandbox is None:
+            return True
+        folders = self.reached_by.sandbox.folders
+        return any(path.resolve().is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that it is started by, if there is none of that name. Blocks."""

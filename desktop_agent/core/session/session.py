@@ -300,7 +300,9 @@ class Session:
             ends.push_async_callback(parts.release)
             ends.push_async_callback(parts.telemetry.aclose)
             ends.push_async_callback(parts.recorder.aclose)
-            ends.push_async_callback(parts.tools.jobs.aclose)  # what they changed at the end goes on record, too
+            # What programs of ours changed at the end goes on record, too.
+            ends.push_async_callback(parts.tools.effects.jobs.aclose)
+            ends.push_async_callback(parts.tools.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)

@@ -48,39 +48,45 @@ class Undoing:
         done when the folder is gone or another one stands in its place.
         """
         await asyncio.to_thread(self._ledger.require_root)
-        await self._effects.jobs.look()
+        return await unhurried(self._revert(direction, op))
+
+    async def _revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
         further, includes_others = (), False
         if isinstance(op, ops.UndoChanges):
             further, includes_others = op.further, op.includes_others
-        draft = await asyncio.to_thread(
-            draft_reverts,
-            self._transcript,
-            self._ledger,
-            direction,
-            (op.selection, *further),
-            includes_others=includes_others,
-        )
-        destroyed = self._destroyed(op)
-        if draft is None and destroyed is None:
-            return False
-        draft = draft or UndoDraft((), ())
-        await unhurried(self._carry_out(direction, op.selection, draft, op.reason, destroyed))
+        async with self._effects.jobs.undisturbed():
+            draft = await asyncio.to_thread(
+                draft_reverts,
+                self._transcript,
+                self._ledger,
+                direction,
+                (op.selection, *further),
+                includes_others=includes_others,
+            )
+            destroyed = self._destroyed(op)
+            if draft is None and destroyed is None:
+                return False
+            draft = draft or UndoDraft((), ())
+            await self._carry_out(direction, op.selection, draft, op.reason, destroyed)
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
         """Take back how files differ from a commit. As `revert` otherwise; False when they do not differ."""
         await asyncio.to_thread(self._ledger.require_root)
-        await self._effects.jobs.look()
-        files, refused = await asyncio.to_thread(differences.look, self._ledger, op.files)
-        if op.includes_others or op.hunks:
-            await self._record_missing(files)
-        selection, draft = await asyncio.to_thread(
-            differences.draft_differences, self._transcript, self._ledger, op, files
-        )
-        draft = UndoDraft(draft.writes, (*draft.settled, *refused))
-        if not draft.writes and not draft.settled:
-            return False
-        await unhurried(self._carry_out("undo", selection, draft, op.reason))
+        return await unhurried(self._undo_differences(op))
+
+    async def _undo_differences(self, op: ops.UndoDifferences) -> bool:
+        async with self._effects.jobs.undisturbed():
+            files, refused = await asyncio.to_thread(differences.look, self._ledger, op.files)
+            if op.includes_others or op.hunks:
+                await self._record_missing(files)
+            selection, draft = await asyncio.to_thread(
+                differences.draft_differences, self._transcript, self._ledger, op, files
+            )
+            draft = UndoDraft(draft.writes, (*draft.settled, *refused))
+            if not draft.writes and not draft.settled:
+                return False
+            await self._carry_out("undo", selection, draft, op.reason)
         return True
 
     async def _record_missing(self, files: Sequence[tuple[CommittedFile, FileState | None]]) -> None:
@@ -97,21 +103,27 @@ class Undoing:
     async def redo(self, op: ops.RedoSteps) -> bool:
         """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""
         await asyncio.to_thread(self._ledger.require_root)
-        await self._effects.jobs.look()
-        steps = steps_meant(self._transcript, op)
-        if not steps:
-            return False
-        draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
-        ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
-        await unhurried(self._carry_out("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason))
+        return await unhurried(self._redo(op))
+
+    async def _redo(self, op: ops.RedoSteps) -> bool:
+        async with self._effects.jobs.undisturbed():
+            steps = steps_meant(self._transcript, op)
+            if not steps:
+                return False
+            draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
+            ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
+            await self._carry_out("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason)
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it. Raises `AgentError` when it is not what the user saw."""
-        await self._effects.jobs.look()
-        transition = await asyncio.to_thread(draft_write, self._transcript, self._ledger, op)
-        if transition is not None:
-            await unhurried(self._write(op, transition))
+        await unhurried(self._write_drafted(op))
+
+    async def _write_drafted(self, op: ops.WriteFile) -> None:
+        async with self._effects.jobs.undisturbed():
+            transition = await asyncio.to_thread(draft_write, self._transcript, self._ledger, op)
+            if transition is not None:
+                await self._write(op, transition)
 
     # -- undo and redo --
 

@@ -42,9 +42,11 @@ class Renaming:
 
     async def rename(self, op: ops.MoveFile) -> None:
         """Give it another path. Raises `AgentError` when it is not what the user saw, or could not be taken back."""
-        await self._effects.jobs.look()
-        move = await asyncio.to_thread(self._plan, op)
-        await unhurried(self._write(op, move))
+        await unhurried(self._rename(op))
+
+    async def _rename(self, op: ops.MoveFile) -> None:
+        async with self._effects.jobs.undisturbed():
+            await self._write(op, await asyncio.to_thread(self._plan, op))
 
     def _plan(self, op: ops.MoveFile) -> _Move:
         self._ledger.require_root()

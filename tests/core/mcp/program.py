@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,18 @@ class Program:
         send({"id": number, "result": arguments.get("result", result)})
 
 
+def obey(folder: Path) -> None:
+    """Do what is written to the named pipe `go`, and say so in `did`: what a server does that no call waits for."""
+    while True:
+        kind, path, text = (folder / "go").read_text().split(" ", 2)
+        if kind == "append":
+            with Path(path).open("a") as file:
+                file.write(text)
+        elif kind == "remove":
+            Path(path).unlink()
+        (folder / "did").write_text("done")
+
+
 def main() -> None:
     behaviours = sys.argv[1:]
     if "mute" in behaviours:
@@ -264,6 +277,8 @@ def main() -> None:
     if "forks" in behaviours:
         child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         Path("child").write_text(str(child.pid))
+    if orders := next((word.partition("=")[2] for word in behaviours if word.startswith("obeys=")), ""):
+        threading.Thread(target=obey, args=(Path(orders),), daemon=True).start()
     program = Program(behaviours)
     for line in sys.stdin:
         program.answer(json.loads(line))

@@ -21,6 +21,7 @@ from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 _SDK = "desktop_agent.core.mcp.sdk.sdk_client"
@@ -99,6 +100,15 @@ class ServerPool:
     def connections(self, workspace: Path) -> tuple[Connection, ...]:
         """Return the connections that sessions of a folder use or used. May be called in a thread."""
         return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
+
+    def activities(self, workspace: Path) -> tuple[tuple[Connection, Activity, bool], ...]:
+        """Return the servers of a folder that run as processes here, when each ran, and whether sessions share it."""
+        found: list[tuple[Connection, Activity, bool]] = []
+        for key, connection in self._connections.items():
+            pid = connection.status.pid if key.workspace == workspace else None
+            if pid is not None and (activity := self._processes.activity(pid)) is not None:
+                found.append((connection, activity, self._users.get(key, 0) > 1))
+        return tuple(found)
 
     def statuses(self) -> tuple[ServerStatus, ...]:
         """Return how every server is that is or was in use, by name."""

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.reader import OutputReader
@@ -173,9 +174,11 @@ class ChildProcess:
         self._group = group
         self._since = since
         self._tree = self.new_tree()
+        self.activity = Activity(self.new_tree(), lambda: pipes.received_bytes)
         self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._excess = ""
         self._life = asyncio.create_task(self._live())
+        self._life.add_done_callback(lambda _: self.activity.note_end())
 
     @property
     def has_exited(self) -> bool:

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.stand_ins import holding
+from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.cgroup import CommandGroup, CommandGroups
 from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, ProcessEnd, end_all, unhurried
 from desktop_agent.core.system.processes.guard import Guard
@@ -171,6 +172,10 @@ class ProcessRunner:
         Raises `OSError`.
         """
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
+
+    def activity(self, pid: int) -> Activity | None:
+        """Return when the running program of this number ran, and what it wrote."""
+        return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
         """End every command, and everything any of them ever started that still lives. Nothing can be started then."""

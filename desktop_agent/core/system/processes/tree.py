@@ -109,6 +109,20 @@ class ProcessTree:
         finally:
             give_back()
 
+    def pause(self) -> None:
+        """Let no member run until `resume`, also none that a member was just starting. Nothing where that cannot be."""
+        seen: set[tuple[int, float]] = set()
+        for _ in range(_SWEEPS):
+            members = self.members()
+            if seen.issuperset(member.key for member in members):
+                return
+            seen.update(member.key for member in members)
+            _send_each(members, "SIGSTOP")
+
+    def resume(self) -> None:
+        """Let all members run again."""
+        _send_each(self.members(), "SIGCONT")
+
     def _sweep(self, scope: Scope) -> dict[int, str]:
         met: dict[int, str] = {}
         for _ in range(_SWEEPS):
@@ -200,6 +214,13 @@ def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
                 descendants.add(child)
                 waiting.append(child)
     return descendants
+
+
+def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCONT"]) -> None:
+    if os.name != "nt":
+        for member in members:
+            with suppress(OSError):
+                os.kill(member.pid, getattr(signal, name))
 
 
 def _send(pid: int, *, forceful: bool) -> None:

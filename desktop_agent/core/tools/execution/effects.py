@@ -18,7 +18,7 @@ from desktop_agent.core.tools.execution.found_changes import ChangeFinder, Found
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
 from desktop_agent.core.tools.execution.recording import LastImages, LastNumber, Recording, UserEdits
 from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
-from desktop_agent.core.tools.execution.watched_jobs import WatchedJob, WatchedJobs
+from desktop_agent.core.tools.execution.writers import Maker, WatchedJob, Writers
 
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
@@ -40,16 +40,17 @@ class Effects:
         self._capture = capture
         self._log = log
         self.recording = Recording(ledger, log, last_number)
-        self._user_edits = UserEdits(ledger, capture, self.recording, last_images)
-        jobs = WatchedJobs()
-        self._finder = ChangeFinder(ledger, capture, self.recording, jobs, last_images)
-        self.jobs = JobWatch(jobs, self._finder, capture, log)
+        writers = Writers(ledger.files.root)
+        self._user_edits = UserEdits(ledger, capture, self.recording, last_images, writers)
+        self._finder = ChangeFinder(ledger, capture, self.recording, writers, last_images)
+        self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
         """Store the images of a plan and return its changes. The workspace stays as it is.
 
         What the user did since to one of its files goes on record first, as theirs.
         """
+        self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._user_edits.record_in(turn, transitions)
         await self.tell_of_cache()
@@ -96,7 +97,9 @@ class Effects:
         if run.line:  # what it destroys may take long to copy
             await self._safeguard.prepare(call_id, run)
         async with self.jobs.looking:
+            self.jobs.note_turn(turn)
             await self.jobs.look_now()
+            self.jobs.note_call(run.server, call_id)
             snapshot = await self._begin(call_id, run)
             event = ev.ChangesPrepared(
                 turn=turn,
@@ -179,6 +182,7 @@ class Effects:
     ) -> tuple[str, ...]:
         async with self.jobs.looking:
             self.jobs.is_command_running = False
+            self.jobs.note_turn(turn)
             may_release = not job_id and not self.jobs.is_watching_any
 
             def find(findings: Findings) -> FoundChanges:
@@ -186,7 +190,7 @@ class Effects:
                 return self._finder.collect(turn, call_id, snapshot, report, author, may_release=may_release)
 
             findings, found = await self._look_after(call_id, find)
-            changes = found.by_call.pop(call_id, ())
+            changes = found.by_maker.pop(Maker(turn, call_id, author), ())
             uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
             if changes or uncaptured or findings.refs or found.outside:
                 is_lossy = bool(changes or found.outside) or any(change.is_loss for change in findings.refs)
@@ -200,11 +204,13 @@ class Effects:
                     is_recoverable=bool(found.outside) or (findings.is_destructive and is_lossy),
                 )
                 await self._log.record(event)
-            await self.jobs.record(found.by_call, ())
-            job = WatchedJob(turn, call_id, snapshot, {change.path for change in changes})
+            await self.jobs.record(found.by_maker, ())
+            paths = {change.path for change in changes}
+            job = WatchedJob(turn=turn, call_id=call_id, snapshot=snapshot, paths=paths)
             is_watched = await self.jobs.begin(job_id, job)
-            await self.jobs.advance(snapshot)
-            if not is_watched and not found.is_released:
+            is_kept = is_watched or found.is_released or self.jobs.keep(snapshot)
+            await self.jobs.advance(snapshot, is_bracketed=True)
+            if not is_kept:
                 await asyncio.to_thread(self._capture.release, snapshot)
             await self._safeguard.forget()
             await self.tell_of_cache()

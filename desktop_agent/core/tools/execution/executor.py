@@ -223,7 +223,9 @@ class ToolExecutor:
         await self._still_there()
         if not tool.may_write:
             return await tool.run(arguments, ready.context)
-        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=tool.is_confined, author="mcp")
+        run = PlannedCommand(
+            "", str(ready.context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
+        )
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         try:
             return await tool.run(arguments, ready.context)

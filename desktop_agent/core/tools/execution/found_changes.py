@@ -1,10 +1,12 @@
 """What became different under commands, stored and given to the calls that did it."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.errors import StorageError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
@@ -13,7 +15,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.execution.recording import LastImages, Recording
-from desktop_agent.core.tools.execution.watched_jobs import WatchedJobs
+from desktop_agent.core.tools.execution.writers import Maker, Writers
 
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
@@ -24,7 +26,7 @@ _PLANTED = (
 class FoundChanges(Struct, frozen=True):
     """What changed since a snapshot."""
 
-    by_call: dict[CallId, tuple[FileChange, ...]]
+    by_maker: dict[Maker, tuple[FileChange, ...]]
     outside: tuple[OutsideFile, ...]
     lost: tuple[Uncaptured, ...]
     repositories: tuple[str, ...]
@@ -39,7 +41,7 @@ class ChangeFinder(Struct):
     ledger: Ledger
     capture: StatCapture
     recording: Recording
-    jobs: WatchedJobs
+    writers: Writers
     last_images: LastImages
     _reported: set[Uncaptured] = field(default_factory=set[Uncaptured])
     """What was out of reach at an earlier look."""
@@ -54,9 +56,10 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it.
+        """Return what changed since the snapshot by whose work it is; without `call_id`, no call brackets it.
 
         The call's own changes are those of `author`. `may_release` lets go of the snapshot if nothing changed.
+        What the user did is among them only where this session has changed the file before.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:
@@ -64,17 +67,26 @@ class ChangeFinder(Struct):
         except WorkspaceError as error:  # every file would count as deleted, or as made by the command
             lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
             return FoundChanges({}, self._outside(copied), (lost,), ())
-        makers: list[CallId] = []
-        last: Mapping[str, FileImage | None] = self.last_images() if self.jobs else {}
+        makers: list[Maker] = []
+        last: Mapping[str, FileImage | None] = self.last_images() if self.writers else {}
+        own, users = Maker(turn, call_id, author), Maker(self.writers.turn, "", "person")
+        self.writers.begin_look()
         with self.ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:
-                job = self.jobs.maker_of(transition) if call_id else self.jobs.likeliest(transition)
-                if job is not None and _is_on_record(transition, last):
+                if call_id:
+                    job = self.writers.job_of(transition)
+                    maker = own if job is None else job.maker
+                else:
+                    transition = self._since_record(transition, last)
+                    maker = self.writers.maker_of(transition) or users
+                if maker != own and _is_on_record(transition, last):
                     return  # before the process was killed, or because it was written for an undo
-                (change_id,) = self.recording.reserve_ids(turn if job is None else job.turn, 1)
-                makers.append(call_id if job is None else job.call_id)
-                recorder.add(transition, author=author if job is None else "shell", change_id=change_id)
+                if maker == users and transition.path not in last:
+                    return
+                (change_id,) = self.recording.reserve_ids(maker.turn, 1)
+                makers.append(maker)
+                recorder.add(transition, author=maker.author, change_id=change_id)
 
             def record_unless_copied(transition: FileTransition) -> None:
                 if transition.path not in copied_paths:
@@ -91,6 +103,16 @@ class ChangeFinder(Struct):
         by_maker = _by_maker(makers, recorder.changes)
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
+    def _since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
+        """Return the transition from what the records left, where that was written since the last look, by an undo."""
+        before = transition.before.image() if transition.before is not None else None
+        image = last.get(transition.path, before)
+        if image == before or transition.moved_from or transition.moved_to:
+            return transition
+        with suppress(StorageError):  # that content is gone: then it stays as the folder tells it
+            return replace(transition, before=self.ledger.images.state(image), is_shared=False)
+        return transition
+
     def _outside(self, copied: SafetyReport) -> tuple[OutsideFile, ...]:
         return tuple(self.ledger.record_outside(transition) for transition in copied.outside)
 
@@ -101,8 +123,8 @@ class ChangeFinder(Struct):
         return news
 
 
-def _by_maker(makers: Iterable[CallId], changes: Iterable[FileChange]) -> dict[CallId, tuple[FileChange, ...]]:
-    found: dict[CallId, list[FileChange]] = {}
+def _by_maker(makers: Iterable[Maker], changes: Iterable[FileChange]) -> dict[Maker, tuple[FileChange, ...]]:
+    found: dict[Maker, list[FileChange]] = {}
     for maker, change in zip(makers, changes, strict=True):
         found.setdefault(maker, []).append(change)
     return {maker: tuple(theirs) for maker, theirs in found.items()}

@@ -1,10 +1,15 @@
-"""What background commands change is put on record while they run, each as the work of the call that started it."""
+"""What programs of ours change while no call waits for them is put on record: background commands, and servers.
+
+Each change goes to the call that started its maker, or called it last (`writers`). The folder is looked at before
+anything else changes it, when a background command ends, and when a server has written something.
+"""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
+from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
@@ -13,29 +18,44 @@ from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured
+from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.found_changes import ChangeFinder
-from desktop_agent.core.tools.execution.watched_jobs import WatchedJob, WatchedJobs
+from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
+
+SEE_EVERY_S = 0.25
+"""How often it is asked which programs ran: so exactly the date of a file is told from theirs."""
+_LEAST_PAUSE_S = 1.0
+_SHARE = 20
+"""Looks at the folder that nothing but a server asked for take one part of the time in so many."""
 
 T = TypeVar("T")
 
 
 class JobWatch:
-    """Looks at the background commands of one session."""
+    """Looks after the background commands and the servers of one session."""
 
-    def __init__(self, jobs: WatchedJobs, finder: ChangeFinder, capture: StatCapture, log: EventLog) -> None:
-        self._jobs = jobs
+    def __init__(
+        self, writers: Writers, finder: ChangeFinder, capture: StatCapture, log: EventLog, clock: Clock | None = None
+    ) -> None:
+        self._writers = writers
         self._finder = finder
         self._capture = capture
         self._log = log
+        self._clock = clock or SystemClock()
+        self._seeing: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
-        """Held by who looks at the folder or writes in it, so that no job is given what a call is writing."""
+        """Held by who looks at the folder or writes in it, so that nobody is given what somebody else is writing."""
         self.is_command_running = False
         """Whether a command runs whose own look, when it ends, separates its changes from theirs."""
+        self.activity_of: Callable[[str], Activity | None] = lambda _: None
+        """Returns when a background command ran."""
+        self.servers: Callable[[], Iterable[RunningServer]] = tuple
+        """Returns the servers that run now and may write in the folder."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
         """Watch a job from its snapshot on; False when it is none, or has ended already. Under the lock."""
-        if not job_id or self._jobs.has_ended(job_id):
+        if not job_id or self._writers.has_ended(job_id):
             return False
         event = ev.ChangesPrepared(
             turn=job.turn,
@@ -46,53 +66,104 @@ class JobWatch:
             is_background=True,
         )
         await self._log.record(event)
-        self._jobs.add(job_id, job)
+        job.activity = self.activity_of(job_id)
+        self._writers.add(job_id, job)
+        self._see_to_it()
         return True
 
+    def note_turn(self, turn: int) -> None:
+        """Take in that a call of this turn begins or ends, and which servers run by then."""
+        self._writers.turn = turn
+        self._writers.note_servers(self.servers())
+        if self._writers.has_servers:
+            self._see_to_it()
+
+    def note_call(self, server: str, call_id: CallId) -> None:
+        """Let what a server does from now on count for this call of the newest turn; nothing for a call of none."""
+        if server:
+            self._writers.note_call(server, self._writers.turn, call_id)
+
     async def look(self) -> None:
-        """Record what background commands have changed so far, each as the work of the call that started it.
+        """Record what programs of ours have changed so far, each as the work of the call that it belongs to.
 
         Does nothing while another command runs: its own look, when it ends, separates them.
         """
-        if self._jobs:
+        if self._writers:
             async with self.looking:
-                await to_its_end(self.look_now(), "look at jobs")
+                await to_its_end(self.look_now(), "look at what writes late")
 
     async def end(self, job_id: str) -> None:
         """Record what a background command has changed to its end. A full disk is reported with the next record."""
         async with self.looking:
-            self._jobs.end(job_id)
+            self._writers.end(job_id)
             with suppress(StorageError):
                 await self.look_now()
 
+    async def aclose(self) -> None:
+        """Record what the servers have changed to the end of the session."""
+        if self._seeing is not None:
+            self._seeing.cancel()
+            await asyncio.wait({self._seeing})
+        async with self.looking:
+            if (snapshot := self._writers.snapshot) is not None:
+                with suppress(StorageError):
+                    await self.look_now()
+                self._writers.snapshot = None
+                await asyncio.to_thread(self._capture.release, snapshot)
+
     def is_watching(self, call_id: CallId) -> bool:
         """Whether the background command of this call is looked after, so that its end will be recorded."""
-        return self._jobs.is_watched(call_id)
+        return self._writers.is_watched(call_id)
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether any background command is looked after."""
-        return bool(self._jobs)
+        """Whether the folder as it was after the last call is needed: for a background command, or a server."""
+        return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, turn: int, call_id: CallId, snapshot: Snapshot) -> None:
         """Record what the background command of a killed process changed after the last look at it."""
         async with self.looking:
-            self._jobs.add(call_id, WatchedJob(turn, call_id, snapshot, has_ended=True))
+            self._writers.add(call_id, WatchedJob(turn=turn, call_id=call_id, snapshot=snapshot, has_ended=True))
             await to_its_end(self.look_now(), f"conclude {call_id}")
 
-    async def look_now(self) -> None:
-        """Look at the jobs, if no other command runs. Under the lock."""
-        if not self._jobs or self.is_command_running:
+    async def look_now(self, *, is_forced: bool = False) -> None:
+        """Look at what writes late, if no other command runs. Under the lock.
+
+        Servers that did not run are looked at only if it `is_forced`: because the folder was changed otherwise.
+        """
+        if not self._writers or self.is_command_running:
             return
-        snapshot = self._jobs.all[0].snapshot
-        found = await asyncio.to_thread(self._finder.collect, 0, "", snapshot, SafetyReport())
-        await self.record(found.by_call, found.lost)  # a repository that one made is among the lost
+        self._writers.note_servers(self.servers())
+        if not (is_forced or self._writers.jobs or self._writers.have_servers_run()):
+            return
+        snapshot = self._writers.jobs[0].snapshot if self._writers.jobs else self._writers.snapshot
+        assert snapshot is not None
+        found = await asyncio.to_thread(self._finder.collect, self._writers.turn, "", snapshot, SafetyReport())
+        await self.record(found.by_maker, found.lost)  # a repository that one made is among the lost
         await self.advance(snapshot)
 
-    async def record(self, found: Mapping[CallId, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """Put on record what the jobs changed; `lost` is said of the youngest."""
-        for job in reversed(self._jobs.all):
-            changes = found.get(job.call_id, ())
+    @asynccontextmanager
+    async def undisturbed(self) -> AsyncGenerator[None]:
+        """Let nothing of ours write meanwhile; all that it wrote until then is on record.
+
+        Programs stand still for as long. What they write to a file between it was read and it is written again would be
+        taken for the user's, or lost.
+        """
+        async with self.looking:
+            paused = self._writers.activities
+            try:
+                await asyncio.to_thread(_pause, paused)
+                await self.look_now()
+                yield
+                await self.look_now(is_forced=True)
+            finally:
+                await unhurried(asyncio.to_thread(_resume, paused))
+
+    async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
+        """Put on record what was changed, and by whom; `lost` is said of the youngest job."""
+        left = dict(found)
+        for job in reversed(self._writers.jobs):
+            changes = left.pop(job.maker, ())
             job.paths.update(change.path for change in changes)
             if changes or lost or job.has_ended:
                 event = ev.ChangesRecorded(
@@ -104,16 +175,80 @@ class JobWatch:
                 )
                 await self._log.record(event)
             lost = ()
+        if lost and not left:
+            await self._log.record(ev.ChangesRecorded(turn=self._writers.turn, call_id="", changes=(), uncaptured=lost))
+        for maker, changes in left.items():
+            event = ev.ChangesRecorded(turn=maker.turn, call_id=maker.call_id, changes=changes, uncaptured=lost)
+            await self._log.record(event)
+            lost = ()
 
-    async def advance(self, to: Snapshot) -> None:
-        """Go on from what was just recorded, and let go of the jobs that have ended."""
-        if self._jobs:
-            snapshots = [job.snapshot for job in self._jobs.all]
+    async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
+        """Go on from what was just recorded, and let go of the jobs that have ended.
+
+        `is_bracketed` says that it was a call's, so that nothing of it belongs to who writes late.
+        """
+        jobs = self._writers.jobs
+        snapshots = [job.snapshot for job in jobs]
+        if self._writers.snapshot is not None:
+            snapshots.append(self._writers.snapshot)
+        if snapshots:
             await asyncio.to_thread(self._capture.advance, snapshots, to)
-        for job in self._jobs.all:
+        for job in jobs:
             if job.has_ended:
                 await asyncio.to_thread(self._capture.release, job.snapshot)
-        self._jobs.forget_ended()
+        if is_bracketed:
+            self._writers.skip()
+        else:
+            await asyncio.to_thread(self._writers.end_look)
+
+    def keep(self, snapshot: Snapshot) -> bool:
+        """Keep the snapshot of a call for what servers change after it, if there are any and none is kept yet."""
+        if not self._writers.has_servers or self._writers.snapshot is not None:
+            return False
+        self._writers.snapshot = snapshot
+        return True
+
+    # -- seeing who runs, and looking when a server wrote --
+
+    def _see_to_it(self) -> None:
+        if self._seeing is None or self._seeing.done():
+            self._seeing = asyncio.create_task(self._see(), name="who writes late")
+
+    async def _see(self) -> None:
+        pause_s, is_due = _LEAST_PAUSE_S, False
+        looked_s = self._clock.monotonic()
+        while self._writers.has_writers:
+            await self._clock.sleep(SEE_EVERY_S)
+            self._writers.note_servers(self.servers())
+            ran = [activity for activity in self._writers.activities if not activity.is_idle()]
+            if ran:
+                await asyncio.to_thread(_look_at, ran)
+            if self.is_command_running or self._writers.snapshot is None:
+                continue
+            is_due = is_due or self._writers.is_server_among(ran)
+            begun_s = self._clock.monotonic()
+            if not is_due or (ran and begun_s - looked_s < _LEAST_PAUSE_S) or begun_s - looked_s < pause_s:
+                continue
+            is_due = False
+            with suppress(StorageError):
+                await self.look()
+            looked_s = self._clock.monotonic()
+            pause_s = max(_LEAST_PAUSE_S, _SHARE * (looked_s - begun_s))
+
+
+def _pause(activities: Iterable[Activity]) -> None:
+    for activity in activities:
+        activity.pause()
+
+
+def _resume(activities: Iterable[Activity]) -> None:
+    for activity in activities:
+        activity.resume()
+
+
+def _look_at(activities: Iterable[Activity]) -> None:
+    for activity in activities:
+        activity.look()
 
 
 async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:

@@ -13,6 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.tools.execution.writers import Maker, Writers
 
 LastNumber = Callable[[int], int]
 """The largest number that the journal, as it is by now, has given to a change of a turn; 0 when there is none."""
@@ -60,7 +61,15 @@ class Recording:
 class UserEdits:
     """What the user did to files of a session since its records left them."""
 
-    def __init__(self, ledger: Ledger, capture: StatCapture, recording: Recording, last_images: LastImages) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        capture: StatCapture,
+        recording: Recording,
+        last_images: LastImages,
+        writers: Writers,
+    ) -> None:
+        self._writers = writers
         self._ledger = ledger
         self._capture = capture
         self._recording = recording
@@ -80,8 +89,18 @@ class UserEdits:
     async def _record(self, turn: int, transitions: Sequence[FileTransition]) -> None:
         if not transitions:
             return
-        changes = await asyncio.to_thread(self._recording.store, turn, transitions, "person")
-        await self._recording.record_applied(turn, "", changes)
+        theirs = await asyncio.to_thread(self._by_maker, turn, transitions)
+        for maker, made in theirs.items():
+            changes = await asyncio.to_thread(self._recording.store, maker.turn, made, maker.author)
+            await self._recording.record_applied(maker.turn, maker.call_id, changes)
+
+    def _by_maker(self, turn: int, transitions: Iterable[FileTransition]) -> Mapping[Maker, Sequence[FileTransition]]:
+        """Return whose they are: a program of ours may have written since it was looked at."""
+        found: dict[Maker, list[FileTransition]] = {}
+        for item in transitions:
+            maker = self._writers.maker_of(item) or Maker(turn, "", "person")
+            found.setdefault(maker, []).append(item)
+        return found
 
     def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
         """What became of the files of this session since it last had to do with them."""

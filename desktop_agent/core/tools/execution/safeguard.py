@@ -52,6 +52,8 @@ class PlannedCommand(Struct, frozen=True):
     is_confined: bool
     author: Author = "shell"
     """Whose work its changes are."""
+    server: str = ""
+    """The server that is called, which may go on after the call."""
 
 
 class Precautions(Struct, frozen=True):

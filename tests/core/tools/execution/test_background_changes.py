@@ -95,6 +95,35 @@ async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every
         assert ground.read("log.txt") == "one\n", "that was seen while the other command ran, and is recorded as its"
 
 
+async def test_nothing_of_a_background_command_counts_as_the_users_while_another_turn_is_undone(ground: Ground) -> None:
+    """It writes all the time to a file that the undo writes, too."""
+    lines = "".join(f"{number}\n" for number in range(50))
+    ground.write("log.txt", lines)
+    loop = "i=0; while :; do echo job$i >> log.txt; i=$((i+1)); echo . ; sleep 0.01; done"
+    script: list[Reply] = [[run("sed -i 5s/.*/five/ log.txt")], [Say("ok")], [in_background(loop)], [Say("ok")]]
+    async with ground.session(script, approval="on_request") as s:
+        await s.prompt()
+        await s.prompt()
+        for _ in range(5):
+            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+            undone = await s.rx.expect(ev.ChangesUndone)
+            assert [outcome.reason for outcome in undone.outcomes] == [""]
+            s.submit(ops.RedoChanges(selection=ChangeSelection(turn=1)))
+            redone = await s.rx.expect(ev.ChangesRedone)
+            assert [outcome.reason for outcome in redone.outcomes] == [""]
+        job = s.rx.all(ev.JobsReported)[-1].jobs[0]
+        s.submit(ops.StopJob(job_id=job.id))
+        await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
+        written = [line for line in ground.read("log.txt").splitlines() if line.startswith("job")]
+        assert written == [f"job{number}" for number in range(len(written))], "no line is lost"
+        changes = [record.change for record in s.session.transcript.changes.values()]
+        assert {change.author for change in changes} == {"shell", "undo"}
+        assert not any(change.is_shared for change in changes)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+    assert ground.read("log.txt") == lines
+
+
 def of_call(s: Open, call_id: str) -> list[ev.ChangesRecorded]:
     return [event for event in s.rx.all(ev.ChangesRecorded) if event.call_id == call_id]
 

@@ -1,0 +1,164 @@
+"""When the processes of a program of ours ran, and how much they wrote: what tells its files from the user's.
+
+A program that did not run did not write. The kernel's clock of each process tells, for the price of a system call, so
+that it can be asked several times a second. Only for one that ran is it read how many bytes it wrote. What came to us
+through its pipes is not counted. Linux counts bytes for every process; elsewhere it is only known when one ran.
+
+Rejected: fanotify, which names the writer of each file but only to root, and a trace of its system calls, which changes
+how it runs.
+"""
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from desktop_agent.core.system.processes.table import ProcessEntry
+from desktop_agent.core.system.processes.tree import ProcessTree
+
+_MOST_STRETCHES = 1_000
+_CPU_CLOCK = 2
+"""Of a process whose number is the rest of the clock's, inverted: `clock_getcpuclockid` of Linux."""
+
+
+class Stretch(Struct):
+    """A time in which a program ran. Times are nanoseconds of the wall clock, as those of files are."""
+
+    start_ns: int
+    end_ns: int
+    written: int | None
+    """How many bytes it wrote, not to us; None where nobody counted."""
+
+    def holds(self, at_ns: int, slack_ns: int) -> bool:
+        """Whether a file that was changed in it may have this date: the clock for files is a little behind."""
+        return self.start_ns - slack_ns <= at_ns <= self.end_ns
+
+
+class _Counted(Struct, frozen=True):
+    entry: ProcessEntry
+    written: int | None
+
+
+class Activity:
+    """What one tree of processes did since it was started. Methods may be called in any thread."""
+
+    def __init__(
+        self, tree: ProcessTree, received: Callable[[], int], clock_ns: Callable[[], int] = time.time_ns
+    ) -> None:
+        """`received` says how many bytes have come from it."""
+        self._tree = tree
+        self._received_of = received
+        self._clock_ns = clock_ns
+        self._guard = threading.Lock()
+        self._stretches: deque[Stretch] = deque(maxlen=_MOST_STRETCHES)
+        self._cpu: dict[int, int] = {}
+        self._counted: dict[tuple[int, float], _Counted] = {}
+        self._received = 0
+        self.started_ns = clock_ns()
+        self.seen_ns = self.started_ns
+        """Up to when it is known what it did."""
+        self.ended_ns: int | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.ended_ns is not None
+
+    def note_end(self) -> None:
+        """Note that nothing of it runs any more. What it did since it was last looked at is not known."""
+        with self._guard:
+            if self.ended_ns is None:
+                self.ended_ns = self._clock_ns()
+                self._stretches.append(Stretch(self.seen_ns, self.ended_ns, None))
+                self.seen_ns = self.ended_ns
+
+    def is_idle(self) -> bool:
+        """Whether it did not run since it was last looked at; that is noted. Costs a system call for each process."""
+        if not self._guard.acquire(blocking=False):
+            return False
+        try:
+            now_ns = self._clock_ns()
+            if not self.has_ended:
+                if not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items()):
+                    return False
+                self.seen_ns = now_ns
+            return True
+        finally:
+            self._guard.release()
+
+    def look(self) -> None:
+        """Note what it did since it was last looked at. Blocks."""
+        if self.is_idle():
+            return
+        with self._guard:
+            if self.has_ended:
+                return
+            members = self._tree.members()
+            cpu = {member.pid: _cpu_ns(member.pid) for member in members}
+            counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
+            received, now_ns = self._received_of(), self._clock_ns()
+            written = self._written_since(counted, received)
+            self._stretches.append(Stretch(self.seen_ns, now_ns, written))
+            self._cpu, self._counted, self._received, self.seen_ns = cpu, counted, received, now_ns
+
+    def pause(self) -> None:
+        """Let none of its processes run until `resume`. Blocks."""
+        with self._guard:
+            if not self.has_ended:
+                self._tree.pause()
+
+    def resume(self) -> None:
+        """Let all of its processes run again. Blocks."""
+        with self._guard:
+            if not self.has_ended:
+                self._tree.resume()
+
+    def since(self, at_ns: int) -> list[Stretch]:
+        """Return when it ran after this time, with copies that the caller may count down."""
+        with self._guard:
+            return [
+                Stretch(max(one.start_ns, at_ns), one.end_ns, one.written)
+                for one in self._stretches
+                if one.end_ns > at_ns
+            ]
+
+    def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
+        """Return what it wrote, not to us. A process that has ended is counted by the one that waited for it."""
+        pids = {one.entry.pid for one in counted.values()}
+        lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
+        if any(one.written is None for one in counted.values()) or any(True for _ in lost):
+            return None
+        now = sum(one.written or 0 for one in counted.values())
+        before = sum(one.written or 0 for one in self._counted.values())
+        return max(0, now - before - (received - self._received))
+
+
+def _cpu_ns(pid: int) -> int:
+    """Return how long a process has run, with all of its threads; -1 when it has ended, or that is not known."""
+    if sys.platform == "linux":
+        try:
+            return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
+        except OSError:
+            return -1
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return -1
+    return round((times.user + times.system) * 1e9)
+
+
+def _written_by(pid: int) -> int | None:
+    """Return how many bytes a process has written, by calls of any kind; None where that is not told."""
+    if sys.platform != "linux":
+        return None
+    try:
+        with open(f"/proc/{pid}/io", "rb", buffering=0) as file:  # noqa: PTH123 -- several times a second
+            fields = dict(line.split(b": ") for line in file.read(1024).splitlines())
+        return int(fields[b"wchar"])
+    except (OSError, ValueError, KeyError):
+        return None
