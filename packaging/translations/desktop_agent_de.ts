@@ -2755,7 +2755,7 @@
     </message>
     <message>
         <source>The application ended before an answer came.</source>
-        <translation>Die Anwendung endete, bevor eine Antwort kam.</translation>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The application was closed.</source>
@@ -3112,6 +3112,10 @@
     <message>
         <source>There is something else in it, so it was kept.</source>
         <translation>Es ist noch etwas anderes darin, daher wurde er behalten.</translation>
+    </message>
+    <message>
+        <source>This call was not run: the turn ended before it could be.</source>
+        <translation>Dieser Aufruf wurde nicht ausgeführt: Die Runde endete vorher.</translation>
     </message>
     <message>
         <source>This changes files, and your approval policy asks before writing.</source>
@@ -9625,8 +9629,20 @@
         <translation>Erstellen</translation>
     </message>
     <message>
+        <source>Cut off: the application ended while the agent worked</source>
+        <translation>Abgebrochen: Die Anwendung endete, während der Agent arbeitete</translation>
+    </message>
+    <message>
+        <source>Cut off: the application ended while the agent worked, after at least {time}</source>
+        <translation>Abgebrochen: Die Anwendung endete, während der Agent arbeitete, nach mindestens {time}</translation>
+    </message>
+    <message>
         <source>Delete</source>
         <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Erledigt</translation>
     </message>
     <message>
         <source>Done after {time}</source>
@@ -9639,6 +9655,10 @@
     <message>
         <source>Files went back to before turn {turn}. The conversation stayed.</source>
         <translation>Die Dateien sind auf dem Stand vor Runde {turn}. Die Unterhaltung blieb.</translation>
+    </message>
+    <message>
+        <source>Interrupted</source>
+        <translation>Unterbrochen</translation>
     </message>
     <message>
         <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
@@ -9857,6 +9877,10 @@
     </message>
     <message>
         <source>cancelled</source>
+        <translation>abgebrochen</translation>
+    </message>
+    <message>
+        <source>cut off</source>
         <translation>abgebrochen</translation>
     </message>
     <message>

@@ -2744,7 +2744,7 @@
     </message>
     <message>
         <source>The application ended before an answer came.</source>
-        <translation>应用程序在得到答复之前已结束。</translation>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The application was closed.</source>
@@ -3101,6 +3101,10 @@
     <message>
         <source>There is something else in it, so it was kept.</source>
         <translation>其中还有其他内容，因此已保留。</translation>
+    </message>
+    <message>
+        <source>This call was not run: the turn ended before it could be.</source>
+        <translation>此调用未执行：回合在此之前已结束。</translation>
     </message>
     <message>
         <source>This changes files, and your approval policy asks before writing.</source>
@@ -9570,8 +9574,20 @@
         <translation>创建</translation>
     </message>
     <message>
+        <source>Cut off: the application ended while the agent worked</source>
+        <translation>已中断：智能体工作时应用程序退出</translation>
+    </message>
+    <message>
+        <source>Cut off: the application ended while the agent worked, after at least {time}</source>
+        <translation>已中断：智能体工作时应用程序退出，至少运行了 {time}</translation>
+    </message>
+    <message>
         <source>Delete</source>
         <translation>删除</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
     </message>
     <message>
         <source>Done after {time}</source>
@@ -9584,6 +9600,10 @@
     <message>
         <source>Files went back to before turn {turn}. The conversation stayed.</source>
         <translation>文件已回到第 {turn} 轮之前。对话保持不变。</translation>
+    </message>
+    <message>
+        <source>Interrupted</source>
+        <translation>已中断</translation>
     </message>
     <message>
         <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
@@ -9798,6 +9818,10 @@
     <message>
         <source>cancelled</source>
         <translation>已取消</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>已中断</translation>
     </message>
     <message>
         <source>denied</source>

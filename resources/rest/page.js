@@ -107,7 +107,7 @@ function takeIn(event) {
     case "turn_ended":
       shown.isRunning = false;
       shown.streaming = null;
-      if (event.reason !== "completed") add(element("div", { name: "notice", text: `The turn ended: ${event.reason.replaceAll("_", " ")}.` }));
+      if (event.reason !== "completed") add(element("div", { name: "notice", text: `The turn ended: ${event.is_cut_off ? "cut off, because the application ended" : event.reason.replaceAll("_", " ")}.` }));
       break;
     case "text_delta":
       shown.streaming ??= add(element("div", { name: "reply" }));

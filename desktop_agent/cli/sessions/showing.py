@@ -22,6 +22,7 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
     explanation_of,
+    how_it_ended,
     replay,
     spending_line,
 )
@@ -91,8 +92,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
             return f"— a copy of {source} “{title}” up to here —"
         case PageEntry():
             return ""
-        case ev.TurnEnded(turn=turn, reason=reason):
-            return f"— turn {turn} ended: {reason} —"
+        case ev.TurnEnded(turn=turn):
+            return f"— turn {turn} ended: {how_it_ended(entry)} —"
 
 
 def _describe_tool(entry: ToolEntry) -> str:

@@ -27,6 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 STOPPED = "[The user stopped the previous turn.]"
+APPLICATION_ENDED = "[The application ended in the middle of the previous turn; the user did not stop it.]"
 FOUND_KEY: Final = "found_tools"
 """The key in the metadata of a search for tools that lists the names of those it found."""
 NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
@@ -141,8 +142,8 @@ class HistoryFold:
                 self._note("redid", outcomes, reason)
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 self._rewind(turn)
-            case ev.TurnEnded(reason="interrupted"):
-                self.items.append(TextBlock(text=STOPPED))
+            case ev.TurnEnded(reason="interrupted", is_cut_off=is_cut_off):
+                self.items.append(TextBlock(text=APPLICATION_ENDED if is_cut_off else STOPPED))
             case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
                 self._compact(event)
             case ev.Pinned(pin=pin):

@@ -20,6 +20,7 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
     explanation_of,
+    how_it_ended,
     spending_line,
 )
 
@@ -49,8 +50,8 @@ def line_of(entry: Entry) -> str:
             return f"Summarised for the model up to turn {event.through_turn}{', and taken back' if is_undone else ''}."
         case ev.SessionForked(source=source, title=title):
             return one_line(f"A copy of {source} “{title}” up to here.")
-        case ev.TurnEnded(turn=turn, reason=reason):
-            return f"Turn {turn} ended: {reason.replace('_', ' ')}."
+        case ev.TurnEnded(turn=turn):
+            return f"Turn {turn} ended: {how_it_ended(entry)}."
         case ev.CommandRun(text=text):
             return one_line(text)
         case _:

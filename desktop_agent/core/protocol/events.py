@@ -252,6 +252,9 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     reason: TurnEndReason
     requests: int
     duration_s: Finite
+    """How long it worked; at least, when it `is_cut_off`. 0 when that is not known."""
+    is_cut_off: bool = False
+    """Whether the application ended in the middle of it, killed for instance: the next opening wrote this down."""
     type: Literal["turn_ended"] = "turn_ended"
 
 

@@ -22,6 +22,10 @@ class Readiness:
         self._opening = list(parts.opening)
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
+        self._left_open = parts.state.unfinished.turn
+        """The turn that an earlier process began, and ended before it was over."""
+        self._is_stopped = False
+        """Whether the user stopped that turn while it waited for them."""
 
     @property
     def unfinished(self) -> Unfinished:
@@ -58,10 +62,17 @@ class Readiness:
             await self._parts.recorder.record(ev.FolderAccepted(folder=folder))
             await self.make_ready()
 
-    async def settle(self, turn: int) -> None:
-        """Record an end for each call of `turn` that has none."""
+    async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
+        """Record an end for each call of `turn` that has none; `is_cut_off`: an earlier process left them open."""
         parts = self._parts
-        await settle(self.unfinished, parts.tools.ledger, parts.tools.effects, parts.recorder, turn=turn)
+        await settle(
+            self.unfinished, parts.tools.ledger, parts.tools.effects, parts.recorder, turn=turn, is_cut_off=is_cut_off
+        )
+
+    async def stop_held(self) -> None:
+        """End the turn that waits for the user."""
+        self.is_held, self._is_stopped = False, True
+        await self.make_ready()
 
     async def release_held(self) -> OpenCalls:
         """Let the turn that waited go on; return the calls that it has left."""
@@ -70,7 +81,14 @@ class Readiness:
         return left
 
     async def _conclude(self) -> None:
-        turn = self._parts.state.transcript.turn if self.unfinished.turn is None else self.unfinished.turn
-        await self.settle(turn)
-        if self.unfinished.turn is not None:
-            await self._parts.recorder.record(ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
+        unfinished = self.unfinished
+        turn = self._parts.state.transcript.turn if unfinished.turn is None else unfinished.turn
+        is_left = unfinished.turn is None or unfinished.turn == self._left_open
+        is_cut_off = is_left and not self._is_stopped
+        requests, worked_s = unfinished.requests, unfinished.worked_s  # before these records are folded in, too
+        await self.settle(turn, is_cut_off=is_cut_off)
+        if unfinished.turn is not None:  # of this process, only one whose end could not be written is still open
+            reason = "interrupted" if is_left else "storage_error"
+            await self._parts.recorder.record(
+                ev.TurnEnded(turn=turn, reason=reason, requests=requests, duration_s=worked_s, is_cut_off=is_cut_off)
+            )

@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     FileChange,
+    JsonObject,
     ToolCall,
     ToolResult,
     ToolUseBlock,
@@ -22,7 +23,12 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.runtime import NOT_STARTED
+from desktop_agent.core.tools.spec import SKIPPED_KEY
+from desktop_agent.core.transcript import CUT_OFF_KEY
 from desktop_agent.core.undo.records import recovered
+
+NO_ANSWER = "The application ended before an answer came."
 
 
 async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
@@ -34,7 +40,7 @@ async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
     begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
     for block in begun:
         if block.id not in unfinished.asked:
-            await _answer(unfinished.turn, block, log, is_started=True)
+            await _answer(unfinished.turn, block, log, is_started=True, is_untouched=False, is_cut_off=True)
     return OpenCalls(
         calls=tuple(unfinished.calls.values()),
         started=frozenset(unfinished.asked),
@@ -42,15 +48,22 @@ async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
     )
 
 
-async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int) -> None:
-    """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record."""
+async def settle(
+    unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int, is_cut_off: bool
+) -> None:
+    """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record.
+
+    `is_cut_off`: the process that began them has ended.
+    """
+    untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
     if unfinished.prepared is not None and await _may_look(unfinished.prepared, ledger, log):
         await _settle_changes(unfinished.prepared, ledger, effects, log)
     for call_id in sorted(unfinished.asked):
-        reason = "The application ended before an answer came."
+        reason = NO_ANSWER if is_cut_off else "The turn was stopped before an answer came."
         await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
     for block in list(unfinished.calls.values()):
-        await _answer(turn, block, log, is_started=block.id in unfinished.started)
+        is_started, is_untouched = block.id in unfinished.started, block.id in untouched
+        await _answer(turn, block, log, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off)
 
 
 async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
@@ -97,7 +110,9 @@ def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...
     return tuple(change for change in prepared.changes if ledger.files.is_at(change.path, change.after))
 
 
-async def _answer(turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool) -> None:
+async def _answer(
+    turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool, is_untouched: bool, is_cut_off: bool
+) -> None:
     if not is_started:
         call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
         await log.record(
@@ -105,5 +120,15 @@ async def _answer(turn: int, block: ToolUseBlock, log: EventLog, *, is_started: 
                 turn=turn, call=call, title=block.name, source="system", capabilities=(), is_read_only=True
             )
         )
-    result = ToolResult(content=UNANSWERED, is_error=True, error_type="recoverable")
+    metadata: JsonObject = {}
+    if is_untouched:
+        metadata[SKIPPED_KEY] = True
+    if is_cut_off:
+        metadata[CUT_OFF_KEY] = True
+    result = ToolResult(
+        content=NOT_STARTED if is_untouched else UNANSWERED,
+        is_error=True,
+        error_type="recoverable",
+        metadata=metadata,
+    )
     await log.record(ev.ToolCallFinished(turn=turn, call_id=block.id, state="failed", result=result, duration_s=0.0))

@@ -210,8 +210,7 @@ class TurnRunner:
     async def interrupt(self) -> None:
         """Stop the turn: it ends with what it has. One that waits for the user since an earlier process just ends."""
         if self._readiness.is_held:
-            self._readiness.is_held = False
-            await self.get_ready()
+            await self._readiness.stop_held()
             return
         self._cancel()
 

@@ -1,5 +1,7 @@
 """What a session has begun and not concluded, read from its events: recovery ends it, and verify reports it."""
 
+from datetime import datetime
+
 from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId
@@ -15,6 +17,10 @@ class Unfinished(Struct):
     """That works on the turn."""
     requests: int = 0
     """How many answers of the model the turn has had."""
+    since: datetime | None = None
+    """When that turn began; None without one."""
+    seen_at: datetime | None = None
+    """When the last thing was written down in it."""
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
@@ -48,13 +54,27 @@ class Unfinished(Struct):
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
+    @property
+    def worked_s(self) -> float:
+        """How long the turn worked at least, in seconds: as far as it is on record."""
+        if self.since is None or self.seen_at is None:
+            return 0.0
+        return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
+
+    def is_untouched(self, call_id: CallId) -> bool:
+        """Whether a call without a result has certainly not acted: it was not taken up, or waited for a yes."""
+        return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
+
     def apply(self, event: ev.Event) -> None:
         """Fold one event in."""
+        if self.turn is not None and isinstance(event, ev.DurableEvent) and event.at != ev.UNSTAMPED:
+            self.seen_at = event.at
         match event:
-            case ev.TurnStarted(turn=turn, model=model):
+            case ev.TurnStarted(turn=turn, model=model, at=at):
                 self.turn, self.model, self.requests = turn, model, 0
+                self.since = self.seen_at = at if at != ev.UNSTAMPED else None
             case ev.TurnEnded():
-                self.turn = None
+                self.turn = self.since = self.seen_at = None
             case ev.MessageDone(content=content, stop_reason=stop_reason):
                 self.requests += stop_reason != "interrupted"
                 self.calls |= {block.id: block for block in content if isinstance(block, ToolUseBlock)}

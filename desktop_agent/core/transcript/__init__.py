@@ -21,13 +21,22 @@ from desktop_agent.core.transcript.entries import (
 )
 from desktop_agent.core.transcript.fold import Transcript, replay
 from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import asked_call, explanation_of, first_line, spending_line, todos_of
+from desktop_agent.core.transcript.reading import (
+    CUT_OFF_KEY,
+    asked_call,
+    explanation_of,
+    first_line,
+    how_it_ended,
+    spending_line,
+    todos_of,
+)
 from desktop_agent.core.transcript.retry_notices import FALLBACK, RETRYING
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import TurnState
 
 __all__ = [
+    "CUT_OFF_KEY",
     "FALLBACK",
     "RETRYING",
     "ChangeRecord",
@@ -51,6 +60,7 @@ __all__ = [
     "asked_call",
     "explanation_of",
     "first_line",
+    "how_it_ended",
     "replay",
     "spending_line",
     "todos_of",

@@ -27,7 +27,7 @@ from desktop_agent.core.transcript.hosted_calls import (
 )
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import Piece, readable
+from desktop_agent.core.transcript.reading import CUT_OFF_KEY, Piece, readable
 from desktop_agent.core.transcript.retry_notices import ANEW, RetryNotices
 
 OUTPUT_TAIL_CHARS = 65_536
@@ -239,6 +239,8 @@ class EntryFold(Struct):
                 entry.resolve(decision, event.at)
             case ev.ToolCallFinished():
                 entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
+                if CUT_OFF_KEY in event.result.metadata:
+                    entry.duration_s = None  # nobody was there to see when it ended
             case ev.ChangesRecorded():
                 entry.record(event)
         return [Patch("update", index)]

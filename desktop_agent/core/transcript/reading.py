@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, cast, get_args
 
 from desktop_agent.core.base.money import money
+from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
@@ -55,6 +56,17 @@ def spending_line(entry: SpendingEntry) -> str:
             return f"{title} No."
         case Aborted(reason=reason):
             return f"{title} No answer: {reason}"
+
+
+CUT_OFF_KEY = "cut_off"
+"""The key in a result's metadata that says, with true, that the application ended before the call had one."""
+
+
+def how_it_ended(end: TurnEnded) -> str:
+    """Return how a turn ended, for a line that begins with the turn."""
+    if end.is_cut_off:
+        return "cut off, because the application ended"
+    return end.reason.replace("_", " ")
 
 
 _PLAIN_NAME = re.compile(r"[\w.-]+")

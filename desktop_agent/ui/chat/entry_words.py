@@ -9,6 +9,7 @@ from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
 from desktop_agent.core.transcript import (
+    CUT_OFF_KEY,
     CompactionEntry,
     PageEntry,
     ToolEntry,
@@ -187,6 +188,8 @@ def badge(entry: ToolEntry) -> str:
     metadata = entry.result.metadata if entry.result is not None else {}
     if metadata.get("timed_out") is True:
         return say("timed out")
+    if metadata.get(CUT_OFF_KEY) is True and metadata.get("skipped") is not True:
+        return say("cut off")
     if metadata.get("excess"):
         return say("took too much")
     exit_code = _number(metadata.get("exit_code"))
@@ -350,9 +353,20 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 }
 
 
+_UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
+"""Where it is not known how long it took: written down afterwards, or by another program."""
+
+
 def turn_end(entry: TurnEnded) -> str:
     """Return how a turn ended, as a sentence."""
     requests = counted(entry.requests, "%n model request", "%n model requests")
+    if entry.is_cut_off:
+        if not entry.duration_s:
+            return say("Cut off: the application ended while the agent worked")
+        text = say("Cut off: the application ended while the agent worked, after at least {time}")
+        return text.format(time=duration_text(entry.duration_s))
+    if not entry.duration_s and entry.reason in _UNTIMED:
+        return say(_UNTIMED[entry.reason])
     return say(_TURN_ENDS[entry.reason]).format(time=duration_text(entry.duration_s), requests=requests)
 
 

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -21,6 +20,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
+from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from tests.harness import Ground, Open, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
@@ -193,7 +193,10 @@ async def test_stopping_settles_the_turn(ground: Ground) -> None:
         assert s.session.transcript.turns.status == "idle"
         await s.prompt("go on")
         check_conversation(s.last_request)
-        assert [result.content for result in answers(s)] == [UNANSWERED, UNANSWERED]
+        assert [result.content for result in answers(s)] == [NOT_STARTED, NOT_STARTED], (
+            "none of them was allowed to act"
+        )
+        assert not ended.is_cut_off, "it was the user who stopped it"
         assert ground.read("a.py") == "x = 1\n"
 
 

@@ -64,6 +64,15 @@ def test_what_the_model_said_a_command_is_for_stands_with_the_call(written: Writ
     assert "See &lt;b&gt;what&lt;/b&gt; is there" in text
 
 
+def test_a_turn_that_was_cut_off_is_not_said_to_be_interrupted(written: Written) -> None:
+    written.add(
+        ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
+        ev.TurnStarted(turn=1, model=MODEL),
+        ev.TurnEnded(turn=1, reason="interrupted", requests=0, duration_s=1.0, is_cut_off=True),
+    )
+    assert "Turn 1 ended: cut off, because the application ended." in text_of(written)
+
+
 def test_a_message_in_the_middle_of_a_turn_is_quoted_there(written: Written) -> None:
     written.add(
         ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),

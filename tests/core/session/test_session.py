@@ -1,8 +1,10 @@
 """One conversation: what is asked of it, what happens, and what the model is sent next."""
 
 import asyncio
+import json
 import os
 import threading
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -33,6 +35,7 @@ from desktop_agent.core.session.turn import CUT_OFF
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.execution.executor import INTERRUPTED
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
+from desktop_agent.core.transcript import ToolEntry
 from tests.harness import MODEL, PATIENCE_S, Ground, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
@@ -666,6 +669,37 @@ async def test_the_first_request_after_a_lost_result_tells_the_model_the_truth(g
         last = s.last_request.messages[-1]
         assert isinstance(last, UserMessage)
         assert last.content[0] == ToolResultBlock(call_id="toolu_scripted_0001", content=UNANSWERED, is_error=True)
+
+
+async def test_a_turn_that_was_killed_says_so_and_how_long_it_worked_at_least(ground: Ground) -> None:
+    commands = [Call("run_terminal_cmd", {"command": f"touch {name}"}) for name in "ab"]
+    async with ground.session([commands, [Say("ok")]], approval="never") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TurnEnded)
+        session_id = s.id
+    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    cut = next(i for i, line in enumerate(lines) if b'"tool_call_finished"' in line)
+    records = [json.loads(line) for line in lines[:cut]]
+    (begun,) = [record for record in records if record["type"] == "turn_started"]
+    records[-1]["at"] = (datetime.fromisoformat(begun["at"]) + timedelta(seconds=61)).isoformat()
+    journal.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        end = await s.rx.expect(ev.TurnEnded)
+        await s.prompt("what happened?")
+        read = " ".join(str(message.content) for message in s.last_request.messages)
+        calls = [entry for entry in s.session.transcript.entries if isinstance(entry, ToolEntry)]
+
+    assert (end.reason, end.is_cut_off, end.duration_s, end.requests) == ("interrupted", True, 61.0, 1)
+    assert "The application ended in the middle of the previous turn" in read
+    assert "The user stopped" not in read
+    assert [(call.state, call.duration_s) for call in calls] == [("failed", None)] * 2, "nobody knows how long"
+    running, behind = [call.result for call in calls]
+    assert running is not None
+    assert behind is not None
+    assert (running.content, running.metadata) == (UNANSWERED, {"cut_off": True})
+    assert (behind.content, behind.metadata) == (NOT_STARTED, {"skipped": True, "cut_off": True})
 
 
 async def test_turn_numbers_and_change_ids_go_on_after_a_restart(ground: Ground) -> None:

@@ -6,6 +6,7 @@ holds the interpreter lock for a moment only.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from itertools import islice
 from typing import Final, Generic, TypeVar, cast, get_type_hints
@@ -113,6 +114,8 @@ class _Rest(Struct, frozen=True):
     turn: int | None
     model: ModelRef | None
     requests: int
+    since: datetime | None
+    seen_at: datetime | None
     calls: list[ToolUseBlock]
     started: set[CallId]
     asked: list[ApprovalRequest]
@@ -135,6 +138,8 @@ def sections_of(known: ReplayState) -> Iterator[Section]:
         turn=unfinished.turn,
         model=unfinished.model,
         requests=unfinished.requests,
+        since=unfinished.since,
+        seen_at=unfinished.seen_at,
         calls=list(unfinished.calls.values()),
         started=unfinished.started,
         asked=list(unfinished.asked.values()),
@@ -198,6 +203,7 @@ def _put_rest(known: ReplayState, rest: _Rest) -> None:
     known.state.rules = {rule.id: rule for rule in rest.rules}
     unfinished = known.state.unfinished
     unfinished.turn, unfinished.model, unfinished.requests = rest.turn, rest.model, rest.requests
+    unfinished.since, unfinished.seen_at = rest.since, rest.seen_at
     unfinished.calls = {block.id: block for block in rest.calls}
     unfinished.asked = {request.call_id: request for request in rest.asked}
     unfinished.started, unfinished.acted = rest.started, rest.acted

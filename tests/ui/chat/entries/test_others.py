@@ -224,6 +224,27 @@ class TestLines:
         stage.show(ev.TurnEnded(turn=1, reason=reason, requests=8, duration_s=3.2))
         assert stage.widget(0).accessibleName() == sentence
 
+    @pytest.mark.parametrize(
+        ("reason", "is_cut_off", "duration_s", "sentence"),
+        [
+            (
+                "interrupted",
+                True,
+                61,
+                "Cut off: the application ended while the agent worked, after at least 1 min 1 s",
+            ),
+            ("interrupted", True, 0, "Cut off: the application ended while the agent worked"),
+            ("interrupted", False, 0, "Interrupted"),
+            ("completed", False, 0, "Done"),
+        ],
+    )
+    def test_a_turn_that_nobody_saw_end_names_no_user_and_no_time_that_is_not_known(
+        self, stage: Stage, reason: TurnEndReason, is_cut_off: bool, duration_s: float, sentence: str
+    ) -> None:
+        end = ev.TurnEnded(turn=1, reason=reason, requests=1, duration_s=duration_s, is_cut_off=is_cut_off)
+        stage.show(end)
+        assert stage.widget(0).accessibleName() == sentence
+
     def test_an_undo_says_what_it_did_and_what_not(self, stage: Stage) -> None:
         outcomes = (
             FileOutcome(path="a", state="restored", change_ids=("3.1",)),
