@@ -147,6 +147,22 @@
         <source>signed in</source>
         <translation>angemeldet</translation>
     </message>
+    <message>
+        <source>{0} (from the environment variable {1})</source>
+        <translation>{0} (aus der Umgebungsvariable {1})</translation>
+    </message>
+    <message>
+        <source>{0} (from the settings)</source>
+        <translation>{0} (aus den Einstellungen)</translation>
+    </message>
+    <message>
+        <source>{0} (the account&apos;s own address)</source>
+        <translation>{0} (die eigene Adresse des Kontos)</translation>
+    </message>
+    <message>
+        <source>{0}, through the proxy {1} (from {2})</source>
+        <translation>{0}, über den Proxy {1} (aus {2})</translation>
+    </message>
 </context>
 <context>
     <name>Actions</name>
@@ -323,6 +339,10 @@
     <message>
         <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
         <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
+    </message>
+    <message>
+        <source>Set by the environment variable {0}, which comes before the settings.</source>
+        <translation>Von der Umgebungsvariable {0} gesetzt, die den Einstellungen vorgeht.</translation>
     </message>
     <message>
         <source>The account&apos;s own. To have another, add another account.</source>
@@ -2755,7 +2775,7 @@
     </message>
     <message>
         <source>The application ended before an answer came.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Anwendung endete, bevor eine Antwort kam.</translation>
     </message>
     <message>
         <source>The application was closed.</source>
@@ -3112,10 +3132,6 @@
     <message>
         <source>There is something else in it, so it was kept.</source>
         <translation>Es ist noch etwas anderes darin, daher wurde er behalten.</translation>
-    </message>
-    <message>
-        <source>This call was not run: the turn ended before it could be.</source>
-        <translation>Dieser Aufruf wurde nicht ausgeführt: Die Runde endete vorher.</translation>
     </message>
     <message>
         <source>This changes files, and your approval policy asks before writing.</source>

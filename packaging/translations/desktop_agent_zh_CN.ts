@@ -147,6 +147,22 @@
         <source>signed in</source>
         <translation>已登录</translation>
     </message>
+    <message>
+        <source>{0} (from the environment variable {1})</source>
+        <translation>{0}（来自环境变量 {1}）</translation>
+    </message>
+    <message>
+        <source>{0} (from the settings)</source>
+        <translation>{0}（来自设置）</translation>
+    </message>
+    <message>
+        <source>{0} (the account&apos;s own address)</source>
+        <translation>{0}（账户自己的地址）</translation>
+    </message>
+    <message>
+        <source>{0}, through the proxy {1} (from {2})</source>
+        <translation>{0}，经由代理 {1}（来自 {2}）</translation>
+    </message>
 </context>
 <context>
     <name>Actions</name>
@@ -323,6 +339,10 @@
     <message>
         <source>Only for a gateway or proxy; empty means the provider&apos;s own.</source>
         <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
+    </message>
+    <message>
+        <source>Set by the environment variable {0}, which comes before the settings.</source>
+        <translation>由环境变量 {0} 设置，优先于设置。</translation>
     </message>
     <message>
         <source>The account&apos;s own. To have another, add another account.</source>
@@ -2744,7 +2764,7 @@
     </message>
     <message>
         <source>The application ended before an answer came.</source>
-        <translation type="unfinished"></translation>
+        <translation>应用程序在得到答复之前已结束。</translation>
     </message>
     <message>
         <source>The application was closed.</source>
@@ -3101,10 +3121,6 @@
     <message>
         <source>There is something else in it, so it was kept.</source>
         <translation>其中还有其他内容，因此已保留。</translation>
-    </message>
-    <message>
-        <source>This call was not run: the turn ended before it could be.</source>
-        <translation>此调用未执行：回合在此之前已结束。</translation>
     </message>
     <message>
         <source>This changes files, and your approval policy asks before writing.</source>

@@ -60,7 +60,7 @@ def paths() -> AppPaths:
 def test_the_usual_account_needs_no_name_and_no_file(auth: Auth, backend: MemoryKeyring, paths: AppPaths) -> None:
     assert auth("set", "anthropic", "--json").json == {
         "provider": "anthropic", "account": "", "source": "keyring", "address": "https://api.anthropic.com",
-        "kind": "key",
+        "kind": "key", "address_from": "", "proxy": "",
     }  # fmt: skip
     assert backend.entries == {("desktop-agent", "anthropic"): KEY}
     assert not (paths.config / "accounts.toml").exists()
@@ -153,7 +153,17 @@ def test_it_says_where_the_usual_account_goes(auth: Auth, monkeypatch: pytest.Mo
     auth("set", "anthropic", "--account", "work", key="another-key")
     told = auth.accounts
     assert (told[""]["source"], told[""]["address"]) == ("environment", GATEWAY)
+    assert (told[""]["address_from"], told["work"]["address_from"]) == ("ANTHROPIC_BASE_URL", "")
+    assert f"{GATEWAY} (from ANTHROPIC_BASE_URL)" in auth("status").out
+    assert f"It is sent to {GATEWAY} (from ANTHROPIC_BASE_URL)." in auth("set", "anthropic").out
     assert (told["work"]["source"], told["work"]["address"]) == ("keyring", "https://api.anthropic.com")
+
+
+def test_it_says_through_which_proxy(auth: Auth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://user:secret@proxy.example:3128")
+    told = auth("status").out
+    assert "https://api.anthropic.com, through the proxy http://proxy.example:3128 (from https_proxy)" in told
+    assert "secret" not in told
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ def test_it_says_of_everything_whether_it_works() -> None:
     assert re.search("in cgroups|No cgroup", found["limits"]["message"])
 
 
+def test_it_says_where_requests_go_and_who_says_so() -> None:
+    found = checks(doctor("--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9"))
+    assert found["requests go to"]["message"] == "http://127.0.0.1:9 (from ANTHROPIC_BASE_URL)"
+
+
 def test_a_missing_part_is_a_warning_with_what_to_do(tmp_path: Path) -> None:
     run = doctor("--json", PATH=str(tmp_path))
     found = checks(run)

@@ -41,6 +41,7 @@ class Setup(QObject):
     ) -> None:
         super().__init__(window)
         self._live = live = bench.live
+        self._environ = bench.environ
         self._project: WorkspaceSettings | None = None
         self.actions = DialogActions(
             bench,
@@ -125,6 +126,6 @@ class Setup(QObject):
         is_trusted = project is not None and project.answer == "trusted"
         proposal = project.proposal if project is not None else None
         tightened = {change.key: change.after for change in proposal.changes} if proposal and is_trusted else {}
-        self._dialog.show_view(SettingsView.of(self._live.loaded, tightened))
+        self._dialog.show_view(SettingsView.of(self._live.loaded, tightened, self._environ))
         self.actions.servers.refresh()
         self._dialog.show_project(proposal, project.answer if project is not None else None)

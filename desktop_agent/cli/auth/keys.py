@@ -21,7 +21,7 @@ from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, 
 from desktop_agent.core.providers.local.look import look_for_servers
 from desktop_agent.core.providers.local.places import Place, is_here
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.model_choice import NamedModel, model_meant
+from desktop_agent.core.settings.model_choice import Destination, destination
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -37,8 +37,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
             _Status(loaded, store, live, args.environ).show(console)
         case "set":
             account = _set(_meant(args, loaded), loaded, file, store)
-            text = f"The key for {account.full_label} is in the system keyring. It is sent to {account.where}."
-            console.result(_document(account, "keyring"), text)
+            live = LiveSettings.load(paths.settings_file(), os.environ)
+            there = destination(account, live.loaded, args.environ)
+            text = f"The key for {account.full_label} is in the system keyring. It is sent to {there.words}."
+            console.result(_document(account, "keyring", there), text)
         case "delete":
             account = _account(args, loaded)
             if account.kind in ("oauth", "profile"):
@@ -49,7 +51,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
             store.delete(entry_of(account))
             file.remove(account)
             text = f"The key for {account.full_label} is no longer in the system keyring."
-            console.result(_document(account, None), text)
+            console.result(_document(account, None, Destination(address=account.where)), text)
         case _:
             raise AssertionError(args.action)
     return 0
@@ -91,7 +93,7 @@ class _Status:
         console.result({"providers": documents}, "\n".join([table(rows), *below]))
 
     def _of(self, vendor: Vendor, account: Account) -> tuple[JsonObject, list[str]]:
-        address = self._address_of(account)
+        there = destination(account, self._live.loaded, self._environ)
         server = self._servers.get(self._place_of(account))
         used_for = "new sessions" if self._is_chosen(account) else ""
         try:
@@ -104,28 +106,27 @@ class _Status:
             "run": "of this run",
             None: problem or _WITHOUT_A_KEY[account.kind],
         }
-        document = _document(replace(account, address=address), key.source)
+        document = _document(account, key.source, there)
         document |= {"problem": problem, "used_for": used_for, "server": _server_document(server)}
-        return document, [vendor.id, account.label, words[key.source], address, used_for]
+        return document, [vendor.id, account.label, words[key.source], there.words, used_for]
 
     def _place_of(self, account: Account) -> Place:
-        return Place(provider=account.provider, address=self._address_of(account))
-
-    def _address_of(self, account: Account) -> str:
-        meant = NamedModel(provider=account.provider, account=account.label)
-        return model_meant(meant, self._live.loaded, self._environ).base_url or account.where
+        there = destination(account, self._live.loaded, self._environ)
+        return Place(provider=account.provider, address=there.address)
 
     def _is_chosen(self, account: Account) -> bool:
         chosen = self._live.current.model
         return account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
 
 
-def _document(account: Account, source: str | None) -> JsonObject:
+def _document(account: Account, source: str | None, there: Destination) -> JsonObject:
     return {
         "provider": account.provider,
         "account": account.name,
         "source": source,
-        "address": account.where,
+        "address": there.address,
+        "address_from": there.named_by,
+        "proxy": there.proxy,
         "kind": account.kind,
     }
 

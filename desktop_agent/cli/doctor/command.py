@@ -7,7 +7,13 @@ from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.doctor.check import Check, State
-from desktop_agent.cli.doctor.configured import address_checks, local_server_checks, mcp_checks, settings_check
+from desktop_agent.cli.doctor.configured import (
+    address_checks,
+    destination_checks,
+    local_server_checks,
+    mcp_checks,
+    settings_check,
+)
 from desktop_agent.cli.doctor.machine import (
     environment_check,
     folder_checks,
@@ -48,6 +54,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         settings_check(
             live, RulesFile(paths.config / RULES_NAME), accounts, ModelsFile(paths.config / MODELS_FILE_NAME)
         ),
+        *destination_checks(live, accounts, args.environ),
         *address_checks(live.current.model.base_url),
         *(check for account in accounts.added for check in address_checks(account.address)),
         *local_server_checks(accounts, live, args.environ),

@@ -11,12 +11,15 @@ from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.models.account import named
+from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.providers.local.look import look_for_servers
 from desktop_agent.core.providers.local.places import local_places
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import destination
 from desktop_agent.core.settings.models_file import ModelsFile
 
 
@@ -32,6 +35,15 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
     if problems:
         return Check("settings", "warning", "; ".join(map(str, problems)), "Mend what is named.")
     return Check("settings", "ok", str(live.path))
+
+
+def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
+    """Say where the requests of new sessions go, and who says so."""
+    chosen = live.current.model
+    if known_vendor(chosen.provider) is None:
+        return []
+    account = accounts.find(chosen.provider, named(chosen.account))
+    return [Check("requests go to", "ok", destination(account, live.loaded, environ).words)] if account else []
 
 
 def address_checks(url: str) -> list[Check]:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.models.account import named
-from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.models.account import Account, named
+from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import DEFAULT_MODEL, ModelSettings
+from desktop_agent.core.system.network.proxies import proxy_for
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):
@@ -61,6 +63,51 @@ def model_meant(
         name = usual_model(provider)
     effort = effort_in(meant, chosen, provider)
     return ModelRef(provider=provider, model=name, base_url=base_url or None, account=account, effort=effort)
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """Where the requests of an account really go, and who says so."""
+
+    address: str
+    named_by: str = ""
+    """The environment variable, `settings` or `account`; empty: it is the provider's own address."""
+    proxy: str = ""
+    """The proxy on the way; empty for none."""
+    proxy_named_by: str = ""
+    """The environment variable, or where else that is configured."""
+
+    @property
+    def words(self) -> str:
+        """The address with where it comes from, as the command line says it."""
+        said = {"": "", "settings": " (from the settings)", "account": " (the account's own)"}
+        source = said.get(self.named_by, f" (from {self.named_by})")
+        way = f", through the proxy {self.proxy} (from {self.proxy_named_by})" if self.proxy else ""
+        return f"{self.address}{source}{way}"
+
+
+def destination(account: Account, loaded: LoadedSettings, environ: Mapping[str, str]) -> Destination:
+    """Return where the requests of an account go now: the usual one goes where settings or environment say."""
+    named_by = "account" if account.address else ""
+    address = account.where
+    if account.is_usual and not account.address:
+        meant = NamedModel(provider=account.provider, account=account.label)
+        if base_url := model_meant(meant, loaded, environ).base_url:
+            address, named_by = base_url, _who_named_address(account.provider, loaded)
+    try:
+        proxy = proxy_for(address, environ)
+    except ProviderError:  # one of no use: nothing goes anywhere, and each request says why
+        proxy = None
+    if proxy is None:
+        return Destination(address=address, named_by=named_by)
+    return Destination(address=address, named_by=named_by, proxy=proxy.address, proxy_named_by=proxy.named_by)
+
+
+def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
+    """Return who says where a provider is that is not where it usually is."""
+    if provider != loaded.settings.model.provider:
+        return vendor_of(provider).address_variable
+    source = loaded.sources.get("model.base_url")
+    return source.place if source is not None and source.kind == "environment" else "settings"
 
 
 def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:

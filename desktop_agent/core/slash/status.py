@@ -1,6 +1,9 @@
 """`/status`: what the session works with, and how full the model's context is."""
 
+import asyncio
+
 from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
@@ -26,6 +29,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
         f"Active pins: {len(transcript.context.pins) or 'none'}",
         *(f"  {described(pin)}" for pin in transcript.context.pins.values()),
         f"Model: {code(name)}{_effort(model)}",
+        *await _destination(parts, model),
         f"Mode: approval {code(transcript.session.approval)}, sandbox {code(transcript.session.sandbox)}",
         f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
         f"Session: {code(transcript.session.session_id)}",
@@ -45,6 +49,15 @@ async def _tokens(parts: CommandParts) -> str:
     theirs = f", about {use.server_tool_tokens:,} for tools of MCP servers" if use.server_tool_tokens else ""
     searched = f"; {number_of(use.deferred_tools, 'tool')} of theirs left to a search" if use.deferred_tools else ""
     return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}{theirs}{searched}"
+
+
+async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
+    """Say where the session's requests go; nothing of a provider that asks nobody."""
+    vendor = known_vendor(model.provider) if model is not None else None
+    if model is None or vendor is None:
+        return []
+    address = await asyncio.to_thread(parts.accounts.address_of, model)
+    return [f"Requests go to: {code(address or vendor.address)}"]
 
 
 def _effort(model: ModelRef | None) -> str:

@@ -99,9 +99,11 @@ class ModelPage(Page):
         self._demo.setVisible(vendor is None)
         self._show_unchosen(settings.provider)
         if vendor is None:
-            self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name)
+            self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name, view)
             return
-        self._chooser.show_accounts(self._accounts, vendor.id, "" if self._connecting else named(settings.account))
+        self._chooser.show_accounts(
+            self._accounts, vendor.id, "" if self._connecting else named(settings.account), view
+        )
         if (account := self._chooser.account) is not None:
             self.key.show_account(account)
         self.sign_in.show_account(vendor.id, account)

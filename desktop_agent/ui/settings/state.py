@@ -1,11 +1,13 @@
 """What the settings dialog shows: plain data, made by the code that opens it."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name
 from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings, SettingSource, setting_values
+from desktop_agent.core.settings.model_choice import Destination, destination
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
@@ -36,11 +38,23 @@ class SettingsView(Struct, frozen=True):
     sources: Mapping[str, SettingSource]
     project: Mapping[str, object]
     """What a trusted project sets here, by dotted name."""
+    loaded: LoadedSettings
+    environ: Mapping[str, str]
 
     @classmethod
-    def of(cls, loaded: LoadedSettings, project: Mapping[str, object] | None = None) -> "SettingsView":
-        """Return the view of these settings."""
-        return cls(loaded.settings, setting_values(loaded.settings), loaded.problems, loaded.sources, project or {})
+    def of(
+        cls,
+        loaded: LoadedSettings,
+        project: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] = MappingProxyType({}),
+    ) -> "SettingsView":
+        """Return the view of these settings, in this environment."""
+        values = setting_values(loaded.settings)
+        return cls(loaded.settings, values, loaded.problems, loaded.sources, project or {}, loaded, environ)
+
+    def destination(self, account: Account) -> Destination:
+        """Return where the requests of an account go."""
+        return destination(account, self.loaded, self.environ)
 
     def variable_of(self, key: str) -> str:
         """Return the environment variable that sets this setting; empty when none does."""

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.model import Rule
@@ -204,6 +204,27 @@ def test_an_address_that_is_not_encrypted_is_warned_of_while_it_is_typed(desk: D
     for text, is_warned in (("http://10.1.2.3", True), ("http://localhost:8", False), ("https://10.1.2.3", False)):
         address.setText(text)
         assert any("Not encrypted" in shown for shown in desk.visible_texts()) == is_warned
+
+
+def shown_destination(desk: Desk) -> str:
+    (said,) = [text for text in desk.visible_texts() if text.startswith("Requests go to")]
+    return said.partition(", with its API key")[0]
+
+
+def test_it_says_where_requests_really_go_and_who_says_so(desk: Desk) -> None:
+    gateway = "https://gateway.example"
+    desk.show(Settings())
+    assert shown_destination(desk) == "Requests go to https://api.anthropic.com"
+
+    in_settings = with_setting(Settings(), "model.base_url", gateway)
+    desk.show(in_settings)
+    assert shown_destination(desk) == f"Requests go to {gateway} (from the settings)"
+
+    source = SettingSource(kind="environment", place="ANTHROPIC_BASE_URL")
+    desk.show(in_settings, sources={"model.base_url": source})
+    assert shown_destination(desk) == f"Requests go to {gateway} (from the environment variable ANTHROPIC_BASE_URL)"
+    assert not any("api.anthropic.com" in text for text in desk.visible_texts())
+    assert "Usual · gateway.example" in [box.currentText() for box in desk.dialog.findChildren(QComboBox)]
 
 
 def test_the_demo_asks_for_no_key(desk: Desk) -> None:

@@ -4,11 +4,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account, is_same_name
+from desktop_agent.core.settings.model_choice import Destination
 from desktop_agent.ui.settings.accounts.form import AccountForm
 from desktop_agent.ui.settings.accounts.words import account_label, account_purpose
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, picker, say
-from desktop_agent.ui.settings.state import AccountsView
+from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
@@ -30,6 +31,7 @@ class AccountChooser(QWidget):
         self._provider = ""
         self._name = ""
         self._view = AccountsView()
+        self._settings: SettingsView | None = None
         self._box = picker(self.tr("Account"), [])
         self._box.setObjectName("accountPicker")
         self._box.setMinimumContentsLength(24)
@@ -64,8 +66,9 @@ class AccountChooser(QWidget):
         """The account that is shown; `None` when there is none of its name."""
         return self._view.find(self._provider, self._name) if self._provider else None
 
-    def show_accounts(self, view: AccountsView, provider: str, name: str) -> None:
+    def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
         """Show the accounts of a provider, and which of them new conversations are by. Emits nothing."""
+        self._settings = settings
         if provider != self._provider:
             self.form.hide()
             self._ask_to_remove(is_asking=False)
@@ -79,7 +82,7 @@ class AccountChooser(QWidget):
         self._box.blockSignals(True)
         self._box.clear()
         for account in accounts:
-            self._box.addItem(account_label(account), account.name)
+            self._box.addItem(self._label_of(account), account.name)
         place = next((index for index, one in enumerate(accounts) if is_same_name(one.name, self._name)), None)
         if place is None:
             place = self._box.count()
@@ -87,11 +90,18 @@ class AccountChooser(QWidget):
         self._box.setCurrentIndex(place)
         self._box.blockSignals(False)
 
+    def _destination(self, account: Account) -> Destination:
+        assert self._settings is not None
+        return self._settings.destination(account)
+
+    def _label_of(self, account: Account) -> str:
+        return account_label(account, self._destination(account))
+
     def _say_purpose(self) -> None:
         if self._view.problem:
             say(self._purpose, self._view.problem, "error")
         elif (account := self.account) is not None:
-            say(self._purpose, account_purpose(account))
+            say(self._purpose, account_purpose(account, self._destination(account)))
         elif self._view.is_known:
             text = self.tr("There is no account “{0}” any more. Choose another one, or add it again.")
             say(self._purpose, text.format(self._name), "error")
