@@ -12,7 +12,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.wording.model_words import explained, visible
+from desktop_agent.ui.wording.model_words import explained, one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Mark = Literal["running", "done", "failed", "refused"]
@@ -21,6 +21,8 @@ _LEFT = 34
 _MARK_AT = 17.0
 _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
+_LEAST_PURPOSE = 90
+"""In less room than this, what a call is for stands only in its tool tip."""
 
 
 def mark_of(entry: ToolEntry) -> Mark:
@@ -38,6 +40,8 @@ class ToolLine(FoldLine):
         self._mark: Mark = "running"
         self._verb = ""
         self._title = ""
+        self._purpose = ""
+        """What the model says the call is for."""
         self._summary = ""
         self._badge = ""
         self._counts = (0, 0)
@@ -59,6 +63,7 @@ class ToolLine(FoldLine):
         spoken = (self._verb, title, entry_words.state(entry), counts if entry.changes else "", self._badge, summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))
         purpose = explained(explanation_of(entry.call))
+        self._purpose = one_line(" ".join(explanation_of(entry.call).split()))
         said = "\n".join(filter(None, (purpose, entry_words.asked(entry))))
         self.setAccessibleDescription(said)
         hints = [title] if len(title) > _LONG_TITLE else []
@@ -116,6 +121,17 @@ class ToolLine(FoldLine):
         painter.setFont(self.styles.code)
         painter.setPen(self.styles.colour("muted"))
         painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, title)
+        self._paint_purpose(painter, left + metrics.horizontalAdvance(title) + Space.L, right)
+
+    def _paint_purpose(self, painter: QPainter, left: float, right: float) -> None:
+        """Paint what the call is for behind its title, where there is room for some of it."""
+        if not self._purpose or right - left < _LEAST_PURPOSE:
+            return
+        font = self.styles.secondary
+        words = QFontMetricsF(font).elidedText(self._purpose, Qt.TextElideMode.ElideRight, right - left)
+        painter.setFont(font)
+        painter.setPen(self.styles.colour("muted"))
+        painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
 
     def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
         """Paint `text` so that it ends at `right`; return where the next may end."""
