@@ -341,10 +341,6 @@
         <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
     </message>
     <message>
-        <source>Set by the environment variable {0}, which comes before the settings.</source>
-        <translation>Von der Umgebungsvariable {0} gesetzt, die den Einstellungen vorgeht.</translation>
-    </message>
-    <message>
         <source>The account&apos;s own. To have another, add another account.</source>
         <translation>Die des Kontos. Für eine andere fügen Sie ein anderes Konto hinzu.</translation>
     </message>

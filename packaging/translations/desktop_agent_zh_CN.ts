@@ -341,10 +341,6 @@
         <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
     </message>
     <message>
-        <source>Set by the environment variable {0}, which comes before the settings.</source>
-        <translation>由环境变量 {0} 设置，优先于设置。</translation>
-    </message>
-    <message>
         <source>The account&apos;s own. To have another, add another account.</source>
         <translation>账户自己的地址。如需其他地址，请添加另一个账户。</translation>
     </message>

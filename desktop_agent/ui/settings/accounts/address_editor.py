@@ -46,10 +46,7 @@ class AddressEditor(QWidget):
         self._line.setText(self._known if account is None or is_usual else account.where)
         self._line.setReadOnly(not is_usual)
         self._line.setEnabled(is_usual and not view.variable_of("model.base_url"))
-        if is_usual and (variable := view.variable_of("model.base_url")):
-            text = self.tr("Set by the environment variable {0}, which comes before the settings.")
-            say(self._note, text.format(variable))
-        elif is_usual:
+        if is_usual:
             say(self._note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
         else:
             say(self._note, self.tr("The account's own. To have another, add another account."))
