@@ -164,6 +164,7 @@ def _is_of_secrets(name: str) -> bool:
     return _IN_DATA.search(stem) is not None or (ending.startswith("json") and _IN_JSON.search(stem) is not None)
 
 
+_GLOB = re.compile(r"[*?\[\]{}]")
 _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
 
@@ -189,6 +190,8 @@ def _is_ordinary(path: str) -> bool:
     framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False
+    if _GLOB.search(path):
+        return False
     lower = framed.lower()
     if "/secrets/" in lower or "/private" in lower:
         return False
@@ -208,7 +211,8 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
     if any(part in SECRET_FOLDERS for part in parts):
         return None if name.endswith(".pub") else "secret"
     is_for_secrets = len(parts) > 1 and parts[-2] in _FOLDERS_FOR_SECRETS and _is_data(name)
-    return "secret" if is_for_secrets or holds_secrets(name) else None
+    meant = {name, _GLOB.sub("", name)}  # in a command or a rule, `.env*` means `.env`, too
+    return "secret" if is_for_secrets or any(map(holds_secrets, meant)) else None
 
 
 def _is_data(name: str) -> bool:

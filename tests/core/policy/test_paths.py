@@ -38,6 +38,13 @@ def test_a_copy_of_a_secret_is_a_secret(added: str) -> None:
     assert [name for name in SECRET if sensitivity(name + added) != "secret"] == []
 
 
+def test_a_pattern_for_secrets_is_one_and_a_pattern_for_everything_is_not() -> None:
+    secret = (".env*", "*.pem", "?env.production", ".e[n]v", "{.env}", "client_secret*.json", "src/.envrc?", "*.tfvars")
+    plain = ("*", "**", "*.py", "src/*", "*.json", "[a-z]*", "env*", "*.example", ".env*.example", "{a,b}.txt")
+    assert [name for name in secret if sensitivity(name) != "secret"] == []
+    assert [name for name in plain if sensitivity(name) is not None] == []
+
+
 def test_what_is_too_long_to_be_a_name_is_not_taken_apart() -> None:
     assert sensitivity(".env" + "-prod" * 50) == "secret"
     assert sensitivity(".env" + "-prod" * 100_000) is None
