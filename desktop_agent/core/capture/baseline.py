@@ -10,15 +10,16 @@ in memory: as it was, if it can still be read.
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import NamedTuple, TypeVar
 
+from desktop_agent.core.base.paths import APP_NAME
 from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, EntryTable, SpoiledError
 from desktop_agent.core.capture.git_objects import HeldObjects
 from desktop_agent.core.capture.snapshot_rows import SNAPSHOT_SCHEMA, SnapshotRows
-from desktop_agent.core.store.cache_file import CacheFile, is_damage
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 
 _FORMAT = 5
 _BUSY_S = 15
@@ -152,7 +153,8 @@ class Baseline:
                     with suppress(OSError):
                         self._file.discard()
                     continue
-                self._go_without(opened, str(error))
+                is_locked = isinstance(error, sqlite3.Error) and is_lock(error)
+                self._go_without(opened, str(error), is_locked=is_locked)
                 return None
             except BaseException:
                 _close(opened)
@@ -195,11 +197,14 @@ class Baseline:
             self._idle = file
             return True
 
-    def _go_without(self, opened: "_OpenFile | None", reason: str) -> None:
+    def _go_without(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
         """Use what is in memory from now on, a copy of the file as far as that can be read."""
         with self._in_memory:
             if self._memory is None:
-                self._memory = _copied(opened.database if opened else None) or self._file.in_memory()
+                read = _copied(opened.database) if opened is not None else None
+                if read is None and not is_locked:  # by another process, which may be writing
+                    read = _rescued(self._file.path)
+                self._memory = read or self._file.in_memory()
                 self._file.prepare(self._memory)
                 self._failed_at = time.monotonic()
                 self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
@@ -268,11 +273,27 @@ def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         database.backup(memory, progress=count, sleep=0.05)
-        memory.execute("PRAGMA quick_check(1)")
     except (sqlite3.Error, OSError):
         memory.close()
         return None
     return memory
+
+
+def _rescued(path: Path) -> sqlite3.Connection | None:
+    """Return a copy in memory of a file whose last transaction can neither be kept nor taken back where it is."""
+    import shutil  # hardly ever needed, these two
+    import tempfile
+
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"{APP_NAME}-") as folder:
+            for name in (path.name, f"{path.name}-journal"):
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(path.with_name(name), Path(folder) / name)
+            with closing(sqlite3.connect(Path(folder) / path.name, isolation_level=None)) as database:
+                (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+                return _copied(database) if verdict == "ok" else None
+    except (sqlite3.Error, OSError):
+        return None
 
 
 def _close(opened: "_OpenFile | None") -> None:

@@ -6,6 +6,7 @@ opened here.
 """
 
 import sqlite3
+import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -18,7 +19,10 @@ from desktop_agent.core.base.paths import place_of_spare_cache, spare_cache
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
 _BUSY_S = 10
+_READER_BUSY_S = 2
+"""Who only reads waits for nobody, unless somebody keeps the whole file for himself, and then for no good reason."""
 _LOCK_POLL_S = 0.05
+_LONGEST_STEP_S = 0.5
 _INTERRUPT_AFTER = 50_000
 """Steps of SQLite's machine between two looks at whether to stop: a few milliseconds."""
 
@@ -36,6 +40,11 @@ def is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
+def is_lock(error: sqlite3.Error) -> bool:
+    """Whether `error` means that others did not let go of the file in time."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def is_usable(path: Path) -> bool:
     """Whether a database can be read and written, by somebody who waits for no one. Writes nothing."""
     try:
@@ -44,7 +53,7 @@ def is_usable(path: Path) -> bool:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
     except sqlite3.Error as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # in use
+        return is_lock(error)  # in use
     return True
 
 
@@ -97,12 +106,23 @@ class CacheFile(Struct, frozen=True):
         """
         make_private_folder(self.path.parent)
         make_private_file(self.path)
-        connection = sqlite3.connect(self.path, busy_s, isolation_level=None, check_same_thread=not is_shared)
+        until = time.monotonic() + busy_s
+        while True:  # in steps, because SQLite does not ask whether to stop while it waits for others
+            try:
+                return self._connected(is_stopped, busy_s, is_shared=is_shared)
+            except sqlite3.OperationalError as error:
+                if not is_lock(error) or is_stopped() or time.monotonic() >= until:
+                    raise
+
+    def _connected(self, is_stopped: Callable[[], bool], busy_s: float, *, is_shared: bool) -> sqlite3.Connection:
+        step_s = min(busy_s, _LONGEST_STEP_S)
+        connection = sqlite3.connect(self.path, step_s, isolation_level=None, check_same_thread=not is_shared)
         try:
             connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
             connection.execute(f"PRAGMA journal_mode = {self.journal}")
             connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             self.prepare(connection)
+            connection.execute(f"PRAGMA busy_timeout = {round(busy_s * 1000)}")
         except BaseException:
             connection.close()
             raise
@@ -137,7 +157,7 @@ class CacheFile(Struct, frozen=True):
 
     @contextmanager
     def opened_to_read(
-        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S
+        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
         """Open it beside its writer, or give None while there is none to read. Raises like `opened`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.

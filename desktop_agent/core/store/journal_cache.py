@@ -18,7 +18,7 @@ from msgspec.json import encode as encode_json
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, transaction
 from desktop_agent.core.store.journal.journal_mark import JournalMark
 
 _SCHEMA = (
@@ -99,7 +99,7 @@ class JournalCache(Generic[Known]):
             with self._file.opened_to_read(busy_s=_BUSY_S) as connection:
                 return connection.execute(statement, values).fetchall() if connection else []
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            if is_lock(error):
                 self._locked_until = time.monotonic() + _LOCKED_S
             if is_damage(error):
                 with suppress(OSError):

@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -179,3 +181,42 @@ def test_a_cache_that_works_again_is_used_again(
     assert database.exists()
     expected = command(root)
     assert collect(capture, snapshot) == expected
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.executescript("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF; PRAGMA cache_size = 2; BEGIN;")
+database.execute("UPDATE entry SET digest = x'00', links = 77")
+database.executemany("INSERT INTO written VALUES (?, '', 0, 0)", ((str(n) * 50,) for n in range(5000)))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_cache_whose_disk_fails_in_a_transaction_is_read_as_it_was_before(
+    root: Path, database: Path, capture: StatCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = capture.begin()
+    capture.close()
+    assert subprocess.call([sys.executable, "-c", KILLED, database]) == -9
+    assert Path(f"{database}-journal").stat().st_size > 0
+
+    def refuse(*_args: object, **_options: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CacheFile, "connect", refuse)
+        expected = command(root)
+        assert collect(capture, snapshot) == expected
+    assert "disk I/O error" in capture.take_trouble()
+
+
+def test_the_wait_for_a_cache_that_somebody_keeps_locked_can_be_stopped(database: Path) -> None:
+    file = CacheFile(database, 1, ("CREATE TABLE one (a)",), ("one",))
+    with file.opened():
+        pass
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            file.connect(lambda: True, busy_s=3600)
