@@ -140,6 +140,8 @@ class Judge:
 
     async def repository(self, facts: CallFacts) -> ScriptMark:
         """Return the repository that a command would run in, and a mark of all that git runs there by itself."""
+        if any(name in detail for detail in facts.details for name in ("GIT_", "PATH=")):
+            return ScriptMark(path="", mark="")  # its variables may lead it to another repository, or other programs
         environ = self._policies.confiner.probe.environ
         return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)
 

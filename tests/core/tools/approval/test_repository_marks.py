@@ -207,6 +207,18 @@ async def test_a_line_that_goes_to_another_repository_is_only_allowed_once(groun
         await s.rx.expect(ev.TurnEnded)
 
 
+@pytest.mark.parametrize("env", [{"GIT_DIR": "evil/.git"}, {"GIT_CONFIG_COUNT": "1"}, {"PATH": "evil"}])
+async def test_a_command_whose_variables_lead_it_elsewhere_is_only_allowed_once(
+    ground: Ground, env: dict[str, str]
+) -> None:
+    without_sandbox(ground)
+    async with ground.session([[run(_FETCH, env=env)], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = (await s.answer(Allowed(scope="session"))).request
+        assert [offer.scope for offer in asked.scopes] == ["once"]
+        await s.rx.expect(ev.TurnEnded)
+
+
 async def test_in_the_sandbox_nothing_names_a_repository(ground: Ground) -> None:
     await needs_sandbox(ground)
     async with ground.session([[run("make")], [Say("ok")]]) as s:
