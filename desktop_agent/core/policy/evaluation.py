@@ -60,7 +60,10 @@ def are_numbers(word: Word) -> bool:
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAME = re.compile(r"([A-Za-z_]\w*)(?:\+?=.*)?", re.ASCII | re.DOTALL)
+_DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
+_CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
+"""Options that change how values are read: `declare -i n=x` evaluates `x`, and `-n` makes another name of `n`."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
 """A conversion of `printf` that gives a variable a number."""
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
@@ -83,6 +86,8 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
         return bool(texts) and texts[0].startswith("-v") and any("[" in w.text or not w.is_known for w in words[:2])
     if program in ("mapfile", "readarray") and any(text.startswith("-C") for text in texts):
         return True
+    if program in _DECLARES and any(_CHANGES_VALUES.fullmatch(text) for text in texts):
+        return True
     return program in _TAKE_NAMES and any(
         "[" in word.text or not (word.is_known or _GIVEN.match(word.text)) for word in words
     )
@@ -95,7 +100,7 @@ def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
         return tuple(word.text.removeprefix("-v") for word in words)
     if program not in _TAKE_NAMES or (program == "wait" and not any(word.text.startswith("-p") for word in words)):
         return ()
-    return tuple(word.text for word in words if _NAME.fullmatch(word.text))
+    return tuple(match[1] for word in words if (match := _NAME.fullmatch(word.text)))
 
 
 class Evaluations:

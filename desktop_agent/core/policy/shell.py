@@ -256,10 +256,6 @@ class _Walker:
         ]
         if both and any(place > min(both) for place, _ in found.words):
             self.problems.append("a redirection that shells read differently")
-        if node.type == "declaration_command" and any(
-            re.fullmatch(r"[-+]\w*[^-+xrgaA\W]\w*", w.text) for w in words[1:]
-        ):
-            self.problems.append(f"`{words[0].text}` with options that change how values are read")
         spans = [node, *redirects] if node.type not in REDIRECTS else [*redirects]
         begin = min(span.start_byte for span in spans)
         end = max(span.end_byte for span in spans)

@@ -8,7 +8,7 @@ from desktop_agent.core.policy.reading import is_harmless_variable, only_reads
 from desktop_agent.core.policy.segments import ParsedCommand
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
-from desktop_agent.core.policy.wrappers import program_name
+from desktop_agent.core.policy.wrappers import SHELLS, program_name
 from tests.attacks.bounds import net
 from tests.attacks.commands import generated
 from tests.attacks.commands.bash_box import can_run, programs_of
@@ -57,6 +57,9 @@ def unseen(line: str, ran: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     seen = [segment.parts for segment in parsed.segments] + [words for s in parsed.segments for words in s.outer]
     if _has_xargs(parsed):
         seen.append((Word("echo"), Word("…", "simple")))  # what it starts when nothing is named
+    for segment in parsed.segments:
+        if segment.program in SHELLS:  # its script: a program of the box is one, too
+            seen += [(word, Word("…", "simple")) for word in segment.parts[1:]]
     return [words for words in ran if not any(_is(words, parts) for parts in seen)]
 
 

@@ -195,7 +195,8 @@ def test_what_would_crash_the_grammar_is_not_given_to_it(command: str) -> None:
 @pytest.mark.parametrize(
     "line",
     ["ls {} \n\\rm x", "ls x\n\\rm", "echo {}\n\\\nrm", "x=${x:-`rm y`}", "x=${x:-<(rm y)}", "ls {PATH}<f; ls",
-     "printf %n PATH; ls", "sort -o1<f", "head -1<f", "cat <<E\n$(bash -c 'ls\\\n x')\nE",
+     "printf %n PATH; ls", "sort -o1<f", "\\declare -i n=$(cat f)", "\\export PATH=4; ls",
+     "builtin declare -n n=PATH; n=4; ls", "head -1<f", "cat <<E\n$(bash -c 'ls\\\n x')\nE",
      "timeout $x ls", "timeout * ls", 'nice -n "$x" ls', "env A=$x ls", "timeout -s $x 5 ls", "read PATH; ls",
      "printf -v PATH 4; ls", "mapfile PATH; ls", "x=$(( (1) )) $((rm) ; (x))", "unset PATH; ls",
      "getopts x PATH; ls",
