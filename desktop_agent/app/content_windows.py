@@ -13,10 +13,11 @@ from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.picture_reader import read_picture
-from desktop_agent.ui.chat.output import readable
+from desktop_agent.ui.chat.cards.terminal import TerminalBody
+from desktop_agent.ui.chat.output import readable, with_controls_named
 from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
-from desktop_agent.ui.terminal.document import PrintedDocument
-from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow
+from desktop_agent.ui.terminal.document import MAX_CHARS, PrintedDocument
+from desktop_agent.ui.terminal.output_window import OutputWindow
 from desktop_agent.ui.theme import Theme
 
 _MAX_LOG_BYTES = 20_000_000
@@ -75,13 +76,14 @@ class ContentWindows:
         if entry.result is not None and entry.result.output is not None:
             content = await self._content(entry.result.output)
             text = await asyncio.to_thread(content.decode, "utf-8", "replace")
-        await self._show_text(entry.title, text)
+        await self._show_text(entry.title, text, is_printed=TerminalBody.fits(entry))
 
     async def _show_job_output(self, job: Job) -> None:
-        await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log))
+        await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 
-    async def _show_text(self, title: str, text: str) -> None:
-        printed = await asyncio.to_thread(_read_printed, text)
+    async def _show_text(self, title: str, text: str, *, is_printed: bool = False) -> None:
+        """Show a text; one that a program printed as a terminal shows it."""
+        printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
     async def _show_picture(self, ref: BlobRef, title: str) -> None:
@@ -96,8 +98,9 @@ class ContentWindows:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
 
-def _read_printed(text: str) -> PrintedDocument:
-    return PrintedDocument.read(readable(text[-MAX_CHARS:]))
+def _read_printed(text: str, *, is_printed: bool) -> PrintedDocument:
+    shown = readable(text[-MAX_CHARS:])
+    return PrintedDocument.read(shown if is_printed else with_controls_named(shown))
 
 
 def _read_log(path: Path) -> str:

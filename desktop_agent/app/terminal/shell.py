@@ -16,9 +16,9 @@ from desktop_agent.core.system.processes.child import ChildProcess
 from desktop_agent.core.system.processes.keyboard import Keyboard, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.terminal import Terminal
+from desktop_agent.core.terminal.backlog import FLOOD_BYTES, Backlog, without_unseen
+from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.terminal.emulator.backlog import FLOOD_BYTES, Backlog, without_unseen
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
 
 _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.008

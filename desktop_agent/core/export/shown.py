@@ -5,7 +5,7 @@ import re
 from desktop_agent.core.base.hidden_text import TURNING, name_of
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.providers.surrogates import repaired
-from desktop_agent.core.tools.terminal_text import plain_text
+from desktop_agent.core.terminal.printout import plain_text
 
 MAX_CHARS = 200_000
 """How much of one text a document shows."""
@@ -19,7 +19,7 @@ def shown(text: str) -> str:
     if len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[{len(text) - MAX_CHARS:,} more characters are left out here]"
     # Masked twice: a colour may separate a key from a word, and a backspace may complete one.
-    return visible(mask(repaired(plain_text(mask(text)))))
+    return visible(mask(repaired(plain_text(mask(text).replace("\0", name_of("\0"))))))
 
 
 def visible(text: str) -> str:

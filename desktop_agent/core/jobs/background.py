@@ -21,6 +21,7 @@ from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.child import ChildProcess, unhurried
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.tree import memory_of
+from desktop_agent.core.terminal.printout import plain_text
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024
@@ -159,8 +160,8 @@ def _look_at(jobs: list[Job]) -> dict[str, Job]:
 
 
 def _last_line(log: Path) -> str:
-    """Return the last line with anything on it, as it was written, or nothing when that cannot be read. Blocks."""
+    """Return the last line with anything on it, as a terminal shows it; nothing when it cannot be read. Blocks."""
     with suppress(OSError):
-        lines = [line for line in read_tail(log, _LINE_BYTES).splitlines() if line.strip()]
+        lines = [line for line in plain_text(read_tail(log, _LINE_BYTES)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
     return ""

@@ -19,6 +19,9 @@ cut between characters. A line that is not shown to its end counts as omitted. T
 gives the same text.
 """
 
+import json
+from typing import cast
+
 from msgspec import Struct
 
 from desktop_agent.core.diff.text import line_count
@@ -103,6 +106,16 @@ def fit_all(
         max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)
     )
     return fit(text, tail, total_lines=total_lines, limits=narrowest)
+
+
+def printed_in(content: str) -> str:
+    """Return what a command printed, out of the JSON that the model reads of it."""
+    try:
+        answer: object = json.loads(content)
+    except ValueError:
+        return content
+    output = cast("dict[str, object]", answer).get("output") if isinstance(answer, dict) else None
+    return output if isinstance(output, str) else content
 
 
 def _mark(omitted: int, lines: int) -> str:

@@ -1,10 +1,11 @@
-"""What a program printed, made readable: no escape codes, overwritten lines overwritten, and only so much of it."""
+"""What a tool answered, made readable: the text in its JSON, escapes for control characters, and only so much of it."""
 
 import json
 import re
 from typing import NamedTuple, cast
 
-from desktop_agent.ui.terminal.line import MAX_LINE, goes_back, read_line
+from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.ui.terminal.tail import MAX_LINE
 
 _MAX_JSON = 300_000
 _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
@@ -22,9 +23,9 @@ class OutputExcerpt(NamedTuple):
     """For how many characters they do."""
 
 
-def plain(text: str) -> str:
-    """Return `text` as a terminal would leave it, without colours."""
-    return "\n".join(read_line(line)[0].text for line in text.split("\n"))
+def with_controls_named(text: str) -> str:
+    """Return a text that no terminal has shown as the model reads it: with escapes for control characters."""
+    return without_controls(text.replace("\r\n", "\n"))
 
 
 def first_lines(text: str, count: int) -> OutputExcerpt:
@@ -39,16 +40,8 @@ def first_lines(text: str, count: int) -> OutputExcerpt:
 
 def _shortened(line: str) -> tuple[str, int]:
     """Return the beginning of a line, and for how many characters it goes on."""
-    most = 4 * MAX_LINE
-    if len(line) <= most:
-        read, cut = line, 0
-    elif goes_back(line):
-        read, cut = line[-most:], 0  # what it was before it was overwritten is nowhere to be seen
-    else:
-        # Cut first: an escape code at the cut is the lesser evil next to cleaning a megabyte.
-        read, cut = line[:most], len(line) - most
-    text = plain(read)
-    return text[:MAX_LINE], cut + max(0, len(text) - MAX_LINE)
+    text = with_controls_named(line[:MAX_LINE].removesuffix("\r"))[:MAX_LINE]
+    return text, max(0, len(line) - MAX_LINE)
 
 
 def readable(content: str) -> str:

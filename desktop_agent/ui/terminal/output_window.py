@@ -12,9 +12,6 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
-MAX_CHARS = 20_000_000
-"""Beyond this, laying the text out would freeze the window; the end is what matters of a command's output."""
-
 
 class OutputWindow(QDialog):
     """A read-only text with a search field. Non-modal; deletes itself when it is closed."""
@@ -31,7 +28,7 @@ class OutputWindow(QDialog):
         self._text.setFont(theme.code_font())
         self._text.setAccessibleName(self.windowTitle())
         notes = [self.tr("Only the end is shown: the output is very long.")] if is_cut else []
-        if printed.folded:
+        if printed.continued:
             notes.append(self.tr("↪ continues the line above; it is copied as one line."))
         note = make_label("  ".join(notes), role="secondary", parent=self)
         note.setVisible(bool(notes))

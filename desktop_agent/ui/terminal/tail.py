@@ -1,13 +1,24 @@
-"""The last lines of an output that grows. Reading on costs as much as what was added, and only the end is read."""
+"""The last lines of an output that grows, as a terminal shows them. Reading on costs as much as what was added."""
 
 from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from desktop_agent.ui.terminal.line import MAX_LINE, PrintedLine, goes_back, read_line
-from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, look_after
+from desktop_agent.core.terminal.printout import Printout
+from desktop_agent.core.terminal.rows import PrintedRow, Run
+from desktop_agent.ui.wording.visible_text import utf16_length
 
-_LOOK_BACK = 8_192
-"""How far before what is shown colours are looked for, when nothing resets them nearer."""
-_MOST_PENDING = 4 * MAX_LINE
+MAX_LINE = 500
+"""Characters of a line that are shown; the whole is one click away."""
+
+
+class PrintedLine(NamedTuple):
+    """The beginning of a line, and how its parts look, in positions of Qt. Parts that look as usual have no run."""
+
+    text: str
+    runs: tuple[Run, ...] = ()
+    cut_chars: int = 0
+    """For how many characters it goes on beyond `text`."""
 
 
 class Tail:
@@ -15,21 +26,27 @@ class Tail:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._lines: deque[PrintedLine] = deque(maxlen=count)
-        self._ended = 0
-        self._pending = ""
-        """The line that has not ended, as it was printed."""
-        self._head = ""
-        """The beginning of that line when it is long; `_pending` is its end then, and this much between was dropped."""
-        self._skipped = 0
-        self._head_look: PrintedStyle = PLAIN
-        self._look: PrintedStyle = PLAIN
-        """How `_pending` begins."""
+        self._printout = Printout(self._take, unseen=self._pass_over, seen_rows=count)
+        self._ended: deque[PrintedLine] = deque(maxlen=count)
+        self._ended_count = 0
+        self._open: list[PrintedRow] = []
+        """The rows of a line that goes on, as far as it is shown, and the length of the rest."""
+        self._open_cut = 0
+        self._known: tuple[list[PrintedLine], int] | None = None
+
+    def feed(self, text: str) -> None:
+        """Take in what was printed next."""
+        self._known = None
+        self._printout.feed(text)
+
+    def lines(self) -> list[PrintedLine]:
+        """Return the last lines, with the one that has not ended."""
+        return self._all()[0]
 
     @property
     def hidden_lines(self) -> int:
         """How many lines came before those that are kept."""
-        return max(0, self._ended + bool(self._pending) - self._count)
+        return max(0, self._all()[1] - self._count)
 
     @property
     def cut(self) -> tuple[int, int]:
@@ -37,75 +54,65 @@ class Tail:
         cuts = [line.cut_chars for line in self.lines() if line.cut_chars]
         return len(cuts), sum(cuts)
 
-    def feed(self, text: str) -> None:
-        """Take in what was printed next."""
-        self._ended += text.count("\n")
-        parts = text.rsplit("\n", self._count + 1)
-        parts[0] = self._pending + parts[0]
-        if self._head and goes_back(parts[0]):
-            self._head, self._skipped = "", 0
-        if len(parts) > self._count + 1:  # everything kept so far, and the first of these, is out of sight
-            self._look = look_after(parts[0][-_LOOK_BACK:], self._look)
-            self._lines.clear()
-            self._head, self._skipped = "", 0
-            del parts[0]
-        for raw in parts[:-1]:
-            self._lines.append(self._read(raw))
-        self._pending = parts[-1]
-        self._shorten_pending()
+    def _take(self, rows: Sequence[PrintedRow]) -> None:
+        for row in rows:
+            self._open_cut = _add(row, self._open, self._open_cut)
+            if not row.is_continued:
+                self._ended.append(_line_of(self._open, self._open_cut))
+                self._ended_count += 1
+                self._open, self._open_cut = [], 0
 
-    def _shorten_pending(self) -> None:
-        """Keep the beginning and the end of a line that has not ended; of one that overwrites itself, the end."""
-        if len(self._pending) <= 2 * _MOST_PENDING:
-            return
-        if not self._head and not goes_back(self._pending):
-            self._head, self._head_look = self._pending[:_MOST_PENDING], self._look
-            self._pending = self._pending[_MOST_PENDING:]
-        cut = max(0, len(self._pending) - _MOST_PENDING)
-        if self._head:
-            self._skipped += cut
-        self._look = look_after(self._pending[:cut][-_LOOK_BACK:], self._look)
-        self._pending = self._pending[cut:]
+    def _pass_over(self, text: str) -> None:
+        self._ended_count += text.count("\n")
 
-    def _read(self, raw: str) -> PrintedLine:
-        """Read a line that has ended, of which `raw` is all or, behind the beginning that is kept, the rest."""
-        if self._head:
-            line = self._begun(len(raw))
-            self._look = look_after(raw[-_LOOK_BACK:], self._look)
-            self._head, self._skipped = "", 0
-            return line
-        line, self._look = _read(raw, self._look)
-        return line
-
-    def _begun(self, behind: int) -> PrintedLine:
-        """Return the beginning of a line that goes on for so many characters behind what was skipped."""
-        return read_line(self._head, self._head_look)[0]._replace(cut_chars=self._skipped + behind)
-
-    def lines(self) -> list[PrintedLine]:
-        """Return the last lines, with the one that has not ended."""
-        lines = list(self._lines)
-        if self._head:
-            lines.append(self._begun(len(self._pending)))
-        elif self._pending:
-            lines.append(_read(self._pending, self._look)[0])
-        return [shortened(line) for line in lines[-self._count :]]
+    def _all(self) -> tuple[list[PrintedLine], int]:
+        """Return the last lines, and how many there are of all."""
+        if self._known is None:
+            standing = self._printout.standing()
+            if standing and not standing[-1].text:  # the line that begins where the last one ended
+                standing.pop()
+            lines = list(lines_of(standing, self._open, self._open_cut))
+            self._known = [*self._ended, *lines][-self._count :], self._ended_count + len(lines)
+        return self._known
 
 
-def _read(raw: str, look: PrintedStyle) -> tuple[PrintedLine, PrintedStyle]:
-    """Read the beginning of a line that begins with `look`, or the end of one that overwrites itself."""
-    if len(raw) <= _MOST_PENDING:
-        return read_line(raw, look)
-    if goes_back(raw):
-        return read_line(raw, look_after(raw[:-_MOST_PENDING][-_LOOK_BACK:], look))
-    line, _ = read_line(raw[:_MOST_PENDING], look)
-    return line._replace(cut_chars=len(raw) - _MOST_PENDING), look_after(raw[-_LOOK_BACK:], look)
+def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_chars: int = 0) -> Iterable[PrintedLine]:
+    """Yield the lines that these rows are, each as far as it is shown; the first goes on with what has `begun`."""
+    parts = list(begun)
+    for row in rows:
+        cut_chars = _add(row, parts, cut_chars)
+        if not row.is_continued:
+            yield _line_of(parts, cut_chars)
+            parts, cut_chars = [], 0
+    if parts:
+        yield _line_of(parts, cut_chars)
 
 
-def shortened(line: PrintedLine) -> PrintedLine:
-    """Return as much of a line as is shown."""
-    if len(line.text) <= MAX_LINE:
-        return line
-    text = line.text[:MAX_LINE]
-    end = len(text) + sum(letter > "\uffff" for letter in text)
-    runs = (run._replace(length=min(run.length, end - run.start)) for run in line.runs if run.start < end)
-    return PrintedLine(text, tuple(runs), line.cut_chars + len(line.text) - MAX_LINE)
+def _add(row: PrintedRow, parts: list[PrintedRow], cut_chars: int) -> int:
+    """Add a row to those of a line, if it is shown; return how many characters of the line are not."""
+    if sum(len(part.text) for part in parts) < MAX_LINE:
+        parts.append(row)
+        return cut_chars
+    return cut_chars + len(row.text)
+
+
+def _line_of(parts: Sequence[PrintedRow], cut_chars: int) -> PrintedLine:
+    if len(parts) == 1 and not parts[0].runs and len(parts[0].text) <= MAX_LINE:
+        return PrintedLine(parts[0].text, (), cut_chars)
+    text, runs = "", list[Run]()
+    for part in parts:
+        runs += [Run(len(text) + start, length, look) for start, length, look in part.runs]
+        text += part.text
+    shown = text[:MAX_LINE]
+    runs = [Run(start, min(length, MAX_LINE - start), look) for start, length, look in runs if start < MAX_LINE]
+    return PrintedLine(shown, in_positions(shown, runs), cut_chars + len(text) - len(shown))
+
+
+def in_positions(text: str, runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return runs of characters as runs of Qt's positions in `text`."""
+    if text.isascii() or max(text) <= "\uffff":
+        return tuple(runs)
+    return tuple(
+        Run(utf16_length(text[: run.start]), utf16_length(text[run.start : run.start + run.length]), run.look)
+        for run in runs
+    )

@@ -27,7 +27,7 @@ class PrintedView(QPlainTextEdit):
         self._generation = 1
         """Of the formats. A block that was coloured with those in use has it as its state."""
         self.setPlainText(document.text)
-        if document.folded:
+        if document.continued:
             self.document().setDocumentMargin(_SIGN_WIDTH)
         theme.changed.connect(self._on_theme_changed)
 
@@ -35,10 +35,10 @@ class PrintedView(QPlainTextEdit):
         return LookFormats(self._theme.colours, self._theme.colours.surface)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._printed.has_colours:
+        if self._printed.runs:
             self._colour_what_is_seen()
         super().paintEvent(event)
-        if self._printed.folded:
+        if self._printed.continued:
             self._paint_signs()
 
     def _paint_signs(self) -> None:
@@ -59,7 +59,7 @@ class PrintedView(QPlainTextEdit):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """Copy what was printed as one line as one line."""
-        if not self._printed.folded:
+        if not self._printed.continued:
             return super().createMimeDataFromSelection()
         cursor, data = self.textCursor(), QMimeData()
         start, end = cursor.selectionStart(), cursor.selectionEnd()
@@ -76,7 +76,7 @@ class PrintedView(QPlainTextEdit):
 
     def find_next(self, text: str) -> bool:
         """Select the next place with `text`, not minding case, from the beginning again after the last."""
-        if self._printed.folded:
+        if self._printed.continued:
             return self._find_over_rows(text)
         if self.find(text, QTextDocument.FindFlag(0)):
             return True
@@ -106,7 +106,7 @@ class PrintedView(QPlainTextEdit):
         while block.isValid() and top < self.viewport().height():
             if block.userState() != self._generation:
                 block.setUserState(self._generation)
-                runs = self._printed.line(block.blockNumber()).runs
+                runs = self._printed.runs.get(block.blockNumber(), ())
                 formats = ((run.start, run.length, self._formats.format(run.look)) for run in runs)
                 block.layout().setFormats(format_ranges(formats))
             top += self.blockBoundingRect(block).height()

@@ -2,27 +2,14 @@
 
 import pytest
 
-from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, plain, readable
-from desktop_agent.ui.terminal.line import MAX_LINE
+from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, readable
+from desktop_agent.ui.terminal.tail import MAX_LINE
 
 
-@pytest.mark.parametrize(
-    ("printed", "shown"),
-    [
-        ("\x1b[1;32mok\x1b[0m", "ok"),
-        ("\x1b]0;title\x07text", "text"),
-        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x1b(Bplain", "plain"),
-        ("10 %\r50 %\r100 %", "100 %"),
-        ("50 %\r", "50 %"),
-        ("one\r\ntwo\r\n", "one\ntwo\n"),
-        ("abc\b\bX", "aX"),
-        ("bell\x07 and \x00 null", "bell and  null"),
-        ("tab\tstays", "tab\tstays"),
-    ],
-)
-def test_escape_codes_and_overwriting_are_resolved(printed: str, shown: str) -> None:
-    assert plain(printed) == shown
+def test_control_characters_are_shown_as_the_model_reads_them() -> None:
+    assert first_lines("rm -rf /home\rok\r\n\x1b[1;32mgreen\x1b[0m\ttab\x00", 12).text == (
+        "rm -rf /home\\x0dok\n\\x1b[1;32mgreen\\x1b[0m\ttab\\x00"
+    )
 
 
 def test_the_first_lines_say_how_many_are_behind() -> None:

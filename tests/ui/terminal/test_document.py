@@ -5,9 +5,9 @@ from PySide6.QtGui import QTextBlock, QTextCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.rows import Run
 from desktop_agent.ui.terminal.document import ROW_CHARS, PrintedDocument
-from desktop_agent.ui.terminal.line import Run
-from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Theme
 
@@ -21,8 +21,8 @@ def test_the_text_is_what_a_terminal_would_leave() -> None:
 
 def test_each_line_knows_the_colours_that_go_on_in_it() -> None:
     document = PrintedDocument.read("\x1b[31mred\nand more\n\x1b[0mplain")
-    assert document.line(1).runs == (Run(0, 8, PrintedStyle("ansi1")),)
-    assert document.line(2).runs == ()
+    assert document.runs[1] == (Run(0, 8, PrintedStyle("ansi1")),)
+    assert 2 not in document.runs
 
 
 def coloured(view: PrintedView) -> list[int]:
@@ -123,12 +123,12 @@ def test_what_stands_over_the_end_of_a_row_is_found(folded: PrintedView, qapp: Q
 def test_the_colours_of_a_long_line_go_on_in_its_rows() -> None:
     red = PrintedStyle("ansi1")
     document = PrintedDocument.read(f"a\n\x1b[31m{'x' * 2_500}\x1b[0m{'y' * 100}\nb \x1b[31mc")
-    assert [document.line(row).runs for row in range(1, 4)] == [
+    assert [document.runs[row] for row in range(1, 4)] == [
         (Run(0, 1_000, red),),
         (Run(0, 1_000, red),),
         (Run(0, 500, red),),
     ]
-    assert document.line(4).runs == (Run(2, 1, red),)
+    assert document.runs[4] == (Run(2, 1, red),)
 
 
 def test_rows_that_go_on_with_the_one_above_have_a_sign(folded: PrintedView, theme: Theme) -> None:

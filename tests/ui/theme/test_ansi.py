@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
+from desktop_agent.core.terminal.look import PrintedStyle
 from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
 from desktop_agent.ui.theme.contrast import contrast, legible
 from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette

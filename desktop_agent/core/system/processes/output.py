@@ -1,4 +1,4 @@
-"""What a command prints, in bounded memory: its first and last bytes, the whole of it in a file, live text for people.
+"""What a command prints, in bounded memory: both ends as a terminal shows them, the whole in a file, live text.
 
 An `OutputCapture` may be fed from any one thread. With a file it writes as it is fed, so feed that one from a thread
 that may wait for the disk.
@@ -9,7 +9,7 @@ import codecs
 import os
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -18,6 +18,9 @@ from msgspec import Struct
 
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.system.system_calls import O_CLOEXEC, write_all
+from desktop_agent.core.terminal.look import SGR
+from desktop_agent.core.terminal.printout import Printout, joined
+from desktop_agent.core.terminal.rows import PrintedRow
 
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""
@@ -148,7 +151,7 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed, standard output and error in the order they were written.
+    """What a command printed, standard output and error in the order they were written, as a terminal shows it.
 
     `tail` is empty when `head` is all of it; otherwise something between is left out.
     """
@@ -156,43 +159,103 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
     head: str
     tail: str
     total_bytes: int
+    """How much was written."""
     total_lines: int
+    """How many lines a terminal shows."""
+    written: str
+    """The output as it was written, when it is not in the file and a terminal shows something else; otherwise empty."""
     spool_path: Path | None
-    """The whole output, when it was more than `KEPT_BYTES`. The reader of this result owns the file."""
+    """The whole output as it was written, when it was more than `KEPT_BYTES`. Who reads this result owns the file."""
     spooled_bytes: int
     """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
     """Why the file has less than the limit allows, such as a full disk."""
 
 
+class Ends:
+    """The first and the last bytes of something long."""
+
+    def __init__(self) -> None:
+        self.head = bytearray()
+        self.total_bytes = 0
+        self._tail = bytearray()
+
+    def feed(self, content: bytes) -> None:
+        """Take what comes next."""
+        self.total_bytes += len(content)
+        room = KEPT_BYTES - len(self.head)
+        if room > 0:
+            self.head += content[:room]
+            content = content[room:]
+        self._tail += content[-KEPT_BYTES:]
+        if len(self._tail) > 2 * KEPT_BYTES:
+            del self._tail[:-KEPT_BYTES]
+
+    def last(self, size_bytes: int) -> bytes:
+        """Return so many bytes of the end, at most `KEPT_BYTES`."""
+        return bytes(self._tail[-min(KEPT_BYTES, size_bytes) :]) if size_bytes else b""
+
+    def texts(self) -> tuple[str, str]:
+        """Return all of it, or its beginning and its end."""
+        if self.total_bytes == len(self.head) + len(self._tail) and len(self._tail) <= KEPT_BYTES:
+            return (self.head + self._tail).decode("utf-8", "replace"), ""
+        end = self._tail[-KEPT_BYTES:]
+        head = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self.head))
+        return head, end[continuation_bytes(end) :].decode("utf-8", "replace")
+
+
+class ShownOutput:
+    """What a terminal shows of an output, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._printout = Printout(self._take_rows, unseen=self._take_unseen)
+        self._ends = Ends()
+        self._newlines = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what was written next."""
+        if self._decoder.getstate()[0]:  # amid a character
+            self._printout.feed(self._decoder.decode(chunk))
+        else:
+            self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
+
+    def finish(self) -> tuple[str, str, int]:
+        """Return its beginning, its end (empty when the beginning is all of it), and how many lines it has."""
+        self._printout.feed(self._decoder.decode(b"", final=True))
+        standing = joined(self._printout.standing()).removesuffix("\n")
+        self._take(standing.encode())
+        head, tail = self._ends.texts()
+        return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
+
+    def _take_rows(self, rows: Sequence[PrintedRow]) -> None:
+        self._take(joined(rows).encode())
+
+    def _take_unseen(self, text: str) -> None:
+        self._take(SGR.sub("", text).replace("\r\n", "\n").encode())
+
+    def _take(self, content: bytes) -> None:
+        self._newlines += content.count(b"\n")
+        self._ends.feed(content)
+
+
 class OutputCapture:
     """A sink for one command's output. Feed it, then `finish` or `discard` it on the loop's thread."""
 
     def __init__(self, *, spool_folder: Path | None = None, on_text: Callable[[str], None] | None = None) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._total_bytes = 0
-        self._newlines = 0
-        self._last_byte = b""
+        self._written = Ends()
+        self._shown = ShownOutput()
         self._live = LiveText(on_text) if on_text is not None else None
         self._spool = Spool(spool_folder) if spool_folder is not None else None
 
     def feed(self, chunk: bytes) -> None:
         """Take `chunk`."""
-        self._newlines += _count_newlines(chunk)
-        self._last_byte = chunk[-1:]
         if self._live is not None:
             self._live.feed(chunk)
         if self._spool is not None:
             self._spool_from_the_start(self._spool, chunk)
-        self._total_bytes += len(chunk)
-        room = KEPT_BYTES - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        self._tail += chunk[-KEPT_BYTES:]
-        if len(self._tail) > 2 * KEPT_BYTES:
-            del self._tail[:-KEPT_BYTES]
+        self._written.feed(chunk)
+        self._shown.feed(chunk)
 
     async def finish(self) -> CapturedOutput:
         """Show, write and close everything, and return it."""
@@ -201,13 +264,16 @@ class OutputCapture:
         spool = self._spool
         if spool is not None:
             await asyncio.to_thread(self._complete, spool)
-        head, tail = self._texts()
+        head, tail, lines = await asyncio.to_thread(self._shown.finish)
+        is_spooled = spool is not None and spool.written_bytes > 0
+        written = "" if is_spooled else self._written.texts()[0]
         return CapturedOutput(
             head=head,
             tail=tail,
-            total_bytes=self._total_bytes,
-            total_lines=self._newlines + (self._last_byte not in (b"", b"\n")),
-            spool_path=spool.path if spool is not None and spool.written_bytes else None,
+            total_bytes=self._written.total_bytes,
+            total_lines=lines,
+            written=written if written != head else "",
+            spool_path=spool.path if spool is not None and is_spooled else None,
             spooled_bytes=spool.written_bytes if spool is not None else 0,
             spool_error=spool.error if spool is not None else "",
         )
@@ -220,32 +286,21 @@ class OutputCapture:
             await asyncio.to_thread(self._spool.discard)
 
     def _spool_from_the_start(self, spool: Spool, chunk: bytes) -> None:
-        """Write to the file once the output is more than `head` holds; until then there is nothing to add to memory."""
-        if self._total_bytes + len(chunk) > KEPT_BYTES:
-            if self._total_bytes <= KEPT_BYTES:
-                spool.write(bytes(self._head))
+        """Write to the file once the output is more than `KEPT_BYTES`; until then all of it is in memory."""
+        before = self._written.total_bytes
+        if before + len(chunk) > KEPT_BYTES:
+            if before <= KEPT_BYTES:
+                spool.write(bytes(self._written.head))
             spool.write(chunk)
 
     def _complete(self, spool: Spool) -> None:
-        missing = self._total_bytes - spool.written_bytes
+        missing = self._written.total_bytes - spool.written_bytes
         if spool.written_bytes and missing:
-            tail = bytes(self._tail[-min(KEPT_BYTES, missing) :])
+            tail = self._written.last(missing)
             spool.end_with(tail, missing - len(tail))
         spool.close()
         if not spool.written_bytes:
             spool.discard()
-
-    def _texts(self) -> tuple[str, str]:
-        if self._total_bytes == len(self._head) + len(self._tail) and len(self._tail) <= KEPT_BYTES:
-            return (self._head + self._tail).decode("utf-8", "replace"), ""
-        end = self._tail[-KEPT_BYTES:]
-        head = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._head))
-        return head, end[continuation_bytes(end) :].decode("utf-8", "replace")
-
-
-def _count_newlines(chunk: bytes) -> int:
-    """Count them; that there are none is found out ten times as fast."""
-    return chunk.count(b"\n") if b"\n" in chunk else 0
 
 
 def continuation_bytes(data: bytes | bytearray) -> int:

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
+from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.tools.output import MODEL_FORMAT
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.terminal_text import plain_text
 
 LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
@@ -132,7 +132,7 @@ def _facts(job: Job) -> JsonObject:
     if job.ended_at is not None:
         facts["duration_seconds"] = round((job.ended_at - job.started_at).total_seconds(), 1)
     if job.last_line:
-        facts["last_line"] = _shortened(plain_text(job.last_line))
+        facts["last_line"] = _shortened(job.last_line)
     if job.memory_bytes:
         facts["memory_mb"] = round(job.memory_bytes / 1e6, 1)
     return facts

@@ -4,7 +4,7 @@ The environment is the context's (no secrets in it) with everything switched off
 git's password prompt, git's editor. That is done by variables, not by rewriting the command. Whether a command is
 dangerous is for the policy to say, not for a list of words here.
 
-People see the output as it was written, live and in the file; the model reads it as plain text.
+The model reads what a terminal would show in the end, as people do, but without colours; the file has what was written.
 """
 
 import asyncio
@@ -33,7 +33,6 @@ from desktop_agent.core.tools.execution.interactive import interactive_program
 from desktop_agent.core.tools.files.target import not_found
 from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.terminal_text import plain_text
 
 DEFAULT_TIMEOUT_S = 120.0
 
@@ -269,9 +268,8 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
     if end.excess:
         prefix = f"command stopped: {end.excess}\n"
-    head, tail = plain_text(printed.head), plain_text(printed.tail)
     lines = printed.total_lines + bool(prefix)
-    output = fit_all(prefix + head, context.limits, tail=tail, total_lines=lines, is_printed=True)
+    output = fit_all(prefix + printed.head, context.limits, tail=printed.tail, total_lines=lines, is_printed=True)
     facts: JsonObject = {
         "exit_code": -1 if outcome.timed_out else end.exit_code,
         "duration_seconds": round(outcome.duration_s, 1),
@@ -285,8 +283,8 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     if end.excess:
         metadata["excess"] = end.excess
     spool = printed.spool_path
-    if spool is None and (output.is_truncated or head != printed.head):  # people can open what the model does not read
-        spool = _write_spool(context.spool_folder, printed.head)
+    if spool is None and (output.is_truncated or printed.written):  # people can open what the model does not read
+        spool = _write_spool(context.spool_folder, printed.written or printed.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
     is_error = outcome.timed_out or bool(end.excess) or end.exit_code != 0

@@ -26,9 +26,9 @@ from desktop_agent.core.sandbox.guarded import Guards, hidden_from
 from desktop_agent.core.sandbox.home import Homes
 from desktop_agent.core.system.child_environment import confined_environment, leading_out
 from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.tools.output import printed_in
 from desktop_agent.core.tools.secret_files import secrets_beside_programs
 from desktop_agent.core.tools.secret_names import SecretNames
-from desktop_agent.core.tools.terminal_text import printed_in
 
 
 class SandboxProbe(Struct, eq=False):

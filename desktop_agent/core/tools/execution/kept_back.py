@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.terminal_text import printed_in
+from desktop_agent.core.tools.output import printed_in
 
 KEPT_BACK_KEY = "kept_back"
 """In a result's metadata: the names of these variables."""

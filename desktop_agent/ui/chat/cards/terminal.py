@@ -82,4 +82,21 @@ def _tail(row: RowState) -> Tail:
         if not isinstance(entry.decision, Denied | Aborted):
             reading.tail.feed(_printed(entry, entry.result))
     row.loaded["tail"] = reading._replace(chars=entry.output_chars)
-    return reading.tail
+    return _as_the_model_reads_it(row, reading.tail) if reading.of == "live" else reading.tail
+
+
+def _as_the_model_reads_it(row: RowState, seen: Tail) -> Tail:
+    """Return the end of what was seen as it came, with its colours; if the model reads something else, that.
+
+    They are the same text, but where something of a flood was not shown live, or its beginning is no longer here.
+    """
+    entry = entry_of(row)
+    if entry.result is None or isinstance(entry.decision, Denied | Aborted) or "job_id" in entry.result.metadata:
+        return seen
+    known = row.loaded.get("answered")
+    if not isinstance(known, _Reading) or known.of is not entry.result:
+        known = _Reading(entry.result, 0, Tail(SHOWN_LINES))
+        known.tail.feed(_printed(entry, entry.result))
+        row.loaded["answered"] = known
+    seen_lines, answered = ("\n".join(line.text for line in tail.lines()).rstrip("\n") for tail in (seen, known.tail))
+    return seen if not answered or not seen_lines or f"\n{answered}".endswith(f"\n{seen_lines}") else known.tail

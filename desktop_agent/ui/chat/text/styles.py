@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
+from desktop_agent.core.terminal.look import PrintedStyle
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import InlineSpan
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.text.known_files import KnownFiles
 from desktop_agent.ui.chat.text.marks import Tint
 from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme import Density, Space, Theme, TypeSize
 
 LIST_INDENT = 22

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from desktop_agent.ui.terminal.emulator.rows import KeptRow
-from desktop_agent.ui.terminal.emulator.screen import Screen
+from desktop_agent.core.terminal.rows import KeptRow
+from desktop_agent.core.terminal.screen import Screen
 from desktop_agent.ui.terminal.live.selection import CellPosition, Selection
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")

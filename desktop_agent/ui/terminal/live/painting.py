@@ -3,9 +3,9 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from desktop_agent.ui.terminal.emulator.rows import CellRun, KeptRow, width
+from desktop_agent.core.terminal.look import PLAIN, PrintedStyle
+from desktop_agent.core.terminal.rows import CellRun, KeptRow, width
 from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.contrast import legible
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, QWidget
 
 from desktop_agent.core.base.hidden_text import named
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.terminal.live.finding import TerminalFinder
 from desktop_agent.ui.terminal.live.keys import PasteRisk, paste_risk, paste_shown, pasted
 from desktop_agent.ui.terminal.live.view import TerminalView

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.terminal.live.selection import last_text
 
 _PAUSE_MS = 400

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from desktop_agent.ui.terminal.emulator.rows import KeptRow
-from desktop_agent.ui.terminal.emulator.screen import Screen
+from desktop_agent.core.terminal.rows import KeptRow
+from desktop_agent.core.terminal.screen import Screen
 
 _WORD = re.compile(r"[\w./~:@%+#=?&-]+")
 

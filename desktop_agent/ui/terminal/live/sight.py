@@ -4,8 +4,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QScrollBar, QWidget
 
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
-from desktop_agent.ui.terminal.emulator.rows import KeptRow
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.rows import KeptRow
 from desktop_agent.ui.terminal.live.painting import RowPainter
 from desktop_agent.ui.terminal.live.selection import CellPosition, Selection
 

@@ -337,7 +337,7 @@ async def test_short_output_leaves_no_file(work: "Workspace") -> None:
 
 
 async def test_any_bytes_make_valid_json(work: "Workspace") -> None:
-    assert await output(work, r"printf 'a\0\377\"\\\n'") == 'a\0\ufffd"\\\n'
+    assert await output(work, r"printf 'a\0\377\"\\\n'") == 'a\ufffd"\\\n'
 
 
 # --- as a terminal shows it -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed
 from desktop_agent.ui.terminal.live.lines import TerminalLink
 from desktop_agent.ui.terminal.live.panel import TerminalPanel

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final
 
-from desktop_agent.ui.terminal.emulator.rows import BLANK, KeptRow, Row
-from desktop_agent.ui.terminal.emulator.screen import Screen
-from desktop_agent.ui.terminal.look import PLAIN
+from desktop_agent.core.terminal.look import PLAIN
+from desktop_agent.core.terminal.rows import BLANK, KeptRow, Row
+from desktop_agent.core.terminal.screen import Screen
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096

@@ -1,7 +1,7 @@
 """Writes printable characters on a screen, with the wrapping, widths and character sets of terminals."""
 
-from desktop_agent.ui.terminal.emulator.rows import Row, width
-from desktop_agent.ui.terminal.emulator.screen import Screen
+from desktop_agent.core.terminal.rows import TAB, Row, WrittenRow, width
+from desktop_agent.core.terminal.screen import Screen
 
 _LINES = str.maketrans("`abcdefghijklmnopqrstuvwxyz{|}~", "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 """The characters that programs draw frames with (DEC Special Graphics)."""
@@ -20,13 +20,14 @@ class Writer:
         if cursor.draws_lines[cursor.character_set]:
             text = text.translate(_LINES)
         self._last = text[-1]
-        if text.isascii() or all(width(character) == 1 for character in text):
+        if text.isascii() or (width(text) == 1 if len(text) == 1 else all(width(character) == 1 for character in text)):
             self._write_narrow(text)
             return
         for character in text:
             match width(character):
                 case 0:
-                    self._row().add_mark(self._last_written(), character)
+                    if not self._row().add_mark(self._last_written(), character):
+                        self._write_narrow(character)
                 case 1:
                     self._write_narrow(character)
                 case _:
@@ -83,7 +84,17 @@ class Writer:
     def _last_written(self) -> int:
         return self._screen.cursor.column if self._screen.cursor.is_past_end else max(0, self._screen.cursor.column - 1)
 
+    def tab(self) -> None:
+        """Write a tab that is kept as one where nothing stands, and go over what does."""
+        room, cursor = self._room(), self._screen.cursor
+        row, width = self._row(), min(TAB - cursor.column % TAB, room)
+        if isinstance(row, WrittenRow) and cursor.column >= len(row.cells):
+            row.put_tab(cursor.column, width, cursor.look)
+            self._advance(width)
+        else:
+            self._screen.move_to(None, cursor.column + width)
+
     def repeat(self, count: int) -> None:
         """Write the last character again."""
         if self._last:
-            self.write(self._last * min(count, self._screen.columns * self._screen.height))
+            self.write(self._last * min(count, self._screen.columns))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
-from desktop_agent.ui.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.look import PrintedStyle
 
 
 def shown(output: str, height: int = 4, columns: int = 10) -> list[str]:

@@ -1,16 +1,20 @@
-"""A terminal without a window: bytes of a program in, a screen with its history out."""
+"""A terminal without a window: bytes of a program in, a screen with its history out.
+
+Programs that ask get a few facts, in fixed words, and nothing that a program has printed: an answer arrives as if it
+were typed. One with text of the asker's (a title, a setting by its name) would let a file that is only looked at type
+into the shell.
+"""
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from desktop_agent.ui.terminal.emulator.answers import answer, answer_colour
-from desktop_agent.ui.terminal.emulator.controls import carry_out, control, escape, numbers_of
-from desktop_agent.ui.terminal.emulator.plain_lines import LEAST_CHARS, LINE_END, is_ready, plain_lines, scroll_in
-from desktop_agent.ui.terminal.emulator.screen import HISTORY_ROWS, Screen
-from desktop_agent.ui.terminal.emulator.tokenizer import Token, Tokenizer
-from desktop_agent.ui.terminal.emulator.writing import Writer
+from desktop_agent.core.terminal.controls import carry_out, control, escape, numbers_of
+from desktop_agent.core.terminal.plain_lines import LEAST_CHARS, LINE_END, is_ready, plain_lines, scroll_in
+from desktop_agent.core.terminal.screen import HISTORY_ROWS, Screen
+from desktop_agent.core.terminal.tokenizer import Token, Tokenizer
+from desktop_agent.core.terminal.writing import Writer
 
 _TOKENS_A_STEP: Final = 16
 _CHARS_A_STEP: Final = 512
@@ -19,15 +23,25 @@ _LONGEST_TITLE: Final = 120
 _MOST_ANSWERS: Final = 32
 """In one piece of output. Who asks more often wants to fill the shell's input."""
 
+IDENTITY: Final = "\x1b[?62;22c"
+"""A VT220 with colours."""
+_SECOND_IDENTITY: Final = "\x1b[>1;0;0c"
+
 
 class Emulator:
     """Takes what a program prints, in pieces cut anywhere."""
 
     def __init__(
-        self, height: int, columns: int, *, answered: Callable[[bytes], None], history_rows: int = HISTORY_ROWS
+        self,
+        height: int,
+        columns: int,
+        *,
+        answered: Callable[[bytes], None],
+        history_rows: int = HISTORY_ROWS,
+        screen: Screen | None = None,
     ) -> None:
-        """`answered` is given what is to be sent back to the program."""
-        self.screen = Screen(height, columns, history_rows)
+        """`answered` is given what is to be sent back to the program; `screen` is one of another kind."""
+        self.screen = screen or Screen(height, columns, history_rows)
         self.title = ""
         """What the program calls itself: text of a stranger, to be shown as such."""
         self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
@@ -37,6 +51,11 @@ class Emulator:
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._answered = answered
         self._answers = 0
+
+    @property
+    def is_amid(self) -> bool:
+        """Whether a sequence has begun and is not over."""
+        return self._tokenizer.is_amid
 
     @property
     def is_scrolling(self) -> bool:
@@ -59,6 +78,11 @@ class Emulator:
             yield from self._flow(text)
         else:
             yield from self._take_all(text)
+
+    def take_text(self, text: str) -> None:
+        """Take in what was decoded already."""
+        for token in self._tokenizer.read(text):
+            self._take(token)
 
     def _flow(self, text: str) -> Iterator[None]:
         """Take plain lines in the short way, and what is between them in the long one."""
@@ -92,6 +116,8 @@ class Emulator:
         match token.kind:
             case "text":
                 self._writer.write(token.text)
+            case "control" if token.text == "\t" and self.screen.is_printout:
+                self._writer.tab()
             case "control":
                 control(self.screen, token.text)
             case "escape":
@@ -105,7 +131,7 @@ class Emulator:
         if token.final == "b" and not token.between:
             self._writer.repeat(max(1, numbers_of(token.text)[0]))
         elif token.final in "cn":
-            self._answer(answer(self.screen, token.text, token.between, token.final))
+            self._answer(_answer(self.screen, token.text, token.between, token.final))
         else:
             carry_out(self.screen, token.text, token.between, token.final)
 
@@ -115,9 +141,36 @@ class Emulator:
         if number in ("0", "2"):
             self.title = text[:_LONGEST_TITLE]
         else:
-            self._answer(answer_colour(command, *self.colours))
+            self._answer(_answer_colour(command, *self.colours))
 
     def _answer(self, text: str) -> None:
         self._answers += bool(text)
         if text and self._answers <= _MOST_ANSWERS:
             self._answered(text.encode())
+
+
+def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
+    """Return the answer to a sequence, empty if it asks for nothing that is answered."""
+    if between:
+        return ""
+    match parameters, final:
+        case (("" | "0"), "c"):
+            return IDENTITY
+        case ((">" | ">0"), "c"):
+            return _SECOND_IDENTITY
+        case "5", "n":
+            return "\x1b[0n"
+        case (("6" | "?6"), "n"):
+            top = screen.top if screen.cursor.is_origin else 0
+            return f"\x1b[{screen.cursor.row - top + 1};{screen.cursor.column + 1}R"
+        case _:
+            return ""
+
+
+def _answer_colour(command: str, text: str, ground: str) -> str:
+    """Return the answer to a command (OSC) that asks for the colour of text or ground, given as `#RRGGBB`."""
+    colour = {"10;?": text, "11;?": ground}.get(command)
+    if colour is None:
+        return ""
+    parts = "/".join(colour[at : at + 2] * 2 for at in (1, 3, 5)).lower()
+    return f"\x1b]{command[:2]};rgb:{parts}\x1b\\"

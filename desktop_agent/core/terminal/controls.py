@@ -6,9 +6,9 @@ What is not listed does nothing, and above all: nothing a program prints reaches
 from collections.abc import Callable
 from typing import Final
 
-from desktop_agent.ui.terminal.emulator.rows import Row
-from desktop_agent.ui.terminal.emulator.screen import Cursor, Modes, Screen
-from desktop_agent.ui.terminal.look import changed
+from desktop_agent.core.terminal.look import changed
+from desktop_agent.core.terminal.rows import Row
+from desktop_agent.core.terminal.screen import Cursor, Modes, Screen
 
 Numbers = list[int]
 _Action = Callable[[Screen, Numbers], object]
@@ -48,7 +48,7 @@ def escape(screen: Screen, between: str, final: str) -> None:
         first, second = screen.cursor.draws_lines
         is_lines = final == "0"
         screen.cursor.draws_lines = (is_lines, second) if between == "(" else (first, is_lines)
-    elif between == "#" and final == "8":
+    elif between == "#" and final == "8" and not screen.is_printout:
         for row in screen.grid.rows:
             row.put(0, "E" * screen.columns, screen.blank_look)
     elif not between and (action := _ESCAPES.get(final)) is not None:

@@ -5,18 +5,16 @@ After ECMA-48 and, where that is silent, what xterm does (its "Control Sequences
 
 from collections import deque
 from collections.abc import Iterable
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.ui.terminal.emulator.grid import Grid
-from desktop_agent.ui.terminal.emulator.rows import KeptRow, Row
-from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle
+from desktop_agent.core.terminal.look import PLAIN, PrintedStyle
+from desktop_agent.core.terminal.rows import TAB, KeptRow, Row
 
 HISTORY_ROWS = 5_000
 """How many rows that have scrolled out are kept."""
-
-_TAB = 8
 
 
 class Cursor(Struct):
@@ -49,12 +47,57 @@ class Modes(Struct):
     """Whether the screen without history is shown, which full-screen programs use."""
 
 
+class Grid:
+    """As many rows as the screen is high. Places are checked by the caller."""
+
+    def __init__(self, height: int, columns: int, makes_row: type[Row] = Row) -> None:
+        self._row = makes_row
+        self.rows = [makes_row(columns) for _ in range(height)]
+        self.columns = columns
+
+    def scroll_up(self, top: int, bottom: int, count: int, look: PrintedStyle) -> list[Row]:
+        """Move the rows from `top` to `bottom` (inside) up, and return those that leave."""
+        count = min(count, bottom - top + 1)
+        left = self.rows[top : top + count]
+        del self.rows[top : top + count]
+        after = bottom - count + 1
+        self.rows[after:after] = [self._row(self.columns, look) for _ in range(count)]
+        return left
+
+    def scroll_down(self, top: int, bottom: int, count: int, look: PrintedStyle) -> None:
+        """Move the rows from `top` to `bottom` (inside) down; those that leave are gone."""
+        count = min(count, bottom - top + 1)
+        del self.rows[bottom - count + 1 : bottom + 1]
+        self.rows[top:top] = [self._row(self.columns, look) for _ in range(count)]
+
+    def erase(self, first: int, end: int, look: PrintedStyle) -> None:
+        """Make rows blank."""
+        for number in range(first, end):
+            self.rows[number] = self._row(self.columns, look)
+
+    def fit(self, height: int, columns: int, cursor: int) -> list[Row]:
+        """Have this size, and return the rows that leave at the top so that `cursor` stays on the screen."""
+        for row in self.rows:
+            row.fit(columns)
+        self.columns = columns
+        while len(self.rows) > max(height, cursor + 1):
+            self.rows.pop()
+        left = self.rows[: max(0, len(self.rows) - height)]
+        del self.rows[: len(left)]
+        self.rows += [self._row(columns, PLAIN) for _ in range(height - len(self.rows))]
+        return left
+
+
 class Screen:
     """A screen with its history. What leaves the history is counted, so that a row keeps its number."""
 
+    is_printout: ClassVar[bool] = False
+    """Whether it keeps what was printed as text: tabs are characters then, and test patterns are not drawn."""
+    makes_row: ClassVar[type[Row]] = Row
+
     def __init__(self, height: int, columns: int, history_rows: int = HISTORY_ROWS) -> None:
         self.height, self.columns = height, columns
-        self.grid = Grid(height, columns)
+        self.grid = Grid(height, columns, self.makes_row)
         self.history: deque[KeptRow] = deque(maxlen=history_rows)
         self.forgotten_rows = 0
         self._main = self.grid
@@ -63,12 +106,12 @@ class Screen:
 
     def reset(self) -> None:
         """Begin anew, as after it was switched on; the history stays."""
-        self.grid = self._main = Grid(self.height, self.columns)
+        self.grid = self._main = Grid(self.height, self.columns, self.makes_row)
         self.modes = Modes()
         self.cursor = Cursor()
         self._saved: dict[bool, Cursor] = {}
         self.top, self.bottom = 0, self.height - 1
-        self.tabs = set(range(0, self.columns, _TAB))
+        self.tabs = set(range(0, self.columns, TAB))
 
     def row(self, number: int) -> KeptRow:
         """Return a row, by its number since the beginning; one that is not there is empty."""
@@ -158,7 +201,7 @@ class Screen:
         """Show the screen without history, empty, or the usual one as it was left."""
         if is_on != self.modes.is_alternate:
             self.modes.is_alternate = is_on
-            self.grid = Grid(self.height, self.columns) if is_on else self._main
+            self.grid = Grid(self.height, self.columns, self.makes_row) if is_on else self._main
 
     def resize(self, height: int, columns: int) -> None:
         """Have another size; rows that no longer fit above the cursor go into the history."""
@@ -171,6 +214,6 @@ class Screen:
         self.keep(left)
         self.height, self.columns = height, columns
         self.top, self.bottom = 0, height - 1
-        self.tabs = set(range(0, columns, _TAB))
+        self.tabs = set(range(0, columns, TAB))
         self.move_to(None, self.cursor.column)
         self.cursor.row = min(self.cursor.row, height - 1)

@@ -1,6 +1,7 @@
 """How a program wants a piece of text to look: colours and styles as SGR escape sequences set them."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 SGR = re.compile(r"\x1b\[([0-9;:]*)m")
@@ -41,6 +42,7 @@ _SET: dict[int, dict[str, bool]] = {
 }
 
 
+@lru_cache(maxsize=4_096)
 def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
     """Return `look` after an SGR sequence with these parameters; what is unknown in them changes nothing."""
     if parameters in ("", "0"):

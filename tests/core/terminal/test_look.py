@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, changed, look_after
+from desktop_agent.core.terminal.look import PLAIN, PrintedStyle, changed, look_after
 
 
 @pytest.mark.parametrize(

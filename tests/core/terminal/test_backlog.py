@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from desktop_agent.ui.terminal.emulator.backlog import MOST_BYTES, Backlog, without_unseen
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
-from desktop_agent.ui.terminal.emulator.plain_lines import LEAST_CHARS
-from desktop_agent.ui.terminal.emulator.rows import KeptRow
+from desktop_agent.core.terminal.backlog import MOST_BYTES, Backlog, without_unseen
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.plain_lines import LEAST_CHARS
+from desktop_agent.core.terminal.rows import KeptRow
 
 HEIGHT, HISTORY = 5, 20
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.terminal.emulator.emulator import Emulator
+from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.terminal.live.keys import pasted
 
 ASKED = {

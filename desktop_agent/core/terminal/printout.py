@@ -1,0 +1,231 @@
+"""What a program printed, as a terminal shows it: the one reader of output, for the model, cards, exports and search.
+
+The terminal is 40 rows high and 1,000 columns wide, as far as programs can move in it, and keeps every row that scrolls
+out of it. A longer line goes on in the next row, and is one line of the text nevertheless. Tabs, blanks at the end of a
+line and characters without a width stay what they are: text without control sequences is read as itself.
+
+Rows are given away once they have left the screen, so an output of any length takes little memory; and lines that hold
+nothing but text and colours go a short way there, as most do.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.look import PLAIN, SGR, PrintedStyle, changed, look_after
+from desktop_agent.core.terminal.rows import PrintedRow, Row, Run, WrittenRow
+from desktop_agent.core.terminal.screen import Grid, Screen
+
+ROWS: Final = 40
+COLUMNS: Final = 1_000
+_MOST_CELLS: Final = 8
+"""That one character takes: a tab."""
+_MOST_LINES: Final = 2_000
+"""In one step of the short way."""
+_LEAST_BULK: Final = 4_096
+
+_TEXT = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*"
+_PLAIN_LINES = re.compile(rf"(?:{_TEXT}(?:\x1b\[[0-9;:]{{0,100}}m{_TEXT})*\r?\n){{1,{_MOST_LINES}}}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
+"""Bytes of text and lines, whatever stands beside them: after 0xC2 a C1 control may follow."""
+
+
+class _PrintedScreen(Screen):
+    """Gives every row away that scrolls out of it."""
+
+    is_printout: ClassVar[bool] = True
+    makes_row: ClassVar[type[Row]] = WrittenRow
+
+    def __init__(self) -> None:
+        self.left: list[PrintedRow] = []
+        super().__init__(ROWS, COLUMNS, history_rows=0)
+
+    def keep(self, rows: list[Row]) -> None:
+        self.left += _printed(rows)
+
+    @property
+    def main(self) -> Grid:
+        """The screen with history, also while the other one is shown."""
+        return self._main
+
+    @property
+    def blank_look(self) -> PrintedStyle:
+        return PLAIN
+
+
+class Printout:
+    """Reads an output in pieces that are cut anywhere."""
+
+    def __init__(
+        self,
+        settled: Callable[[Sequence[PrintedRow]], None],
+        *,
+        unseen: Callable[[str], None] | None = None,
+        seen_rows: int = 0,
+    ) -> None:
+        """`settled` is given the rows that change no more, in their order.
+
+        With `unseen`, of many lines of text and colours only the last `seen_rows` become rows; the text of those before
+        them is given to it as it was written. That is the short way for floods.
+        """
+        self._settled = settled
+        self._unseen = unseen
+        self._seen_rows = seen_rows
+        self._screen = _PrintedScreen()
+        self._emulator = Emulator(ROWS, COLUMNS, answered=lambda _: None, screen=self._screen)
+
+    def feed(self, text: str) -> None:
+        """Take in what was printed next."""
+        at = 0
+        while at < len(text):
+            lines = _PLAIN_LINES.match(text, at) if self.is_fresh else None
+            if lines is not None:
+                self._take_lines(lines[0])
+                at = lines.end()
+            else:
+                end = text.find("\n", at) + 1 or len(text)
+                self._take(text[at:end])
+                at = end
+
+    def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
+        """Take in bytes, which `text_of` decodes. Of a flood of text, `unseen` is given most, undecoded."""
+        if len(output) >= _LEAST_BULK and self.is_fresh and not output.translate(None, _BULK):
+            end = len(output)
+            for _ in range(ROWS + 1):
+                end = max(0, output.rfind(b"\n", 0, end))
+            if end:
+                self._clear_for(lambda: unseen(output[: end + 1]))
+                self.feed(text_of(output[end + 1 :]))
+                return
+        self.feed(text_of(output))
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a line begins at the end of all that was printed, and is written plainly."""
+        screen = self._screen
+        cursor, modes = screen.cursor, screen.modes
+        if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
+            return False
+        if screen.top or screen.bottom != ROWS - 1 or modes.is_alternate or modes.inserts or not modes.wraps:
+            return False
+        return not self._emulator.is_amid and not any(row.cells for row in screen.grid.rows[cursor.row :])
+
+    def standing(self) -> list[PrintedRow]:
+        """Return the rows that may still change, to the last that has something or in which the cursor is."""
+        screen = self._screen
+        rows = _printed(_to_the_last(screen.main.rows, -1 if screen.modes.is_alternate else screen.cursor.row))
+        if screen.modes.is_alternate:
+            rows += _printed(_to_the_last(screen.grid.rows, screen.cursor.row))
+        return rows
+
+    def _take(self, text: str) -> None:
+        """Take in a line, or a part of one, with all that it may hold."""
+        self._emulator.take_text(text.replace("\n", "\r\n"))
+        if self._screen.left:
+            left, self._screen.left = self._screen.left, []
+            self._settled(left)
+
+    def _take_lines(self, text: str) -> None:
+        """Take in whole lines of text and colours, as `_take` would."""
+        screen = self._screen
+        cursor = screen.cursor
+        if self._unseen is not None:
+            text = self._without_unseen(text, self._unseen)
+        rows: list[PrintedRow] = []
+        for line in text.replace("\r\n", "\n").split("\n")[:-1]:
+            if not _fits(line):
+                self._add(rows)
+                rows = []
+                self._take(line + "\n")
+                continue
+            if cursor.look == PLAIN and "\x1b" not in line:
+                rows.append(PrintedRow(line))
+            else:
+                row, cursor.look = _coloured(line, cursor.look)
+                rows.append(row)
+        self._add(rows)
+
+    def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
+        """Give away the lines of `text` that nobody asks about any more; return the others."""
+        start = len(text) - 1
+        for _ in range(ROWS + self._seen_rows):
+            start = text.rfind("\n", 0, start)
+            if start < 0:
+                return text
+        self._clear_for(lambda: unseen(text[: start + 1]))
+        self._screen.cursor.look = look_after(text[: start + 1], self._screen.cursor.look)
+        return text[start + 1 :]
+
+    def _clear_for(self, give: Callable[[], None]) -> None:
+        """Give away the rows on the screen and what follows them, which fills it."""
+        screen = self._screen
+        self._settled(_printed(screen.grid.rows[: screen.cursor.row]))
+        give()
+        screen.grid.rows = _empty_rows(ROWS)
+        screen.cursor.row = 0
+
+    def _add(self, rows: list[PrintedRow]) -> None:
+        """Write whole rows below what is there."""
+        screen = self._screen
+        above = screen.grid.rows[: screen.cursor.row]
+        excess = max(0, len(above) + len(rows) - (ROWS - 1))
+        settled = _printed(above[:excess]) + rows[: max(0, excess - len(above))]
+        if settled:
+            self._settled(settled)
+        kept = [*above[excess:], *(WrittenRow.of(row, COLUMNS) for row in rows[max(0, excess - len(above)) :])]
+        screen.cursor.row = len(kept)
+        screen.grid.rows = kept + _empty_rows(ROWS - len(kept))
+
+
+def plain_text(text: str) -> str:
+    """Return what a terminal would show of `text` in the end, without colours."""
+    if _CONTROL.search(text) is None:
+        return text
+    rows: list[PrintedRow] = []
+    printout = Printout(rows.extend)
+    printout.feed(text)
+    return joined(rows) + joined(printout.standing()).removesuffix("\n")
+
+
+def joined(rows: Sequence[PrintedRow]) -> str:
+    """Return the text of rows, each line with its end."""
+    return "".join(row.text if row.is_continued else f"{row.text}\n" for row in rows)
+
+
+def _fits(line: str) -> bool:
+    """Whether a line is one row for certain."""
+    if len(line) * _MOST_CELLS <= COLUMNS:
+        return True
+    return len(line) <= COLUMNS and line.isascii() and "\t" not in line
+
+
+def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
+    """Read a line of text and colours, which begins with `look`; return it, and how the next one begins."""
+    text, *rest = SGR.split(line)
+    runs = [Run(0, len(text), look)] if text and look != PLAIN else []
+    for parameters, part in zip(rest[::2], rest[1::2], strict=True):
+        look = changed(look, parameters)
+        if part and look != PLAIN:
+            last = runs[-1] if runs else None
+            if last is not None and last.look == look and last.start + last.length == len(text):
+                runs[-1] = Run(last.start, last.length + len(part), look)
+            else:
+                runs.append(Run(len(text), len(part), look))
+        text += part
+    return PrintedRow(text, tuple(runs)), look
+
+
+def _empty_rows(count: int) -> list[Row]:
+    return [WrittenRow(COLUMNS) for _ in range(count)]
+
+
+def _printed(rows: Sequence[Row]) -> list[PrintedRow]:
+    return [row.printed() for row in rows if isinstance(row, WrittenRow)]
+
+
+def _to_the_last(rows: Sequence[Row], cursor_row: int) -> Sequence[Row]:
+    """Return the rows up to the cursor's, or to the last in which something stands."""
+    last = max((number for number, row in enumerate(rows) if row.cells), default=-1)
+    return rows[: max(last, cursor_row) + 1]
