@@ -114,6 +114,14 @@ def _remove_temp(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def _let_go(shared: SharedParts, plan: SessionPlan) -> None:
+    """Release the lock of a session; of one that could never be written, nothing stays. Blocks."""
+    if plan.state.transcript.session.last_seq == 0:
+        plan.storage.discard(shared.catalog)
+    else:
+        plan.storage.lock.release()
+
+
 def _release(
     shared: SharedParts, plan: SessionPlan, changes: ChangeParts, parts: ToolParts
 ) -> Callable[[], Awaitable[None]]:
@@ -121,7 +129,7 @@ def _release(
 
     async def release() -> None:
         async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
-            stack.callback(plan.storage.lock.release)
+            stack.push_async_callback(asyncio.to_thread, _let_go, shared, plan)
             stack.callback(changes.workspace.close)
             # So that no caller has to wait for it later.
             stack.push_async_callback(asyncio.to_thread, shared.catalog.summary, session_id)

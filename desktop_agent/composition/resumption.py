@@ -55,7 +55,10 @@ def _checked(resumed: ReplayState) -> SessionState:
     Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
     """
     if not resumed.events:
-        raise StorageError("This session was never written: the application ended while it was created.")
+        raise StorageError(
+            "Nothing of this session was ever written: the application ended, or the disk was full, as it was created.",
+            hint="Start a new one. `desktop-agent sessions verify --repair` removes this one.",
+        )
     state = resumed.state
     if not Path(state.transcript.session.workspace).is_absolute():
         raise StorageError(

@@ -76,8 +76,12 @@ class SessionOpener:
             limits=options.limits,
             is_attended=is_attended,
         )
-        await asyncio.to_thread(sweep_folders, plan)
-        return assemble(shared, plan)
+        try:
+            await asyncio.to_thread(sweep_folders, plan)
+            return assemble(shared, plan)
+        except BaseException:
+            storage.discard(shared.catalog)
+            raise
 
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True

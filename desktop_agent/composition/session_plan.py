@@ -1,11 +1,13 @@
 """What makes one session different from the others: its files, its state, its workspace, who listens to it."""
 
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from desktop_agent.composition.settings_in_force import allowed_folders
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.context.packing import system_prompt
@@ -21,6 +23,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.removal import discard_session
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.roles import ROLES
 
@@ -37,7 +40,12 @@ class SessionStorage(Struct, frozen=True):
         """Make the files of a new session. Blocks. Raises `StorageError`."""
         folder = catalog.session_folder(session_id)
         journal = Journal.create(folder / JOURNAL_NAME, blobs)
-        return cls(session_id, SessionLock(folder), journal)
+        try:
+            return cls(session_id, SessionLock(folder), journal)
+        except BaseException:
+            journal.close()
+            discard_session(folder)
+            raise
 
     @classmethod
     def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
@@ -58,6 +66,13 @@ class SessionStorage(Struct, frozen=True):
         """Close the journal and release the lock, when no session came of it."""
         self.journal.close()
         self.lock.release()
+
+    def discard(self, catalog: Catalog) -> None:
+        """Close a new session of which nothing was written, and leave nothing of it. Blocks."""
+        with suppress(StorageError):
+            self.journal.close()
+        self.lock.release()
+        discard_session(catalog.session_folder(self.session_id))
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):

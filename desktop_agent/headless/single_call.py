@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
@@ -22,7 +22,7 @@ from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, i
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.headless.result import EXIT_CODES
+from desktop_agent.headless.result import EXIT_CODES, RunResult
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
 
@@ -81,9 +81,7 @@ class CallReport(Struct, frozen=True, kw_only=True):
 class _Heard(Struct):
     """The part of a session's events that the report is made of."""
 
-    result: ToolResult = field(
-        default_factory=lambda: ToolResult(content="The call did not come to a result.", is_error=True)
-    )
+    result: ToolResult | None = None
     changes: tuple[FileChange, ...] = ()
 
     def __call__(self, event: ev.Event) -> None:
@@ -128,7 +126,7 @@ class SingleCall:
     async def run(self) -> CallReport:
         """Run the call to its end. Raises `AgentError` when no session can be opened for it."""
         ended = await self._run.run()
-        result = self._heard.result
+        result = self._heard.result or _no_result(ended)
         exit_code = EXIT_CODES[ended.stopped_reason]
         if exit_code == 0 and result.is_error:
             exit_code = 2 if result.error_type == "validation" else 1
@@ -139,6 +137,12 @@ class SingleCall:
             session_id=ended.session_id,
             exit_code=exit_code,
         )
+
+
+def _no_result(ended: RunResult) -> ToolResult:
+    """Return what stands for the result of a call that did not come to one: why."""
+    words = ("The call did not come to a result.", *ended.problems)
+    return ToolResult(content="\n".join(words), is_error=True)
 
 
 def _only_this(options: CallOptions) -> ProviderSource:

@@ -2050,6 +2050,10 @@
         <translation>Eine neue Unterhaltung in diesem Ordner beginnen; diese bleibt in der Liste</translation>
     </message>
     <message>
+        <source>Change its permissions, or choose another folder.</source>
+        <translation>Ändern Sie seine Rechte oder wählen Sie einen anderen Ordner.</translation>
+    </message>
+    <message>
         <source>Change the mode of {0}?</source>
         <translation>Rechte von {0} ändern?</translation>
     </message>
@@ -2094,6 +2098,10 @@
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
     <message>
+        <source>Choose another folder.</source>
+        <translation>Wählen Sie einen anderen Ordner.</translation>
+    </message>
+    <message>
         <source>Choose another model in the model menu or with --model.</source>
         <translation>Wählen Sie ein anderes Modell im Modellmenü oder mit --model.</translation>
     </message>
@@ -2108,6 +2116,10 @@
     <message>
         <source>Choose another one.</source>
         <translation>Wählen Sie einen anderen.</translation>
+    </message>
+    <message>
+        <source>Choose the folder it is in.</source>
+        <translation>Wählen Sie den Ordner, in dem sie liegt.</translation>
     </message>
     <message>
         <source>Choose the right account in the browser, or sign in with a new account here.</source>
@@ -2196,6 +2208,10 @@
     <message>
         <source>Free some disk space, or check the permissions of the data folder; then go on.</source>
         <translation>Schaffen Sie Platz auf der Platte, oder prüfen Sie die Rechte des Datenordners; dann machen Sie weiter.</translation>
+    </message>
+    <message>
+        <source>Free some disk space, then go on.</source>
+        <translation>Schaffen Sie Platz auf der Platte; dann machen Sie weiter.</translation>
     </message>
     <message>
         <source>Git had its earlier content, and does not have it any more.</source>
@@ -2506,8 +2522,20 @@
         <translation>Unter {0} lauscht nichts. Starten Sie den Server, oder prüfen Sie die Adresse.</translation>
     </message>
     <message>
+        <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
+        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück, oder senden Sie noch eine Nachricht, um in dem Ordner weiterzuarbeiten, der jetzt dort ist.</translation>
+    </message>
+    <message>
+        <source>Nothing was done there. Put the folder back. If you mean the one that is there now, as it was restored or mounted anew, send another message, or give the command the option --accept-folder.</source>
+        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück. Wenn Sie den meinen, der jetzt dort ist, weil er wiederhergestellt oder neu eingehängt wurde, senden Sie noch eine Nachricht, oder geben Sie dem Befehl die Option --accept-folder.</translation>
+    </message>
+    <message>
         <source>Nothing was done.</source>
         <translation>Es wurde nichts getan.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
+        <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in einem anderen.</translation>
     </message>
     <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
@@ -2540,6 +2568,10 @@
     <message>
         <source>Only {0} is possible.</source>
         <translation>Nur {0} ist möglich.</translation>
+    </message>
+    <message>
+        <source>Open the folder of a project.</source>
+        <translation>Öffnen Sie den Ordner eines Projekts.</translation>
     </message>
     <message>
         <source>Overwrites history on the server.</source>
@@ -2698,6 +2730,10 @@
         <translation>Beginnen Sie eine neue Sitzung, oder senden Sie weniger auf einmal.</translation>
     </message>
     <message>
+        <source>Start in another folder, or name one.</source>
+        <translation>Starten Sie in einem anderen Ordner, oder geben Sie einen an.</translation>
+    </message>
+    <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie ihn, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
     </message>
@@ -2838,6 +2874,22 @@
         <translation>Die Details sagen, warum. Eine neue Sitzung oder ein anderes Modell kann helfen.</translation>
     </message>
     <message>
+        <source>The disk is full: a command&apos;s output could not be saved.</source>
+        <translation>Die Platte ist voll: Die Ausgabe eines Befehls konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>The disk is full: a file&apos;s content could not be saved, so nothing was changed.</source>
+        <translation>Die Platte ist voll: Der Inhalt einer Datei konnte nicht gespeichert werden, deshalb wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>The disk is full: the session cannot be opened for writing.</source>
+        <translation>Die Platte ist voll: Die Sitzung kann nicht zum Schreiben geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>The disk is full: the session could not be written, so the agent stopped.</source>
+        <translation>Die Platte ist voll: Die Sitzung konnte nicht geschrieben werden, deshalb hat der Agent angehalten.</translation>
+    </message>
+    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
@@ -2870,8 +2922,32 @@
         <translation>Der Ordner von {0} liegt nicht mehr im Arbeitsordner. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
+        <source>The folder this was started in is gone.</source>
+        <translation>Der Ordner, in dem dies gestartet wurde, ist nicht mehr da.</translation>
+    </message>
+    <message>
         <source>The folder was gone before it could be seen whether this was written.</source>
         <translation>Der Ordner war weg, bevor sich feststellen ließ, ob dies geschrieben wurde.</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be read.</source>
+        <translation>Der Ordner {0} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be worked in: it {1}.</source>
+        <translation>Im Ordner {0} kann nicht gearbeitet werden ({1}).</translation>
+    </message>
+    <message>
+        <source>The folder {0} does not exist.</source>
+        <translation>Der Ordner {0} existiert nicht.</translation>
+    </message>
+    <message>
+        <source>The folder {0} is not the one that this conversation worked in: that one was moved away, removed or replaced.</source>
+        <translation>Der Ordner {0} ist nicht der, in dem diese Unterhaltung gearbeitet hat: Jener wurde verschoben, gelöscht oder ersetzt.</translation>
+    </message>
+    <message>
+        <source>The folder {0} was moved away or replaced while this conversation had it open.</source>
+        <translation>Der Ordner {0} wurde verschoben oder ersetzt, während diese Unterhaltung ihn geöffnet hatte.</translation>
     </message>
     <message>
         <source>The git repository is gone.</source>
@@ -3484,6 +3560,10 @@
     <message>
         <source>{0} has nothing in common with what is checked out.</source>
         <translation>{0} hat nichts mit dem gemeinsam, was ausgecheckt ist.</translation>
+    </message>
+    <message>
+        <source>{0} is a file, not a folder.</source>
+        <translation>{0} ist eine Datei und kein Ordner.</translation>
     </message>
     <message>
         <source>{0} is a {1} and cannot hold this.</source>

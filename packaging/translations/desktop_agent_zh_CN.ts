@@ -2039,6 +2039,10 @@
         <translation>在此文件夹中开始新对话；当前对话保留在列表中</translation>
     </message>
     <message>
+        <source>Change its permissions, or choose another folder.</source>
+        <translation>请更改其权限，或选择其他文件夹。</translation>
+    </message>
+    <message>
         <source>Change the mode of {0}?</source>
         <translation>更改 {0} 的权限？</translation>
     </message>
@@ -2083,6 +2087,10 @@
         <translation>请选择其他文件。</translation>
     </message>
     <message>
+        <source>Choose another folder.</source>
+        <translation>请选择其他文件夹。</translation>
+    </message>
+    <message>
         <source>Choose another model in the model menu or with --model.</source>
         <translation>请在模型菜单中或用 --model 选择其他模型。</translation>
     </message>
@@ -2097,6 +2105,10 @@
     <message>
         <source>Choose another one.</source>
         <translation>请选择其他一个。</translation>
+    </message>
+    <message>
+        <source>Choose the folder it is in.</source>
+        <translation>请选择它所在的文件夹。</translation>
     </message>
     <message>
         <source>Choose the right account in the browser, or sign in with a new account here.</source>
@@ -2185,6 +2197,10 @@
     <message>
         <source>Free some disk space, or check the permissions of the data folder; then go on.</source>
         <translation>请释放磁盘空间，或检查数据文件夹的权限；然后继续。</translation>
+    </message>
+    <message>
+        <source>Free some disk space, then go on.</source>
+        <translation>请释放一些磁盘空间，然后继续。</translation>
     </message>
     <message>
         <source>Git had its earlier content, and does not have it any more.</source>
@@ -2495,8 +2511,20 @@
         <translation>{0} 处没有服务在监听。请启动服务器，或检查地址。</translation>
     </message>
     <message>
+        <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
+        <translation>那里没有做任何更改。请把文件夹放回原处，或再发送一条消息，在现在位于那里的文件夹中继续。</translation>
+    </message>
+    <message>
+        <source>Nothing was done there. Put the folder back. If you mean the one that is there now, as it was restored or mounted anew, send another message, or give the command the option --accept-folder.</source>
+        <translation>那里没有做任何更改。请把文件夹放回原处。如果您指的就是现在位于那里的文件夹（因为它是恢复的或重新挂载的），请再发送一条消息，或给命令加上 --accept-folder 选项。</translation>
+    </message>
+    <message>
         <source>Nothing was done.</source>
         <translation>未执行任何操作。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
+        <translation>没有做任何更改。请把文件夹放回原处，或在其他文件夹中开始新的对话。</translation>
     </message>
     <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
@@ -2529,6 +2557,10 @@
     <message>
         <source>Only {0} is possible.</source>
         <translation>只能是 {0}。</translation>
+    </message>
+    <message>
+        <source>Open the folder of a project.</source>
+        <translation>请打开一个项目的文件夹。</translation>
     </message>
     <message>
         <source>Overwrites history on the server.</source>
@@ -2687,6 +2719,10 @@
         <translation>请新建会话，或减少一次发送的内容。</translation>
     </message>
     <message>
+        <source>Start in another folder, or name one.</source>
+        <translation>请在其他文件夹中启动，或指定一个文件夹。</translation>
+    </message>
+    <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
     </message>
@@ -2827,6 +2863,22 @@
         <translation>详情中有原因。新建会话或换用其他模型可能有帮助。</translation>
     </message>
     <message>
+        <source>The disk is full: a command&apos;s output could not be saved.</source>
+        <translation>磁盘已满：命令的输出无法保存。</translation>
+    </message>
+    <message>
+        <source>The disk is full: a file&apos;s content could not be saved, so nothing was changed.</source>
+        <translation>磁盘已满：文件内容无法保存，因此没有做任何更改。</translation>
+    </message>
+    <message>
+        <source>The disk is full: the session cannot be opened for writing.</source>
+        <translation>磁盘已满：会话无法打开以供写入。</translation>
+    </message>
+    <message>
+        <source>The disk is full: the session could not be written, so the agent stopped.</source>
+        <translation>磁盘已满：会话无法写入，因此代理已停止。</translation>
+    </message>
+    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>文件不在此对话的文件夹中。</translation>
     </message>
@@ -2859,8 +2911,32 @@
         <translation>{0} 的文件夹已不在工作区中。未写入任何内容。</translation>
     </message>
     <message>
+        <source>The folder this was started in is gone.</source>
+        <translation>启动时所在的文件夹已不存在。</translation>
+    </message>
+    <message>
         <source>The folder was gone before it could be seen whether this was written.</source>
         <translation>在确认是否已写入之前，文件夹已不存在。</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be read.</source>
+        <translation>无法读取文件夹 {0}。</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be worked in: it {1}.</source>
+        <translation>无法在文件夹 {0} 中工作（{1}）。</translation>
+    </message>
+    <message>
+        <source>The folder {0} does not exist.</source>
+        <translation>文件夹 {0} 不存在。</translation>
+    </message>
+    <message>
+        <source>The folder {0} is not the one that this conversation worked in: that one was moved away, removed or replaced.</source>
+        <translation>文件夹 {0} 不是此对话曾使用的文件夹：那个文件夹已被移走、删除或替换。</translation>
+    </message>
+    <message>
+        <source>The folder {0} was moved away or replaced while this conversation had it open.</source>
+        <translation>此对话打开文件夹 {0} 期间，它被移走或替换了。</translation>
     </message>
     <message>
         <source>The git repository is gone.</source>
@@ -3473,6 +3549,10 @@
     <message>
         <source>{0} has nothing in common with what is checked out.</source>
         <translation>{0} 与当前检出的内容没有共同之处。</translation>
+    </message>
+    <message>
+        <source>{0} is a file, not a folder.</source>
+        <translation>{0} 是文件，不是文件夹。</translation>
     </message>
     <message>
         <source>{0} is a {1} and cannot hold this.</source>

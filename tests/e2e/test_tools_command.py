@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli import main
+from tests.full_disk import FullDisk
 from tests.harness import BUILTIN_TOOLS
 
 
@@ -140,3 +141,18 @@ def test_in_the_strict_sandbox_what_writes_is_not_available(agent: Agent, worksp
     code, document = agent.call("create_file", {"path": "new.txt"}, "--sandbox", "strict", "--approval", "on_request")
     assert (code, document["error_type"]) == (1, "permission")
     assert not (workspace / "new.txt").exists()
+
+
+def test_a_full_disk_is_named_and_leaves_no_session(
+    capsys: pytest.CaptureFixture[str], workspace: Path, isolated_home: Path, full_disk: FullDisk
+) -> None:
+    full_disk.fill()
+    for name, arguments in (("create_file", '{"path": "b.txt", "content": "b"}'), ("read_file", '{"path": "a.txt"}')):
+        code = main(["tools", "call", name, arguments, "--workspace", str(workspace), "--approval", "on_request"])
+        assert code == 1
+        assert "The disk is full" in capsys.readouterr().err
+    assert not list((isolated_home / "desktop-agent" / "data" / "sessions").iterdir())
+    assert not (workspace / "b.txt").exists()
+    full_disk.make_room()
+    assert main(["sessions", "verify"]) == 0
+    assert main(["tools", "call", "read_file", '{"path": "a.txt"}', "--workspace", str(workspace)]) == 0

@@ -22,6 +22,7 @@ Exception
 Everything else is a defect: it propagates to the front end's one handler and to the log.
 """
 
+import errno
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -44,6 +45,8 @@ ProviderFault = Literal[
     "unacceptable",
 ]
 """What went wrong between us and the model. The turn retries only what can pass by itself."""
+
+_NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloaded", "server", "network", "stream"})
 
@@ -83,6 +86,13 @@ class UnsafeSettingsError(UsageError):
 
 class StorageError(AgentError):
     """Something on disk could not be written or read. Nothing is acted on unrecorded after this."""
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether something could not be written for want of room, of the disk or of the user's share of it."""
+    if isinstance(error, OSError):
+        return error.errno in _NO_ROOM
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
 
 
 class SessionBusyError(StorageError):

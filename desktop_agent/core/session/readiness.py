@@ -26,6 +26,8 @@ class Readiness:
         """The turn that an earlier process began, and ended before it was over."""
         self._is_stopped = False
         """Whether the user stopped that turn while it waited for them."""
+        self.failure = ""
+        """Why the last turn has no end on record, in words for the model; empty when nobody knows."""
 
     @property
     def unfinished(self) -> Unfinished:
@@ -64,10 +66,17 @@ class Readiness:
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
         """Record an end for each call of `turn` that has none; `is_cut_off`: an earlier process left them open."""
-        parts = self._parts
+        parts, failure = self._parts, self.failure
         await settle(
-            self.unfinished, parts.tools.ledger, parts.tools.effects, parts.recorder, turn=turn, is_cut_off=is_cut_off
+            self.unfinished,
+            parts.tools.ledger,
+            parts.tools.effects,
+            parts.recorder,
+            turn=turn,
+            is_cut_off=is_cut_off,
+            failure=failure,
         )
+        self.failure = ""
 
     async def stop_held(self) -> None:
         """End the turn that waits for the user."""

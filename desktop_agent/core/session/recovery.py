@@ -49,11 +49,18 @@ async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
 
 
 async def settle(
-    unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int, is_cut_off: bool
+    unfinished: Unfinished,
+    ledger: Ledger,
+    effects: Effects,
+    log: EventLog,
+    *,
+    turn: int,
+    is_cut_off: bool,
+    failure: str = "",
 ) -> None:
     """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record.
 
-    `is_cut_off`: the process that began them has ended.
+    `is_cut_off`: the process that began them has ended. `failure` is why they have no end, where that is known.
     """
     untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
     if unfinished.prepared is not None and await _may_look(unfinished.prepared, ledger, log):
@@ -63,7 +70,9 @@ async def settle(
         await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
     for block in list(unfinished.calls.values()):
         is_started, is_untouched = block.id in unfinished.started, block.id in untouched
-        await _answer(turn, block, log, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off)
+        await _answer(
+            turn, block, log, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off, failure=failure
+        )
 
 
 async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
@@ -111,7 +120,14 @@ def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...
 
 
 async def _answer(
-    turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool, is_untouched: bool, is_cut_off: bool
+    turn: int,
+    block: ToolUseBlock,
+    log: EventLog,
+    *,
+    is_started: bool,
+    is_untouched: bool,
+    is_cut_off: bool,
+    failure: str = "",
 ) -> None:
     if not is_started:
         call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
@@ -126,7 +142,7 @@ async def _answer(
     if is_cut_off:
         metadata[CUT_OFF_KEY] = True
     result = ToolResult(
-        content=NOT_STARTED if is_untouched else UNANSWERED,
+        content=f"{failure} {NOT_STARTED if is_untouched else UNANSWERED}".lstrip(),
         is_error=True,
         error_type="recoverable",
         metadata=metadata,

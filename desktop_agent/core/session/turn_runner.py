@@ -256,6 +256,7 @@ class TurnRunner:
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
             self._parts.titling.after_turn(reason)
         except StorageError as error:
+            self._readiness.failure = error.title
             self._on_storage_failure(error, number)
         finally:
             self._is_interruptible = self._is_working = False

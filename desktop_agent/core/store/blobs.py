@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, is_disk_full
 from desktop_agent.core.base.ids import Digest, is_digest
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.model import BlobRef, FileImage
@@ -123,19 +123,30 @@ class Blobs:
         try:
             self._put_all(wanted)
         except OSError as error:
-            raise StorageError(
-                "A file's content could not be saved, so nothing was changed.",
-                hint="Free some disk space, or check the permissions of the data folder.",
-                detail=f"{self.folder}: {error}",
-            ) from error
+            raise self._not_saved(error) from error
         return digests
+
+    def _not_saved(self, error: OSError) -> StorageError:
+        detail = f"{self.folder}: {error}"
+        if is_disk_full(error):
+            title = "The disk is full: a file's content could not be saved, so nothing was changed."
+            return StorageError(title, hint="Free some disk space, then go on.", detail=detail)
+        return StorageError(
+            "A file's content could not be saved, so nothing was changed.",
+            hint="Free some disk space, or check the permissions of the data folder.",
+            detail=detail,
+        )
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
         """Move a file of any size into the store, without holding it in memory. It must be on the same disk."""
         try:
             digest, size = self._adopt(path)
         except OSError as error:
-            raise StorageError("A command's output could not be saved.", detail=f"{path}: {error}") from error
+            title = "A command's output could not be saved."
+            if is_disk_full(error):
+                title = "The disk is full: a command's output could not be saved."
+            hint = "Free some disk space, or check the permissions of the data folder."
+            raise StorageError(title, hint=hint, detail=f"{path}: {error}") from error
         return BlobRef(blob=digest, size=size, media_type=media_type)
 
     def put_ref(self, content: bytes, media_type: str) -> BlobRef:

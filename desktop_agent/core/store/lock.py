@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from desktop_agent.core.base.errors import SessionBusyError, StorageError
+from desktop_agent.core.base.errors import SessionBusyError, StorageError, is_disk_full
 from desktop_agent.core.base.private_files import PRIVATE_FILE
 
 LOCK_NAME = "lock"
@@ -34,7 +34,9 @@ class SessionLock:
             ) from error
         except OSError as error:
             raise StorageError(
-                "The session cannot be opened for writing.",
+                "The disk is full: the session cannot be opened for writing."
+                if is_disk_full(error)
+                else "The session cannot be opened for writing.",
                 hint="Free some disk space, or check the permissions of the data folder.",
                 detail=f"{session_folder / LOCK_NAME}: {error}",
             ) from error

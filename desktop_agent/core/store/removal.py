@@ -8,12 +8,14 @@ needs any more go with the next collection; files of the workspace are not touch
 import os
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import SessionUse, report_storage
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 
@@ -48,6 +50,16 @@ def remove_session(folder: Path) -> None:
     finally:
         lock.release()
     shutil.rmtree(trash, ignore_errors=True)
+
+
+def discard_session(folder: Path) -> None:
+    """Remove a new session of which nothing was ever written, and that is open nowhere. Blocks; raises nothing.
+
+    One that cannot be removed is reported by verify, and removed by its repair.
+    """
+    with suppress(OSError):
+        if (folder / JOURNAL_NAME).stat().st_size == 0:
+            shutil.rmtree(folder)
 
 
 def empty_trash(sessions: Path) -> int:

@@ -24,6 +24,7 @@ from desktop_agent.core.store.journal.lines import Line, decode_line
 from desktop_agent.core.store.journal.payloads import externalise
 from desktop_agent.core.store.journal.reading import Damage, read_each_line
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.removal import discard_session
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
 from desktop_agent.core.system.files import read_state
@@ -58,6 +59,11 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
         before = verify(catalog, session_id, caches=caches, is_ours=True)
         codes = {finding.code for finding in before.findings}
         kept = None
+        if "empty" in codes:
+            lock.release()
+            discard_session(path.parent)
+            after = Report(session_id=session_id, records=0) if not path.exists() else before
+            return Repaired(before, after, kept)
         if "missing_blob" in codes:
             _bring_back(path, catalog.blobs)
         if codes & _OF_THE_JOURNAL:

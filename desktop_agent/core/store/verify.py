@@ -215,8 +215,10 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
     if is_first and not is_open:
-        title = "Nothing of this session was ever written: the application ended while it was created."
-        yield Finding(code="empty", title=title), False
+        title = (
+            "Nothing of this session was ever written: the application ended, or the disk was full, as it was created."
+        )
+        yield Finding(code="empty", title=title, repair="It is removed: there is nothing in it."), False
     elif not is_open and not numbers.unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
         yield finding, False
     for digest, (size, number) in named.items():

@@ -13,6 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.store.journal import journal as journal_module
 from tests.harness import Ground, Open, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
@@ -113,3 +114,41 @@ async def test_a_session_whose_first_record_is_damaged_works_in_no_folder_at_all
     for _ in range(2):  # the first failure holds on to nothing
         with pytest.raises(StorageError, match="names its folder"):
             await ground.bench(s.provider).open_session(s.session.id, sink=s.rx)
+
+
+async def test_the_model_reads_that_the_disk_was_full(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
+        await s.rx.expect(ev.SessionOpened)
+        with full_disk(s, ground, lambda line: b"changes_prepared" in line):
+            s.submit(ops.SubmitPrompt(text="go"))
+            assert "The disk is full" in (await s.rx.expect(ev.Notice)).title
+            await s.rx.expect(ev.TurnEnded)
+        await s.prompt("try again")
+        check_conversation(s.last_request)
+        [result] = s.results()
+        assert result.content.startswith("The disk is full")
+
+
+def no_room(_descriptor: int, data: bytes) -> None:
+    if data:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def test_of_a_session_that_could_not_be_written_nothing_stays(ground: Ground) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal_module, "write_all", no_room)
+        async with ground.session([[Say("ok")]]) as s:
+            assert "The disk is full" in (await s.rx.expect(ev.Notice)).title
+    assert list(ground.paths.sessions.iterdir()) == []
+
+
+async def test_a_session_that_had_no_room_at_first_stays_when_there_is(ground: Ground) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal_module, "write_all", no_room)
+        session = ground.session([[Say("ok")]])
+        s = await session.__aenter__()
+        await s.rx.expect(ev.Notice)
+    assert (await s.prompt("now")).reason == "completed"
+    await session.__aexit__(None, None, None)
+    assert [folder.name for folder in ground.paths.sessions.iterdir()] == [s.id]

@@ -304,3 +304,18 @@ async def test_a_repair_that_fails_anywhere_leaves_the_old_or_the_mended_journal
     assert all(failures), "each says what to do"
     assert stored.codes() == []
     assert not [path for path in stored.path.parent.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_a_session_of_which_nothing_was_written_is_removed_by_a_repair(ground: Ground) -> None:
+    catalog = Catalog.of(ground.paths)
+    session_id = "20261121-213700-k3f9qx"
+    folder = ground.paths.sessions / session_id
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").touch()
+    (folder / "lock").touch()
+    [finding] = verify(catalog, session_id).findings
+    assert (finding.code, bool(finding.repair)) == ("empty", True)
+    repaired = repair(catalog, session_id)
+    assert repaired.after.is_fine
+    assert not folder.exists()
+    assert catalog.ids() == []

@@ -14,7 +14,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, is_disk_full
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.events import JournalEvent
@@ -251,6 +251,12 @@ def _last_line_start(descriptor: int, size: int) -> int:
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:
+    if is_disk_full(error):
+        return StorageError(
+            "The disk is full: the session could not be written, so the agent stopped.",
+            hint="Free some disk space, then go on.",
+            detail=f"{path}: {error}",
+        )
     hint = "Free some disk space, or check the permissions of the data folder; then go on."
     if error.errno == errno.ENOENT:
         hint = "Its file or the data folder was moved or deleted: put it back, then go on."

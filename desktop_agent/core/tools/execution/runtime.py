@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError, is_disk_full
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol import events as ev
@@ -27,6 +27,10 @@ from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
+_DISK_FULL = (
+    "The disk is full, so this did not come to its end. It may have been done in part: look before you rely on it. "
+    "Tell the user, and write nothing more until there is room."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -121,8 +125,11 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         except StorageError:
             raise
         except Exception as error:
-            logger.exception("The tool %s failed unexpectedly", call.block.name)
-            text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
+            if is_disk_full(error):
+                text = mask(f"{call.block.name}: {_DISK_FULL} ({error})")
+            else:
+                logger.exception("The tool %s failed unexpectedly", call.block.name)
+                text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
         if call.confinement:  # said also when the command failed or was stopped
             result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
