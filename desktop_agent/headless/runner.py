@@ -256,6 +256,8 @@ class HeadlessRun:
             # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)
+            case ev.Notice(code="not_undone" | "nothing_selected") if self._ended is not None and self._ended.done():
+                _set(self._undone, ())
             case ev.Notice(code="storage"):
                 # The end itself cannot be recorded then, so its event may never arrive.
                 turn = self._turn_before + 1

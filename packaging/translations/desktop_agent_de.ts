@@ -2534,6 +2534,10 @@
         <translation>Es wurde nichts getan.</translation>
     </message>
     <message>
+        <source>Nothing was done. Change its permissions, then go on.</source>
+        <translation>Es wurde nichts getan. Ändern Sie seine Rechte; dann machen Sie weiter.</translation>
+    </message>
+    <message>
         <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
         <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in einem anderen.</translation>
     </message>

@@ -2523,6 +2523,10 @@
         <translation>未执行任何操作。</translation>
     </message>
     <message>
+        <source>Nothing was done. Change its permissions, then go on.</source>
+        <translation>没有做任何更改。请更改其权限，然后继续。</translation>
+    </message>
+    <message>
         <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
         <translation>没有做任何更改。请把文件夹放回原处，或在其他文件夹中开始新的对话。</translation>
     </message>

@@ -3,6 +3,7 @@
 # ruff: noqa: S608 -- only constants of this module are put into statements; values are always bound.
 
 import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,8 @@ from desktop_agent.core.capture.entries import as_note
 from desktop_agent.core.capture.entry_table import EntryTable, path_of, stored_path
 from desktop_agent.core.protocol.model import FileImage
 
+_NUMBERS = 2**52
+"""Every reader of JSON knows all of them."""
 _STALE_NS = 14 * 86_400 * 10**9
 """How long the snapshot of a dead process waits for its session to be opened again."""
 SNAPSHOT_SCHEMA = """
@@ -47,13 +50,18 @@ class SnapshotRows:
         self._entries = entries
 
     def pin(self) -> int:
-        """Make a snapshot of the newest generation and return its number."""
-        cursor = self._database.execute(
-            f"INSERT INTO snapshot (generation, process, process_started, begun_ns) VALUES ({_NEWEST}, ?, ?, ?)",
-            (os.getpid(), _own_start(os.getpid()), time.time_ns()),
+        """Make a snapshot of the newest generation and return its number.
+
+        That is no count: a journal names it, and the file may be made anew, or be in memory for a while. Then the same
+        number must not mean another command.
+        """
+        number = secrets.randbelow(_NUMBERS) + 1
+        self._database.execute(
+            "INSERT INTO snapshot (number, generation, process, process_started, begun_ns) "
+            f"VALUES (?, {_NEWEST}, ?, ?, ?)",
+            (number, os.getpid(), _own_start(os.getpid()), time.time_ns()),
         )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        return number
 
     def span(self, number: int) -> CommandSpan | None:
         """Return when the command of a snapshot ran; None when the snapshot is gone."""

@@ -285,6 +285,8 @@ class HeldWorkspace:
             check_workspace(self.root)
         except WorkspaceError as error:
             hint = "Nothing was done. Put the folder back, or start a new conversation in another one."
+            if self.root.is_dir():
+                hint = "Nothing was done. Change its permissions, then go on."
             raise WorkspaceError(error.title, hint=hint, detail=error.detail) from error
         if not self._is_the_known_one():
             raise WorkspaceError(

@@ -585,6 +585,18 @@ def test_a_snapshot_that_nobody_knows_is_said_to_be_lost(capture: StatCapture) -
     assert "not known any more" in found.report.lost[0].reason
 
 
+def test_a_snapshot_is_not_taken_for_one_of_another_baseline(root: Path, database: Path, tmp_path: Path) -> None:
+    """The journal of a killed process names one; the cache is removed, and another session begins a command."""
+    gone = StatCapture(root, Baseline(database)).begin()
+    capture = StatCapture(root, Baseline(tmp_path / "anew.sqlite3"))
+    others = capture.begin()
+    (root / "src" / "a.py").unlink()
+    found = collect(capture, gone)
+    assert found.items == []
+    assert "not known any more" in found.report.lost[0].reason
+    assert collect(capture, others).paths == ["src/a.py"]
+
+
 def test_a_baseline_of_another_format_is_made_anew(root: Path, database: Path) -> None:
     database.parent.mkdir()
     with sqlite3.connect(database) as connection:

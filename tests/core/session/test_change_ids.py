@@ -161,6 +161,20 @@ async def test_an_id_that_was_only_asked_about_is_not_given_to_another_change(gr
         assert {change.id for change in asked.request.changes}.isdisjoint(c.id for c in other.request.changes)
 
 
+async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(ground: Ground) -> None:
+    edits: list[list[Call | Say]] = [[Call("create_file", {"path": f"{n}.txt", "content": "x"})] for n in (1, 2)]
+    async with ground.session([edits[0], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+    journal = ground.paths.sessions / s.id / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(b"damaged\n" if b'"turn_started"' in line else line for line in lines))
+    async with ground.session([edits[1], [Say("Done.")]], resume=s.id) as again:
+        await again.prompt()
+        again.submit(ops.UndoChanges(selection=ChangeSelection(turn=2)))
+        await again.rx.expect(ev.ChangesUndone)
+    assert sorted(path.name for path in ground.workspace.iterdir()) == ["1.txt"]
+
+
 # -- journals of earlier versions --
 
 

@@ -11,9 +11,9 @@ _TIMES = frozenset({"at", "duration_s", "opened_at", "created_at", "duration_sec
 _TOLD_TIME = re.compile(r'(\\"duration_seconds\\": )[0-9.]+')
 """In what the model reads of a command."""
 
-_SHOWN = frozenset({"judged", "folder"})
+_SHOWN = frozenset({"judged", "folder", "snapshot"})
 """What the window had told the user about an edited command when they allowed it, which the others do not ask for; and
-which folder it is."""
+which folder and which snapshot it is."""
 
 _IDS = re.compile(r"\d{8}-\d{6}-[0-9a-z]{6}|\bp-[0-9a-z]{8}\b")
 
