@@ -14,8 +14,9 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, JsonObject, ModelRequest
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.headless import HeadlessRun, RunOptions
 from tests.attacks.corpus import cases
-from tests.harness import Ground
+from tests.harness import MODEL, Ground
 from tests.trees import tree_of
 
 
@@ -269,3 +270,25 @@ async def test_a_session_of_an_earlier_version_learns_its_folder_with_the_next_m
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         assert (await s.rx.expect(ev.Notice)).code == "not_undone"
     assert ground.read("a.txt") == "one\n"
+
+
+async def test_a_run_that_takes_its_changes_back_ends_when_the_folder_is_gone_by_then(ground: Ground) -> None:
+    ground.write("a.txt", "one\n")
+
+    def script(request: ModelRequest) -> Reply:
+        if len(request.messages) > 1:
+            by_another_folder(ground.workspace)
+            return [Say("done")]
+        return [Call("edit_file", ACTS["edit_file"])]
+
+    options = RunOptions(
+        prompts=("go",),
+        workspace=ground.workspace,
+        session=SessionOptions(model=MODEL, approval="on_request"),
+        undo_last_turn=True,
+    )
+    ended = await HeadlessRun(ground.bench(ScriptedProvider(script)), options).run()
+    assert ended.undo_operations == ()
+    assert any("moved away" in problem for problem in ended.problems)
+    assert ground.read("a.txt") == "one\n"
+    assert (ground.workspace.with_name("moved") / "a.txt").read_text() == "two\n"

@@ -13,7 +13,7 @@ import pytest
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -145,20 +145,16 @@ async def test_a_write_that_was_refused_leaves_a_gap_and_no_id_twice(ground: Gro
 
 
 async def test_an_id_that_was_only_asked_about_is_not_given_to_another_change(ground: Ground) -> None:
-    script: list[Reply] = [
-        [Call("create_file", {"path": "a.txt", "content": "a\n"})],
-        [Call("create_file", {"path": "b.txt", "content": "b\n"})],
-        [Say("Done.")],
-    ]
-    async with ground.session(script, approval="on_write") as s:
+    script: list[Reply] = [[Call("create_file", {"path": "a.txt", "content": "a\n"})], [Say("Done.")]]
+    async with ground.session(script, approval="always") as s:
         s.submit(ops.SubmitPrompt(text="go"))
         asked = await s.rx.expect(ev.ApprovalRequested)
         s.submit(ops.Shutdown(keeps_questions=True))
         await s.task
-    async with ground.session(script[1:], resume=s.id, is_attended=False) as again:
-        again.submit(ops.SubmitPrompt(text="go on"))
-        other = await again.rx.expect(ev.ApprovalRequested)
-        assert {change.id for change in asked.request.changes}.isdisjoint(c.id for c in other.request.changes)
+    async with ground.session(script[1:], resume=s.id) as again:
+        again.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        recorded = await again.rx.expect(ev.ChangesRecorded)
+        assert {change.id for change in asked.request.changes}.isdisjoint(change.id for change in recorded.changes)
 
 
 async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(ground: Ground) -> None:
