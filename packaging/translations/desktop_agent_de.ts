@@ -2526,8 +2526,8 @@
         <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück, oder senden Sie noch eine Nachricht, um in dem Ordner weiterzuarbeiten, der jetzt dort ist.</translation>
     </message>
     <message>
-        <source>Nothing was done there. Put the folder back. If you mean the one that is there now, as it was restored or mounted anew, send another message, or give the command the option --accept-folder.</source>
-        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück. Wenn Sie den meinen, der jetzt dort ist, weil er wiederhergestellt oder neu eingehängt wurde, senden Sie noch eine Nachricht, oder geben Sie dem Befehl die Option --accept-folder.</translation>
+        <source>Nothing was done there. Put the folder back. To go on in the one that is there now, send another message; on the command line, add --accept-folder.</source>
+        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück. Um in dem weiterzuarbeiten, der jetzt dort ist, senden Sie noch eine Nachricht; auf der Befehlszeile geben Sie --accept-folder an.</translation>
     </message>
     <message>
         <source>Nothing was done.</source>

@@ -2515,8 +2515,8 @@
         <translation>那里没有做任何更改。请把文件夹放回原处，或再发送一条消息，在现在位于那里的文件夹中继续。</translation>
     </message>
     <message>
-        <source>Nothing was done there. Put the folder back. If you mean the one that is there now, as it was restored or mounted anew, send another message, or give the command the option --accept-folder.</source>
-        <translation>那里没有做任何更改。请把文件夹放回原处。如果您指的就是现在位于那里的文件夹（因为它是恢复的或重新挂载的），请再发送一条消息，或给命令加上 --accept-folder 选项。</translation>
+        <source>Nothing was done there. Put the folder back. To go on in the one that is there now, send another message; on the command line, add --accept-folder.</source>
+        <translation>那里没有做任何更改。请把文件夹放回原处。若要在现在位于那里的文件夹中继续，请再发送一条消息；在命令行中请加上 --accept-folder。</translation>
     </message>
     <message>
         <source>Nothing was done.</source>

@@ -292,8 +292,8 @@ class HeldWorkspace:
             raise WorkspaceError(
                 f"The folder {self.root} is not the one that this conversation worked in: that one was moved away, "
                 "removed or replaced.",
-                hint="Nothing was done there. Put the folder back. If you mean the one that is there now, as it was "
-                "restored or mounted anew, send another message, or give the command the option --accept-folder.",
+                hint="Nothing was done there. Put the folder back. To go on in the one that is there now, send another "
+                "message; on the command line, add --accept-folder.",
             )
         if not self._is_judged:  # once: a session that was imported, or made before, may name any folder
             require_workspace(self.root)
