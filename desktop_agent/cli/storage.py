@@ -30,6 +30,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
         case "collect":
             now = SystemClock().now()
             done = collect(blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
+            if not args.dry_run:
+                from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # to show needs none of it
+
+                drop_stranded(paths.cache / BASELINES, now.timestamp())
             document: JsonObject = {**asdict(done), "dry_run": args.dry_run}
             console.result(document, _describe(done, is_dry_run=args.dry_run))
         case _:

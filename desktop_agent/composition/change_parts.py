@@ -10,6 +10,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import allowed_folders, safety_limits
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.git_objects import BASELINES
 from desktop_agent.core.capture.safety import SafetyCopies
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
@@ -39,7 +40,7 @@ def build_change_parts(shared: SharedParts, plan: SessionPlan, log: EventLog) ->
     workspace = HeldWorkspace(plan.root, plan.folder)
     ledger = Ledger(plan.root, shared.blobs, held=workspace, is_special=lambda path: sensitivity(path) is not None)
     name = digest_of(os.fsencode(plan.root))[:32]
-    baseline = Baseline(shared.paths.cache / "baselines" / f"{name}.sqlite3", trouble=shared.paths.cache_problem)
+    baseline = Baseline(shared.paths.cache / BASELINES / f"{name}.sqlite3", trouble=shared.paths.cache_problem)
     capture = StatCapture(plan.root, baseline, lambda: plan.settings.current.capture)
     folder = shared.catalog.session_folder(plan.storage.session_id) / "safety"
     copies = SafetyCopies(plan.root, folder, partial(safety_limits, plan.settings))

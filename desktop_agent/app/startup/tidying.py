@@ -14,6 +14,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.removal import empty_trash
@@ -76,6 +77,7 @@ class Tidying:
             time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
 
         empty_trash(self._sessions)
+        drop_stranded(self._stamp.parent / BASELINES, now.timestamp())
         return collect(self._blobs, self._sessions, now=now, pause=pause)
 
     def _is_due(self, now: datetime) -> bool:

@@ -26,10 +26,13 @@ from desktop_agent.core.system.gitrepo.finding import Repository, common_folder,
 if TYPE_CHECKING:
     import pygit2
 
+BASELINES = "baselines"
+"""The folder of all baselines, with what they hold of git, in the cache."""
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
 """A folder may change again in one tick of the file system's clock, and then looks the same."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
 """What the name of a loose object has behind the two letters of its folder."""
 _MOST_ALTERNATES = 20
@@ -184,6 +187,19 @@ class HeldObjects:
         if folder not in self._open:
             self._open[folder] = pygit2.Odb(os.fspath(folder))
         return self._open[folder]
+
+
+def drop_stranded(baselines: Path, now_s: float) -> None:
+    """Let go of packs that git does not have any more, of workspaces in which nobody has worked for two weeks. Blocks.
+
+    Only then do they take room. Who comes back to such a workspace holds, or copies, what is needed at the first look.
+    """
+    for folder in baselines.glob("*.objects"):
+        with suppress(OSError):
+            database = folder.with_suffix(".sqlite3")
+            is_left = not database.exists() or now_s - database.stat().st_mtime > _STRANDED_S
+            if is_left and any(path.stat().st_nlink == 1 for path in folder.glob("*/*.pack")):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _packs(folder: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import Snapshot
-from desktop_agent.core.capture.git_objects import GitObjects, GitState, HeldObjects
+from desktop_agent.core.capture.git_objects import GitObjects, GitState, HeldObjects, drop_stranded
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.files import FileTransition
@@ -242,3 +242,26 @@ def test_only_ordinary_files_are_held(tmp_path: Path, named: str) -> None:
     assert [path.name for path in (tmp_path / "held").rglob("*.pack")] == [pack.name]
     objects = GitObjects.of(state, held)
     assert objects is not None
+
+
+def test_packs_of_a_repository_that_is_gone_are_let_go_of_after_a_while(tmp_path: Path) -> None:
+    root = packed(tmp_path)
+    database = tmp_path / "cache" / "b.sqlite3"
+    capture = StatCapture(root, Baseline(database))
+    capture.release(capture.begin())
+    capture.close()
+    now_s, month_s = database.stat().st_mtime, 30 * 86_400
+    held = database.with_suffix(".objects")
+    drop_stranded(database.parent, now_s + month_s)
+    assert list(held.rglob("*.pack"))
+    shutil.rmtree(root / ".git")
+    drop_stranded(database.parent, now_s + 60)
+    assert list(held.rglob("*.pack"))
+    drop_stranded(database.parent, now_s + month_s)
+    assert list(held.rglob("*.pack")) == []
+    before = {path.name: path.read_bytes() for path in root.glob("*.txt")}
+    capture = StatCapture(root, Baseline(database))
+    snapshot = capture.begin()
+    shell(root, "for f in *.txt; do echo agent > $f; done")
+    assert collect(capture, snapshot) == before
+    capture.close()
