@@ -68,7 +68,8 @@ def _has_xargs(parsed: ParsedCommand) -> bool:
 
 
 def _is(ran: Sequence[str], parts: Sequence[Word]) -> bool:
-    if not parts or program_name(parts[0].text) != program_name(ran[0]):
+    called = ran[0].removeprefix("/work/")  # `exec` gives a program its whole path
+    if not parts or program_name(parts[0].text) != program_name(called):
         return False
     for place, word in enumerate(parts[1:], start=1):
         if not word.is_known or word.text.startswith("~") or "=~" in word.text or ":~" in word.text:
