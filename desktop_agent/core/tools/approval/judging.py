@@ -14,6 +14,7 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
 from desktop_agent.core.policy.offers import scope_offers
+from desktop_agent.core.policy.rules import stale_rule
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
@@ -112,7 +113,7 @@ class Judge:
         context = await self._policies.context_for(facts)
         if facts.command is None:
             return decide(facts, context)
-        if any(rule.is_unconfined for rule in context.rules):
+        if await asyncio.to_thread(stale_rule, facts, context) is not None:  # it may count here: that takes a look
             place = await self.repository(facts)
             facts = replace(facts, repository=place.path, repository_mark=place.mark)
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
