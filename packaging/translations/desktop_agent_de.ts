@@ -1729,8 +1729,8 @@
         <translation>Warum nicht, oder was stattdessen …</translation>
     </message>
     <message>
-        <source>{keys} denies, with this as the reason.</source>
-        <translation>{keys} lehnt ab, mit diesem Text als Grund.</translation>
+        <source>{keys} denies with this reason.</source>
+        <translation>{keys} lehnt mit diesem Grund ab.</translation>
     </message>
     <message>
         <source>{keys} sends it into the turn and leaves the question open.</source>

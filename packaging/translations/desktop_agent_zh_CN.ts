@@ -1719,7 +1719,7 @@
         <translation>为什么不行，或者应该怎么做…</translation>
     </message>
     <message>
-        <source>{keys} denies, with this as the reason.</source>
+        <source>{keys} denies with this reason.</source>
         <translation>{keys} 拒绝，并以此为理由。</translation>
     </message>
     <message>

@@ -12,7 +12,7 @@ from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
-_MAX_ALLOW_WIDTH = 400
+_MAX_ALLOW_WIDTH = 320
 _PATTERN_STEP = 20
 
 

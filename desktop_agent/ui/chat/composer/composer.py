@@ -126,7 +126,7 @@ class Composer(QWidget):
     def _asked_words(self) -> str:
         """Say what the keys do while a question waits; a key that has no action is not named."""
         send, at_once = (self.edit.keys.shown(action) for action in ("send", "send_at_once"))
-        denies = self.tr("{keys} denies, with this as the reason.").format(keys=send) if send else ""
+        denies = self.tr("{keys} denies with this reason.").format(keys=send) if send else ""
         steers = self.tr("{keys} sends it into the turn and leaves the question open.").format(keys=at_once)
         return " ".join(filter(None, (denies, steers if at_once else "")))
 

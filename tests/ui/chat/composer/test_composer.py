@@ -206,7 +206,7 @@ class TestWorking:
         desk.composer.set_asked("c1")
         [hint] = desk.composer.findChildren(QLabel, "composerHint")
         assert hint.isVisible()
-        words = "Enter denies, with this as the reason. Ctrl+Enter sends it into the turn and leaves the question open."
+        words = "Enter denies with this reason. Ctrl+Enter sends it into the turn and leaves the question open."
         assert (hint.text(), desk.edit.accessibleDescription()) == (words, words)
         type_text(desk.edit, "in English, please")
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -244,7 +244,7 @@ class TestWorking:
         desk.composer.set_asked("c1")
         desk.composer.edit.keys.use({"composer.send": ("Ctrl+Return",), "composer.send_at_once": ()})
         [hint] = desk.composer.findChildren(QLabel, "composerHint")
-        assert hint.text() == "Ctrl+Enter denies, with this as the reason."
+        assert hint.text() == "Ctrl+Enter denies with this reason."
 
     def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
         desk.composer.waiting.show([("p1", "first waits"), ("p2", "second waits")])
