@@ -23,11 +23,15 @@ _MOST_CELLS: Final = 8
 """That one character takes: a tab."""
 _MOST_LINES: Final = 2_000
 """In one step of the short way."""
+_EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
 _TEXT = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*"
 _PLAIN_LINES = re.compile(rf"(?:{_TEXT}(?:\x1b\[[0-9;:]{{0,100}}m{_TEXT})*\r?\n){{1,{_MOST_LINES}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x7F})
+"""Control characters that no terminal minds, wherever they stand. A file of zeros is full of them."""
+_IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
 """Bytes of text and lines, whatever stands beside them: after 0xC2 a C1 control may follow."""
 
@@ -70,6 +74,8 @@ class Printout:
         With `unseen`, of many lines of text and colours only the last `seen_rows` become rows; the text of those before
         them is given to it as it was written. That is the short way for floods.
         """
+        self.effort = 0
+        """How much was read the long way: characters, and rows for as much as they take."""
         self._settled = settled
         self._unseen = unseen
         self._seen_rows = seen_rows
@@ -78,6 +84,7 @@ class Printout:
 
     def feed(self, text: str) -> None:
         """Take in what was printed next."""
+        text = _IGNORED_TEXT.sub("", text)
         at = 0
         while at < len(text):
             lines = _PLAIN_LINES.match(text, at) if self.is_fresh else None
@@ -91,6 +98,7 @@ class Printout:
 
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
         """Take in bytes, which `text_of` decodes. Of a flood of text, `unseen` is given most, undecoded."""
+        output = output.translate(None, _IGNORED)
         if len(output) >= _LEAST_BULK and self.is_fresh and not output.translate(None, _BULK):
             end = len(output)
             for _ in range(ROWS + 1):
@@ -123,6 +131,7 @@ class Printout:
     def _take(self, text: str) -> None:
         """Take in a line, or a part of one, with all that it may hold."""
         self._emulator.take_text(text.replace("\n", "\r\n"))
+        self.effort += len(text) + _EFFORT_OF_A_ROW * len(self._screen.left)
         if self._screen.left:
             left, self._screen.left = self._screen.left, []
             self._settled(left)

@@ -157,6 +157,10 @@ class PrintedRow(NamedTuple):
     """Whether the next row goes on with the same line."""
 
 
+_EMPTY = PrintedRow("")
+_CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
+
+
 class WrittenRow(Row):
     """A row that is as long as what was written to it, so that blanks at its end are some that were printed."""
 
@@ -217,6 +221,8 @@ class WrittenRow(Row):
 
     def printed(self) -> PrintedRow:
         """Return the row as it is now."""
+        if not self.cells:
+            return _CONTINUED_EMPTY if self.is_continued else _EMPTY
         text, looks = "".join(self.cells), self.looks
         if looks.count(PLAIN) == len(looks):
             return PrintedRow(text, (), self.is_continued)

@@ -153,3 +153,11 @@ def test_a_flood_of_text_is_given_away_unread_and_what_follows_finds_the_same_sc
                 )
         printout.feed(end)
         assert "".join(shown) + joined(printout.standing()).removesuffix("\n") == plain_text(text + end)
+
+
+def test_what_no_terminal_minds_is_left_out_and_takes_no_time_of_its_own() -> None:
+    assert plain_text("a\x00\x01b\x1b[\x003\x001mc\x7f\x16d\x1b]0;t\x00itle\x07e") == "abcde"
+    taken: list[bytes] = []
+    printout = Printout(lambda _: None)
+    printout.feed_bytes(b"\x00" * 1_000_000 + b"text", bytes.decode, taken.append)
+    assert (joined(printout.standing()), taken) == ("text\n", [])

@@ -204,10 +204,21 @@ class Ends:
         return head, end[continuation_bytes(end) :].decode("utf-8", "replace")
 
 
+MOST_EFFORT = 4 * 1024 * 1024
+"""How much is read the long way, character by character: some seconds of work."""
+_READ_BYTES = 256 * 1024
+"""How much of the end is read after that."""
+
+
 class ShownOutput:
-    """What a terminal shows of an output, in bounded memory."""
+    """What a terminal shows of an output, in bounded memory.
+
+    Of very much that is not plain text, such as a film, the beginning and the end are read, and the rest is counted.
+    """
 
     def __init__(self) -> None:
+        self._waiting = bytearray()
+        self._passed_over_bytes = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._printout = Printout(self._take_rows, unseen=self._take_unseen)
         self._ends = Ends()
@@ -215,18 +226,37 @@ class ShownOutput:
 
     def feed(self, chunk: bytes) -> None:
         """Take what was written next."""
-        if self._decoder.getstate()[0]:  # amid a character
+        if self._printout.effort >= MOST_EFFORT:
+            self._waiting += chunk
+            if len(self._waiting) > 2 * _READ_BYTES:
+                self._pass_over()
+        elif self._decoder.getstate()[0]:  # amid a character
             self._printout.feed(self._decoder.decode(chunk))
         else:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
 
     def finish(self) -> tuple[str, str, int]:
         """Return its beginning, its end (empty when the beginning is all of it), and how many lines it has."""
-        self._printout.feed(self._decoder.decode(b"", final=True))
+        self._pass_over()
+        if self._passed_over_bytes:
+            self._printout.feed(f"[... {self._passed_over_bytes:,} bytes not read ...]\n")
+        self._printout.feed(self._decoder.decode(bytes(self._waiting), final=True))
         standing = joined(self._printout.standing()).removesuffix("\n")
         self._take(standing.encode())
         head, tail = self._ends.texts()
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
+
+    def _pass_over(self) -> None:
+        """Keep the end of what waits, from the beginning of a line if there is one, and say that it is the end."""
+        excess = len(self._waiting) - _READ_BYTES
+        if excess <= 0:
+            return
+        if not self._passed_over_bytes:
+            self._printout.feed(self._decoder.decode(b"", final=True) + "\x18\x1b[!p\x1b[?1049l\n")
+        cut = self._waiting.find(b"\n", excess) + 1 or excess
+        self._passed_over_bytes += cut
+        self._newlines += self._waiting.count(b"\n", 0, cut)
+        del self._waiting[:cut]
 
     def _take_rows(self, rows: Sequence[PrintedRow]) -> None:
         self._take(joined(rows).encode())
