@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.core.base.paths import spare_cache
 from desktop_agent.core.sandbox.find import find_sandbox
 from tests.sandboxes import sandbox_named
 from tests.servers.dialects.local import OLLAMA
@@ -46,6 +47,37 @@ def test_it_says_of_everything_whether_it_works() -> None:
 def test_it_says_where_requests_go_and_who_says_so() -> None:
     found = checks(doctor("--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9"))
     assert found["requests go to"]["message"] == "http://127.0.0.1:9 (from ANTHROPIC_BASE_URL)"
+
+
+def test_a_cache_that_is_of_no_use_is_a_warning_that_names_the_spare_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "cache").write_text("A file stands where the cache should be.")
+    found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(home), TMPDIR=str(tmp_path)))["folder cache"]
+    (spare,) = tmp_path.glob("desktop-agent-*")
+    assert (found["state"], str(home / "cache") in found["message"]) == ("warning", True)
+    assert str(spare) in found["message"]
+    assert spare.stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_cache_is_a_warning_that_names_the_file(tmp_path: Path) -> None:
+    database = tmp_path / "home" / "cache" / "baselines" / "one.sqlite3"
+    database.parent.mkdir(parents=True)
+    database.write_bytes(b"no database " * 500)
+    found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path / "home")))["folder cache"]
+    assert (found["state"], str(database) in found["message"]) == ("warning", True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows keeps temporary files apart by itself")
+def test_a_spare_cache_that_another_could_read_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spare = spare_cache(Path("/nowhere/cache"))
+    assert spare is not None
+    spare.chmod(0o755)
+    assert spare_cache(Path("/nowhere/cache")) is None
+    spare.rmdir()
+    spare.symlink_to(tmp_path)
+    assert spare_cache(Path("/nowhere/cache")) is None
 
 
 def test_a_missing_part_is_a_warning_with_what_to_do(tmp_path: Path) -> None:
