@@ -22,7 +22,7 @@ PROGRAMS = {
 }  # fmt: skip
 """What the box has. Of other names nothing can run."""
 BATCH = 250
-_IN_ONE_NET = 50
+_IN_ONE_NET = 25
 SEED = 20_261_128
 
 pytestmark = pytest.mark.skipif(not can_run(), reason="this machine has no bubblewrap that works, or no bash 5")
