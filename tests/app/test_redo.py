@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import diff_change
@@ -326,3 +326,44 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
 
 def files_of(ground: Ground) -> dict[str, str]:
     return {path.name: path.read_text() for path in ground.workspace.iterdir()}
+
+
+def overwrite(content: str) -> Call:
+    return Call("create_file", {"path": "a.txt", "content": content, "if_exists": "overwrite"})
+
+
+SAME_LINE: list[Reply] = [
+    [overwrite(text_with(line_5="five\n"))],
+    [Say("one")],
+    [overwrite(text_with(line_5="cinq\n", line_55="last\n"))],
+    [Say("two")],
+]
+
+
+@pytest.mark.parametrize("way", ["useWantedButton", "takeWantedButton"])
+async def test_a_later_change_that_a_settled_clash_wrote_over_is_undone_with_it(
+    ground: Ground, theme: Theme, way: str
+) -> None:
+    async with staged(ground, theme, SAME_LINE) as stage:
+        await begin(stage)
+        await begin(stage)
+        after = ground.read("a.txt")
+        stage.s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        await stage.until(stage.dialogs)
+        if way == "useWantedButton":
+            settled = await stage.take(way)
+        else:
+            await stage.until(lambda: stage.dialogs()[0].findChild(QPushButton, way) is not None)
+            stage.child(stage.dialogs()[0], QPushButton, way).click()
+            settled = await stage.take("writeResultButton")
+        assert "cinq" not in ground.read("a.txt")
+        assert ("last" in ground.read("a.txt")) is (way == "takeWantedButton"), "only lines that clash are given up"
+        changes = stage.s.session.transcript.changes
+        assert changes["1.1"].is_undone
+        is_whole = way == "useWantedButton"
+        assert (changes["2.1"].is_undone, len(changes["2.1"].undone_hunks)) == (is_whole, 0 if is_whole else 1)
+        assert settled.outcomes[0].is_done
+        assert stage.dialogs() == []
+        await stage.trigger(stage.actions.redo_turn)
+        assert ground.read("a.txt") == after
+        assert not any(stage.undone().values())

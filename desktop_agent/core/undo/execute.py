@@ -25,7 +25,7 @@ from desktop_agent.core.transcript import Destroyed, Transcript
 from desktop_agent.core.undo import differences
 from desktop_agent.core.undo.all_names import names_alike, written_along
 from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
-from desktop_agent.core.undo.own_write import draft_write
+from desktop_agent.core.undo.own_write import draft_write, written_over
 from desktop_agent.core.undo.plan import Direction
 from desktop_agent.core.undo.records import reverted
 from desktop_agent.core.undo.redo import draft_steps, steps_meant
@@ -205,13 +205,16 @@ class Undoing:
     async def _write(self, op: ops.WriteFile, transition: FileTransition) -> None:
         turn = self._transcript.turn
         is_edit = op.purpose == "edit"
+        over: tuple[Reverted, ...] = ()
+        if not is_edit:
+            over = await asyncio.to_thread(written_over, self._transcript, self._ledger, op, transition)
         (change_id,) = self._effects.recording.reserve_ids(turn, 1)
         change = await asyncio.to_thread(
             self._ledger.record,
             transition,
             author="person" if is_edit else "undo",
             change_id=change_id,
-            reverts=tuple(structs.replace(item, is_redo=op.purpose == "redo") for item in op.reverts),
+            reverts=(*(structs.replace(item, is_redo=op.purpose == "redo") for item in op.reverts), *over),
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
@@ -222,7 +225,7 @@ class Undoing:
         if op.purpose == "edit":
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=done))
         else:
-            ids = tuple(item.change_id for item in op.reverts if not item.hunks)
+            ids = tuple(item.change_id for item in (*op.reverts, *over) if not item.hunks)
             state = "failed" if problem else "merged"
             outcome = FileOutcome(path=op.path, state=state, change_ids=ids, reason=problem)
             selection = ChangeSelection(path=op.path, change_ids=ids)

@@ -1,11 +1,17 @@
-"""What a file becomes that the user writes."""
+"""What a file becomes that the user writes, and what becomes of the changes that are written over with it."""
 
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.stored_images import image_of
+from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
+from desktop_agent.core.merge.hunk_edit import missing_keys
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import FileChange, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.renaming import is_a_name
+from desktop_agent.core.undo.whereabouts import as_edit
 
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
@@ -39,6 +45,52 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
     else:
         after = before.with_content(op.content)
     return FileTransition(op.path, before, after) if after != before or op.reverts else None
+
+
+def written_over(
+    transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
+) -> tuple[Reverted, ...]:
+    """Return what is undone of other changes of the file once a clash is settled like this. Blocks.
+
+    A change, or a hunk of one, is gone when the file had it and has nothing of it afterwards. Left standing, it would
+    wait for a decision about what is not there, and its own undo would clash again.
+    """
+    settled = {item.change_id for item in op.reverts}
+    found: list[Reverted] = []
+    for record in transcript.changes.values():
+        change = record.change
+        if change.path != op.path or change.author == "undo" or change.id in settled or record.is_undone:
+            continue
+        edit = as_edit(change, (other.change for other in transcript.changes.values()))
+        gone = _gone(record, edit, ledger, transition)
+        if gone:
+            # A redo can only say of hunks that they are undone.
+            is_whole = gone[1] and op.purpose == "undo"
+            found.append(Reverted(change_id=change.id, hunks=() if is_whole else gone[0]))
+    return tuple(found)
+
+
+def _gone(
+    record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
+) -> tuple[tuple[HunkKey, ...], bool] | None:
+    """Return the hunks that are undone of a change then, and whether they are all of it; None where nothing went."""
+    before, after = transition.before, transition.after
+    everything = (WHOLE_FILE,), True
+    if image_of(after) == edit.after:
+        return None
+    if after is None or before is None or {before.kind, after.kind} != {"file"}:
+        return everything if image_of(before) == edit.after else None
+    try:
+        diff = ledger.images.diff(edit)
+    except StorageError:
+        return None
+    if not diff.edits:
+        return everything if image_of(before) == edit.after and before.content != after.content else None
+    lost = missing_keys(diff, after.content) - missing_keys(diff, before.content)
+    if not lost:
+        return None
+    undone = record.undone_hunks | lost
+    return tuple(sorted(undone)), not record.change.moved_from and undone >= set(all_keys(diff))
 
 
 def _can_hold(file: FileState, content: bytes) -> bool:
