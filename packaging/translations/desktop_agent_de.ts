@@ -1302,6 +1302,34 @@
         </translation>
     </message>
     <message>
+        <source>A server&apos;s, or yours</source>
+        <translation>Eines Servers oder Ihre</translation>
+    </message>
+    <message>
+        <source>After redo</source>
+        <translation>Nach dem Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>Nach dem Rückgängigmachen</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>Fassung des Agenten</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s</source>
+        <translation>Einer anderen Sitzung</translation>
+    </message>
+    <message>
+        <source>Both, what is there last</source>
+        <translation>Beides, Vorhandenes zuletzt</translation>
+    </message>
+    <message>
+        <source>Both, yours last</source>
+        <translation>Beide, Ihre zuletzt</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -1310,8 +1338,36 @@
         <translation>Unberührte Dateien</translation>
     </message>
     <message>
+        <source>Keep it as it is</source>
+        <translation>So lassen, wie es ist</translation>
+    </message>
+    <message>
         <source>Keep mine</source>
         <translation>Meine behalten</translation>
+    </message>
+    <message>
+        <source>Redo conflicts with {0}</source>
+        <translation>Das Wiederherstellen widerspricht {0}</translation>
+    </message>
+    <message>
+        <source>Redo of turn {0}</source>
+        <translation>Wiederherstellen von Runde {0}</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>Runde {0}</translation>
+    </message>
+    <message>
+        <source>Turns {0}</source>
+        <translation>Runden {0}</translation>
+    </message>
+    <message>
+        <source>Undo conflicts with {0}</source>
+        <translation>Das Rückgängigmachen widerspricht {0}</translation>
+    </message>
+    <message>
+        <source>Undo of turn {0}</source>
+        <translation>Rückgängigmachen von Runde {0}</translation>
     </message>
     <message numerus="yes">
         <source>%n clashes are left to decide: numbers {0}.</source>
@@ -1319,6 +1375,14 @@
             <numerusform>%n Konflikt ist noch zu entscheiden: Nummer {0}.</numerusform>
             <numerusform>%n Konflikte sind noch zu entscheiden: Nummern {0}.</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Keep what is there</source>
+        <translation>Vorhandenes behalten</translation>
+    </message>
+    <message>
+        <source>Keep yours</source>
+        <translation>Ihre behalten</translation>
     </message>
     <message>
         <source>Not redone</source>
@@ -1329,20 +1393,16 @@
         <translation>Nicht rückgängig gemacht</translation>
     </message>
     <message>
+        <source>On disk</source>
+        <translation>Auf der Platte</translation>
+    </message>
+    <message>
         <source>Reading the three versions…</source>
         <translation>Die drei Fassungen werden gelesen …</translation>
     </message>
     <message>
-        <source>Redo conflicts with your edit</source>
-        <translation>Das Wiederherstellen widerspricht Ihrer Änderung</translation>
-    </message>
-    <message>
         <source>Remove the file</source>
         <translation>Datei entfernen</translation>
-    </message>
-    <message>
-        <source>Undo conflicts with your edit</source>
-        <translation>Das Rückgängigmachen widerspricht Ihrer Änderung</translation>
     </message>
     <message>
         <source>Use the redone version</source>
@@ -1353,24 +1413,68 @@
         <translation>Rückgängig gemachte Fassung verwenden</translation>
     </message>
     <message>
+        <source>Without it</source>
+        <translation>Ohne die Änderung</translation>
+    </message>
+    <message>
         <source>Write this result</source>
         <translation>Dieses Ergebnis schreiben</translation>
+    </message>
+    <message>
+        <source>Yours</source>
+        <translation>Ihre</translation>
+    </message>
+    <message>
+        <source>another session</source>
+        <translation>einer anderen Sitzung</translation>
     </message>
     <message>
         <source>kept as it is</source>
         <translation>unverändert gelassen</translation>
     </message>
     <message>
+        <source>later changes</source>
+        <translation>späteren Änderungen</translation>
+    </message>
+    <message>
         <source>removed</source>
         <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>the redo of turn {0}</source>
+        <translation>dem Wiederherstellen von Runde {0}</translation>
     </message>
     <message>
         <source>the result can be written once all are</source>
         <translation>schreiben geht, sobald alle es sind</translation>
     </message>
     <message>
+        <source>the undo of turn {0}</source>
+        <translation>dem Rückgängigmachen von Runde {0}</translation>
+    </message>
+    <message>
+        <source>turn {0}</source>
+        <translation>Runde {0}</translation>
+    </message>
+    <message>
+        <source>turns {0}</source>
+        <translation>den Runden {0}</translation>
+    </message>
+    <message>
+        <source>what a server, or you, wrote</source>
+        <translation>dem, was ein Server oder Sie geschrieben haben</translation>
+    </message>
+    <message>
         <source>written</source>
         <translation>geschrieben</translation>
+    </message>
+    <message>
+        <source>your edit</source>
+        <translation>Ihrer Änderung</translation>
+    </message>
+    <message>
+        <source>{0} (on disk)</source>
+        <translation>{0} (auf der Platte)</translation>
     </message>
     <message numerus="yes">
         <source>{0} of %n clashes decided</source>
@@ -1387,28 +1491,8 @@
 <context>
     <name>ClashPage</name>
     <message>
-        <source>After redo</source>
-        <translation>Nach dem Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>After undo</source>
-        <translation>Nach dem Rückgängigmachen</translation>
-    </message>
-    <message>
-        <source>Agent&apos;s version</source>
-        <translation>Fassung des Agenten</translation>
-    </message>
-    <message>
-        <source>Both, yours last</source>
-        <translation>Beide, Ihre zuletzt</translation>
-    </message>
-    <message>
         <source>Clash {0} of {1}</source>
         <translation>Konflikt {0} von {1}</translation>
-    </message>
-    <message>
-        <source>Keep yours</source>
-        <translation>Ihre behalten</translation>
     </message>
     <message>
         <source>Next clash</source>
@@ -1445,10 +1529,6 @@
     <message>
         <source>The three versions</source>
         <translation>Die drei Fassungen</translation>
-    </message>
-    <message>
-        <source>Yours (on disk)</source>
-        <translation>Ihre (auf der Platte)</translation>
     </message>
     <message>
         <source>edited by hand</source>
@@ -1978,6 +2058,14 @@
         <translation>Eine Ihrer Regeln fragt hiervor: `{0}`.</translation>
     </message>
     <message>
+        <source>A running server, or you, changed it since; that version was left alone.</source>
+        <translation>Ein laufender Server oder Sie haben sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>A running server, or you, changed the same lines since.</source>
+        <translation>Ein laufender Server oder Sie haben seither dieselben Zeilen geändert.</translation>
+    </message>
+    <message>
         <source>A stored file content could not be read.</source>
         <translation>Ein gespeicherter Dateiinhalt konnte nicht gelesen werden.</translation>
     </message>
@@ -2028,6 +2116,14 @@
     <message>
         <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
         <translation>Ein anderes git-Repository ist an die Stelle dessen dieses Ordners getreten. Öffnen Sie den Ordner erneut, um es zu verwenden.</translation>
+    </message>
+    <message>
+        <source>Another session changed it since; that version was left alone.</source>
+        <translation>Eine andere Sitzung hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Another session changed the same lines since.</source>
+        <translation>Eine andere Sitzung hat seither dieselben Zeilen geändert.</translation>
     </message>
     <message>
         <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
@@ -2384,6 +2480,10 @@
     <message>
         <source>It was changed at this very moment; that version was left alone.</source>
         <translation>Sie wurde genau in diesem Moment geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>It was changed since; that version was left alone.</source>
+        <translation>Sie wurde seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
         <source>It was changed since; your version was left alone.</source>
@@ -3062,6 +3162,14 @@
         <translation>Der Proxy {0} hat die Verbindung abgelehnt{1}. Das Modell wurde nicht erreicht.</translation>
     </message>
     <message>
+        <source>The redo of turn {0} changed it since; that version was left alone.</source>
+        <translation>Das Wiederherstellen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The redo of turn {0} changed the same lines since.</source>
+        <translation>Das Wiederherstellen von Runde {0} hat seither dieselben Zeilen geändert.</translation>
+    </message>
+    <message>
         <source>The reply did not stop for this call, so it was not run. Send it again if it is still wanted.</source>
         <translation>Die Antwort hielt nicht für diesen Aufruf an, daher wurde er nicht ausgeführt. Senden Sie ihn erneut, wenn er noch gewünscht ist.</translation>
     </message>
@@ -3088,6 +3196,10 @@
     <message>
         <source>The rule could not be taken back, so it still holds.</source>
         <translation>Die Regel konnte nicht zurückgenommen werden, sie gilt also noch.</translation>
+    </message>
+    <message>
+        <source>The same lines were changed since.</source>
+        <translation>Dieselben Zeilen wurden seither geändert.</translation>
     </message>
     <message>
         <source>The sandbox is strict: nothing may be written. Say what you would change instead.</source>
@@ -3136,6 +3248,14 @@
     <message>
         <source>The turn was stopped before an answer came.</source>
         <translation>Die Runde wurde angehalten, bevor eine Antwort kam.</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed it since; that version was left alone.</source>
+        <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed the same lines since.</source>
+        <translation>Das Rückgängigmachen von Runde {0} hat seither dieselben Zeilen geändert.</translation>
     </message>
     <message>
         <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
@@ -3320,6 +3440,10 @@
     <message>
         <source>Trying again in {0} s (try {1} of {2}).</source>
         <translation>Neuer Versuch in {0} s (Versuch {1} von {2}).</translation>
+    </message>
+    <message>
+        <source>Turn {0} changed the same place later. Undo that first, or choose between the versions.</source>
+        <translation>Runde {0} hat dieselbe Stelle später geändert. Machen Sie das zuerst rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
         <source>Use an https:// address if the server has one. This warning comes once.</source>
@@ -9777,6 +9901,14 @@
         <translation>Nicht ausgeführt: {reason}</translation>
     </message>
     <message>
+        <source>Nothing was redone</source>
+        <translation>Nichts wurde wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>Nothing was undone</source>
+        <translation>Nichts wurde rückgängig gemacht</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>Plan</translation>
     </message>
@@ -10058,6 +10190,14 @@
     <message>
         <source>{count} could not be written</source>
         <translation>{count} konnten nicht geschrieben werden</translation>
+    </message>
+    <message>
+        <source>{count} left alone</source>
+        <translation>{count} unberührt gelassen</translation>
+    </message>
+    <message>
+        <source>{count} left alone because turn {turn} changed it</source>
+        <translation>{count} unberührt gelassen, weil Runde {turn} sie geändert hat</translation>
     </message>
     <message>
         <source>{count} left alone because you changed it</source>
@@ -10868,24 +11008,8 @@
 <context>
     <name>WholePage</name>
     <message>
-        <source>After redo</source>
-        <translation>Nach dem Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>After undo</source>
-        <translation>Nach dem Rückgängigmachen</translation>
-    </message>
-    <message>
-        <source>Agent&apos;s version</source>
-        <translation>Fassung des Agenten</translation>
-    </message>
-    <message>
         <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
         <translation>Diese Fassungen lassen sich nicht Zeile für Zeile zusammenführen. Wählen Sie eine als Ganzes.</translation>
-    </message>
-    <message>
-        <source>Yours (on disk)</source>
-        <translation>Ihre (auf der Platte)</translation>
     </message>
 </context>
 <context>

@@ -1296,6 +1296,34 @@
         </translation>
     </message>
     <message>
+        <source>A server&apos;s, or yours</source>
+        <translation>服务器或您的版本</translation>
+    </message>
+    <message>
+        <source>After redo</source>
+        <translation>重做之后</translation>
+    </message>
+    <message>
+        <source>After undo</source>
+        <translation>撤销之后</translation>
+    </message>
+    <message>
+        <source>Agent&apos;s version</source>
+        <translation>代理的版本</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s</source>
+        <translation>另一个会话的版本</translation>
+    </message>
+    <message>
+        <source>Both, what is there last</source>
+        <translation>两者都要，现有的在后</translation>
+    </message>
+    <message>
+        <source>Both, yours last</source>
+        <translation>两者都要，您的在后</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -1304,14 +1332,50 @@
         <translation>保留不动的文件</translation>
     </message>
     <message>
+        <source>Keep it as it is</source>
+        <translation>保持原样</translation>
+    </message>
+    <message>
         <source>Keep mine</source>
         <translation>保留我的版本</translation>
+    </message>
+    <message>
+        <source>Redo conflicts with {0}</source>
+        <translation>重做与{0}冲突</translation>
+    </message>
+    <message>
+        <source>Redo of turn {0}</source>
+        <translation>第 {0} 轮的重做</translation>
+    </message>
+    <message>
+        <source>Turn {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>Turns {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>Undo conflicts with {0}</source>
+        <translation>撤销与{0}冲突</translation>
+    </message>
+    <message>
+        <source>Undo of turn {0}</source>
+        <translation>第 {0} 轮的撤销</translation>
     </message>
     <message numerus="yes">
         <source>%n clashes are left to decide: numbers {0}.</source>
         <translation>
             <numerusform>还有 %n 处冲突待决定：第 {0} 处。</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Keep what is there</source>
+        <translation>保留现有的</translation>
+    </message>
+    <message>
+        <source>Keep yours</source>
+        <translation>保留您的</translation>
     </message>
     <message>
         <source>Not redone</source>
@@ -1322,20 +1386,16 @@
         <translation>未撤销</translation>
     </message>
     <message>
+        <source>On disk</source>
+        <translation>磁盘上</translation>
+    </message>
+    <message>
         <source>Reading the three versions…</source>
         <translation>正在读取三个版本…</translation>
     </message>
     <message>
-        <source>Redo conflicts with your edit</source>
-        <translation>重做与您的编辑冲突</translation>
-    </message>
-    <message>
         <source>Remove the file</source>
         <translation>移除文件</translation>
-    </message>
-    <message>
-        <source>Undo conflicts with your edit</source>
-        <translation>撤销与您的编辑冲突</translation>
     </message>
     <message>
         <source>Use the redone version</source>
@@ -1346,24 +1406,68 @@
         <translation>使用撤销后的版本</translation>
     </message>
     <message>
+        <source>Without it</source>
+        <translation>没有该更改</translation>
+    </message>
+    <message>
         <source>Write this result</source>
         <translation>写入此结果</translation>
+    </message>
+    <message>
+        <source>Yours</source>
+        <translation>您的版本</translation>
+    </message>
+    <message>
+        <source>another session</source>
+        <translation>另一个会话</translation>
     </message>
     <message>
         <source>kept as it is</source>
         <translation>保持原样</translation>
     </message>
     <message>
+        <source>later changes</source>
+        <translation>之后的更改</translation>
+    </message>
+    <message>
         <source>removed</source>
         <translation>已移除</translation>
+    </message>
+    <message>
+        <source>the redo of turn {0}</source>
+        <translation>第 {0} 轮的重做</translation>
     </message>
     <message>
         <source>the result can be written once all are</source>
         <translation>全部决定后才能写入结果</translation>
     </message>
     <message>
+        <source>the undo of turn {0}</source>
+        <translation>第 {0} 轮的撤销</translation>
+    </message>
+    <message>
+        <source>turn {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>turns {0}</source>
+        <translation>第 {0} 轮</translation>
+    </message>
+    <message>
+        <source>what a server, or you, wrote</source>
+        <translation>服务器或您所写的内容</translation>
+    </message>
+    <message>
         <source>written</source>
         <translation>已写入</translation>
+    </message>
+    <message>
+        <source>your edit</source>
+        <translation>您的编辑</translation>
+    </message>
+    <message>
+        <source>{0} (on disk)</source>
+        <translation>{0}（磁盘上）</translation>
     </message>
     <message numerus="yes">
         <source>{0} of %n clashes decided</source>
@@ -1379,28 +1483,8 @@
 <context>
     <name>ClashPage</name>
     <message>
-        <source>After redo</source>
-        <translation>重做后</translation>
-    </message>
-    <message>
-        <source>After undo</source>
-        <translation>撤销后</translation>
-    </message>
-    <message>
-        <source>Agent&apos;s version</source>
-        <translation>代理的版本</translation>
-    </message>
-    <message>
-        <source>Both, yours last</source>
-        <translation>两者都要，您的在后</translation>
-    </message>
-    <message>
         <source>Clash {0} of {1}</source>
         <translation>冲突 {0}/{1}</translation>
-    </message>
-    <message>
-        <source>Keep yours</source>
-        <translation>保留您的</translation>
     </message>
     <message>
         <source>Next clash</source>
@@ -1437,10 +1521,6 @@
     <message>
         <source>The three versions</source>
         <translation>三个版本</translation>
-    </message>
-    <message>
-        <source>Yours (on disk)</source>
-        <translation>您的版本（磁盘上）</translation>
     </message>
     <message>
         <source>edited by hand</source>
@@ -1967,6 +2047,14 @@
         <translation>您的一条规则要求在此之前询问：`{0}`。</translation>
     </message>
     <message>
+        <source>A running server, or you, changed it since; that version was left alone.</source>
+        <translation>正在运行的服务器或您此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>A running server, or you, changed the same lines since.</source>
+        <translation>正在运行的服务器或您此后更改了相同的行。</translation>
+    </message>
+    <message>
         <source>A stored file content could not be read.</source>
         <translation>无法读取已存储的文件内容。</translation>
     </message>
@@ -2017,6 +2105,14 @@
     <message>
         <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
         <translation>此文件夹的 git 存储库已被另一个取代。请重新打开文件夹以使用它。</translation>
+    </message>
+    <message>
+        <source>Another session changed it since; that version was left alone.</source>
+        <translation>另一个会话此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>Another session changed the same lines since.</source>
+        <translation>另一个会话此后更改了相同的行。</translation>
     </message>
     <message>
         <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
@@ -2373,6 +2469,10 @@
     <message>
         <source>It was changed at this very moment; that version was left alone.</source>
         <translation>它恰在此时被更改；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>It was changed since; that version was left alone.</source>
+        <translation>此后已更改；该版本保留不动。</translation>
     </message>
     <message>
         <source>It was changed since; your version was left alone.</source>
@@ -3051,6 +3151,14 @@
         <translation>代理服务器 {0} 拒绝了连接{1}。未能连接模型。</translation>
     </message>
     <message>
+        <source>The redo of turn {0} changed it since; that version was left alone.</source>
+        <translation>第 {0} 轮的重做此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The redo of turn {0} changed the same lines since.</source>
+        <translation>第 {0} 轮的重做此后更改了相同的行。</translation>
+    </message>
+    <message>
         <source>The reply did not stop for this call, so it was not run. Send it again if it is still wanted.</source>
         <translation>回答没有为此调用停下，因此未执行。如仍需要请重新发送。</translation>
     </message>
@@ -3077,6 +3185,10 @@
     <message>
         <source>The rule could not be taken back, so it still holds.</source>
         <translation>无法撤回规则，因此它仍然有效。</translation>
+    </message>
+    <message>
+        <source>The same lines were changed since.</source>
+        <translation>相同的行此后已更改。</translation>
     </message>
     <message>
         <source>The sandbox is strict: nothing may be written. Say what you would change instead.</source>
@@ -3125,6 +3237,14 @@
     <message>
         <source>The turn was stopped before an answer came.</source>
         <translation>本轮在得到答复之前已停止。</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed it since; that version was left alone.</source>
+        <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed the same lines since.</source>
+        <translation>第 {0} 轮的撤销此后更改了相同的行。</translation>
     </message>
     <message>
         <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
@@ -3309,6 +3429,10 @@
     <message>
         <source>Trying again in {0} s (try {1} of {2}).</source>
         <translation>{0} 秒后重试（第 {1}/{2} 次）。</translation>
+    </message>
+    <message>
+        <source>Turn {0} changed the same place later. Undo that first, or choose between the versions.</source>
+        <translation>第 {0} 轮之后更改了同一位置。请先撤销那次更改，或在各版本之间选择。</translation>
     </message>
     <message>
         <source>Use an https:// address if the server has one. This warning comes once.</source>
@@ -9722,6 +9846,14 @@
         <translation>未运行：{reason}</translation>
     </message>
     <message>
+        <source>Nothing was redone</source>
+        <translation>未重做任何内容</translation>
+    </message>
+    <message>
+        <source>Nothing was undone</source>
+        <translation>未撤销任何内容</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>计划</translation>
     </message>
@@ -9998,6 +10130,14 @@
     <message>
         <source>{count} could not be written</source>
         <translation>{count} 个无法写入</translation>
+    </message>
+    <message>
+        <source>{count} left alone</source>
+        <translation>{count} 个保留不动</translation>
+    </message>
+    <message>
+        <source>{count} left alone because turn {turn} changed it</source>
+        <translation>{count} 个因第 {turn} 轮更改过而保留不动</translation>
     </message>
     <message>
         <source>{count} left alone because you changed it</source>
@@ -10792,24 +10932,8 @@
 <context>
     <name>WholePage</name>
     <message>
-        <source>After redo</source>
-        <translation>重做后</translation>
-    </message>
-    <message>
-        <source>After undo</source>
-        <translation>撤销后</translation>
-    </message>
-    <message>
-        <source>Agent&apos;s version</source>
-        <translation>代理的版本</translation>
-    </message>
-    <message>
         <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
         <translation>这些版本无法逐行合并。请选择其中一个完整版本。</translation>
-    </message>
-    <message>
-        <source>Yours (on disk)</source>
-        <translation>您的版本（磁盘上）</translation>
     </message>
 </context>
 <context>

@@ -243,13 +243,13 @@ def test_only_an_undo_can_recover(changes: Command, session: RecordedSession) ->
 
 def test_an_outcome_says_in_words_what_became_of_the_file() -> None:
     outcome = FileOutcome(path="a.txt", state="merged", change_ids=("1.1",))
-    assert describe_outcome(outcome) == "merged with your edits: a.txt"
+    assert describe_outcome(outcome) == "merged with later edits: a.txt"
     yours = FileImage(digest="0" * 64, size=7, mode=0o644)
     clash = replace(
         outcome, state="conflict", reason="You changed it.", clash=Clash(base=yours, wanted=None, yours=yours)
     )
     assert describe_outcome(clash) == (
-        "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, yours 7 bytes, wanted absent.)"
+        "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, on disk 7 bytes, wanted absent.)"
     )
 
 

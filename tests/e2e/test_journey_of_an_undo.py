@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListView, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QListView, QPushButton, QWidget
 
+from desktop_agent.core.transcript import UndoEntry
+from desktop_agent.ui.chat.entry_words import undo as undo_words
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
@@ -161,11 +163,13 @@ def write(path: str, content: str) -> ToolUse:
     return tool_use("create_file", path=path, content=content, if_exists="overwrite")
 
 
-async def let_agent_change(user: Driver) -> None:
-    await user.see_ready()
+async def let_agent_change(user: Driver, turn: int = 1) -> None:
+    if turn == 1:
+        await user.see_ready()
     await user.type("composer", PROMPT)
     await user.press(Qt.Key.Key_Return)
     await user.allow_with_mouse()
+    await user.until_true(lambda: user.transcript.turn == turn, "the turn is on record")
     await user.see_turn_end()
 
 
@@ -229,3 +233,70 @@ def test_what_is_kept_stays_where_only_what_is_undecided_is_undone(folder: Path,
 
     with serve(reply(write("a.txt", AGENTS)), reply(text("Done."))) as server:
         drive([str(folder), "--base-url", server.url], tmp_path, journey)
+
+
+CLASHING = (
+    reply(write("a.txt", text_with(line_5="five\n"))),
+    reply(text("Done.")),
+    reply(write("a.txt", text_with(line_5="cinq\n"))),
+    reply(text("Done.")),
+)
+
+
+async def settle_clash_of_turns(user: Driver, folder: Path, look: Look = no_look) -> None:
+    """The undo of a turn clashes with a later one: nothing is undone by Escape, and taking the undo is one for both."""
+    await let_agent_change(user)
+    await let_agent_change(user, turn=2)
+    before = (folder / "a.txt").read_text()
+    picker = await user.see(BaselinePicker, "baselinePicker")
+    index = next(index for index in range(picker.count()) if "1" in picker.itemText(index) and index > 0)
+    picker.setCurrentIndex(index)
+    picker.activated.emit(index)
+    await user.click("undoTurnButton")
+    dialog = await user.see(QWidget, "undoConflictDialog")
+    await user.see(QWidget, "clashColumns")
+    await look(user, "c6-a-clash-of-two-turns")
+    said = words_of(dialog)
+    await user.press(Qt.Key.Key_Escape)
+    await user.until_true(lambda: user.find(QWidget, "undoConflictDialog") is None, "the dialog is gone")
+    assert (folder / "a.txt").read_text() == before
+    await look(user, "c6-nothing-was-undone")
+    await user.click("undoTurnButton")
+    await user.see(QWidget, "clashColumns")
+    await user.press(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+    await user.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    await user.until_true(lambda: (folder / "a.txt").read_text() == "".join(LINES), "the undo is taken")
+    await user.until_true(lambda: user.find(QWidget, "undoConflictDialog") is None, "the dialog is gone for good")
+    await user.until_true(lambda: undone(user) == [True, True], "the change that was written over is undone, too")
+    await look(user, "c7-both-are-undone")
+    await user.press(Qt.Key.Key_Y, CTRL_SHIFT)
+    await user.until_true(lambda: (folder / "a.txt").read_text() == before, "both are made again")
+    await user.until_true(lambda: undone(user) == [False, False], "both stand again")
+    if "urn 2" in said:  # in English
+        assert "Undo conflicts with turn 2" in said
+        assert "your" not in said.lower()
+
+
+def undone(user: Driver) -> list[bool]:
+    return [record.is_undone for record in user.transcript.changes.values() if record.change.is_by_agent]
+
+
+def words_of(dialog: QWidget) -> str:
+    widgets = [*dialog.findChildren(QLabel), *dialog.findChildren(QPushButton)]
+    return " | ".join(widget.text() for widget in widgets if widget.isVisible())
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_a_clash_between_two_turns_is_told_as_one_and_settled_for_both(folder: Path, tmp_path: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await settle_clash_of_turns(user, folder)
+        assert any("Nothing was undone" in said for said in undos_told(user))
+        await quit_window(user)
+
+    with serve(*CLASHING) as server:
+        drive([str(folder), "--base-url", server.url], tmp_path, journey)
+
+
+def undos_told(user: Driver) -> list[str]:
+    return [undo_words(entry) for entry in user.transcript.entries if isinstance(entry, UndoEntry)]

@@ -1,7 +1,7 @@
 """Diffs and payloads for the window, read and computed off its thread, big ones in a process of their own."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
 from desktop_agent.core.changes.stored_images import StoredImages
@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
     Share,
 )
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.files import read_state
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.source import GitSource, shown_changes
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 class BlobDiffs:
     """Compares the images of changes; see `ui.review.source.DiffSource`. Hands out payloads, too."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, catalog: Catalog | None = None) -> None:
+        """`catalog` has the other sessions of a folder."""
         self._blobs = blobs
+        self._catalog = catalog
 
     @cached_property
     def _comparer(self) -> "Comparer":
@@ -75,14 +78,31 @@ class BlobDiffs:
         """Return the bytes of these versions of a file."""
         return await asyncio.to_thread(self._contents, images)
 
+    async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
+        """Return what the agents of the folder's other sessions left: by path, contents."""
+        if self._catalog is None:
+            return {}
+        return await asyncio.to_thread(self._catalog.left_by_agents, folder, without=session_id)
+
     async def shares(
-        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey] = ()
+        self,
+        folder: str,
+        file: CommittedFile,
+        records: Sequence[ChangeRecord],
+        hunks: Sequence[HunkKey] = (),
+        *,
+        by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
         """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are."""
-        return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks)
+        return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks, by_others)
 
     def _shares(
-        self, root: Path, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey]
+        self,
+        root: Path,
+        file: CommittedFile,
+        records: Sequence[ChangeRecord],
+        hunks: Sequence[HunkKey],
+        by_others: Collection[Digest],
     ) -> tuple[Share, ...]:
         from desktop_agent.core.undo.differences import shares_of
 
@@ -90,7 +110,7 @@ class BlobDiffs:
             disk = read_state(root / file.path, with_special=True)
         except OSError as error:
             raise AgentError(f"It cannot be read: {error.strerror or error}.") from error
-        return shares_of(file, disk, records, StoredImages(self._blobs), hunks)
+        return shares_of(file, disk, records, StoredImages(self._blobs), hunks, by_others=by_others)
 
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""

@@ -83,13 +83,14 @@ class Window(QObject):
         from desktop_agent.app.window_panels import build_panels
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.core.store.blobs import Blobs
+        from desktop_agent.core.store.catalog import Catalog
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
         from desktop_agent.ui.widgets.icons import Icons
 
         self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
         live = self._live
         self._spawner = TaskSpawner(self._on_error)
-        self._diffs = BlobDiffs(Blobs(self._paths.blobs))
+        self._diffs = BlobDiffs(Blobs(self._paths.blobs), Catalog.of(self._paths))
         self._icons = Icons(self.theme)
         ui = live.current.ui
         self.theme.choose_interface_size(ui.interface_font_px)

@@ -14,6 +14,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.undo.differences import with_makers
 from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.plan import Direction
 from desktop_agent.core.undo.redo import draft_steps, steps_meant
@@ -61,10 +62,10 @@ def _preview(
     ledger = Ledger(root, session.blobs, held=HeldWorkspace(root, known))
     ledger.require_root()
     if isinstance(op, ops.RedoSteps):
-        return draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes()
+        return with_makers(transcript, ledger, draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes())
     includes_others = isinstance(op, ops.UndoChanges) and op.includes_others
     draft = draft_revert(transcript, ledger, direction, op.selection, includes_others=includes_others)
-    return draft.outcomes() if draft is not None else ()
+    return with_makers(transcript, ledger, draft.outcomes()) if draft is not None else ()
 
 
 # -- whole undos, each taken back as the one step it was --

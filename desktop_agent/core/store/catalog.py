@@ -4,20 +4,24 @@ Summaries are cached in one file. A journal that has grown since is read from wh
 another than it was from its beginning; deleting the cache loses nothing.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from msgspec.json import Decoder
 
-from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
-from desktop_agent.core.base.ids import SessionId, is_session_id
+from desktop_agent.core.base.errors import SessionNotFoundError, StorageError, UsageError
+from desktop_agent.core.base.ids import Digest, SessionId, is_session_id
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.core.protocol.events import ChangesRecorded
+from desktop_agent.core.protocol.model import FileChange, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.journal.lines import open_regular, read_lines
+from desktop_agent.core.store.journal.reading import Readable, read_line
 from desktop_agent.core.store.journal_cache import JournalCache
 from desktop_agent.core.store.journal_summary import JournalSummary, summarise
 
@@ -29,6 +33,9 @@ _BATCH = 200
 
 _VERSION = 4
 """Of what a summary in the cache is."""
+_MOST_OTHERS = 20
+_HEAD_BYTES = 400
+"""The type of a line is in so much of it."""
 
 
 class Catalog:
@@ -132,6 +139,29 @@ class Catalog:
         """The conversation last used in this folder, if there is one."""
         wanted = str(workspace.resolve())
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
+
+    def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
+        """What the agents of a folder's other sessions made of its files: by path, the contents they left there.
+
+        Of the sessions that were used last. What cannot be read is passed over.
+        """
+        found: dict[str, set[Digest]] = {}
+        same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
+        for summary in islice(same, _MOST_OTHERS):
+            with suppress(StorageError, SessionNotFoundError, OSError):
+                for change in _recorded_in(self.journal_path(summary.id), self.blobs):
+                    if change.is_by_agent and change.after is not None:
+                        found.setdefault(change.path, set()).add(change.after.digest)
+        return found
+
+
+def _recorded_in(journal: Path, blobs: Blobs) -> Iterator[FileChange]:
+    with open_regular(journal) as file:
+        for line in read_lines(file):
+            if line.content is not None and b"changes_recorded" in line.content[:_HEAD_BYTES]:
+                read = read_line(line, blobs)
+                if isinstance(read, Readable) and isinstance(read.event, ChangesRecorded):
+                    yield from read.event.changes
 
 
 def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:

@@ -8,28 +8,32 @@ What is not the agent's is left alone, and said, unless the op `includes_others`
 is, so that a front can ask.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.ids import ChangeId, HunkKey
+from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.attribution import lines_of_steps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunks import all_keys
+from desktop_agent.core.diff.hunks import all_keys, edits_by_key
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import missing_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
     ChangeSelection,
+    Clash,
     CommittedFile,
     FileChange,
+    FileDiff,
     FileImage,
     FileOutcome,
+    Maker,
     Owner,
     Share,
 )
@@ -42,6 +46,9 @@ from desktop_agent.core.undo.whereabouts import as_edit
 
 # -- whose a difference is --
 
+_Step = tuple[Owner, FileState | None]
+"""Who made a version of a file, and the version."""
+
 
 def shares_of(
     file: CommittedFile,
@@ -49,13 +56,17 @@ def shares_of(
     records: Iterable[ChangeRecord],
     images: StoredImages,
     hunks: Collection[HunkKey] = (),
+    *,
+    by_others: Collection[Digest] = (),
 ) -> tuple[Share, ...]:
     """Return whose it is that the file on `disk` differs from the commit, or whose these hunks of that are. Blocks.
 
-    `records` are all of the session. What is not recorded is the user's. Raises `StorageError`.
+    `records` are all of the session. What is not recorded is another session's where its agent left one of the
+    contents `by_others`, and the user's otherwise. Raises `StorageError`.
     """
     base = _as_committed(file, disk.mode if disk else None)
-    steps = _steps(file, base, disk, records, images)
+    known = _steps(file, base, disk, records, images)
+    steps: list[_Step] = [(_owner(owner, state, by_others), state) for owner, state in known]
     found: dict[Owner, tuple[int, int]] = {}
     counts = _line_counts(file, base, disk, steps, hunks)
     for (owner, _), (added, removed) in zip(steps, counts, strict=True):
@@ -67,8 +78,9 @@ def shares_of(
     return tuple(Share(owner, *lines) for owner, lines in sorted(found.items()))
 
 
-_Step = tuple[Owner, FileState | None]
-"""Who made a version of a file, and the version."""
+def _owner(owner: Owner, state: FileState | None, by_others: Collection[Digest]) -> Owner:
+    is_theirs = owner == "person" and state is not None and state.digest in by_others
+    return "other_session" if is_theirs else owner
 
 
 def _steps(
@@ -125,20 +137,148 @@ def _line_counts(
     before, after = (state.content if state else None for state in (base, disk))
     if any(state is not None and state.kind != "file" for state in (base, disk, *(state for _, state in steps))):
         return none
-    change = FileChange(
-        id="difference",
-        path=file.path,
-        kind="modified",
-        author="person",
-        before=base and base.image(),
-        after=disk and disk.image(),
-    )
-    diff = diff_change(change, before, after)
+    diff = _diff(file.path, base, disk)
     if not diff.edits:
         return none
     versions = [before or b"", *(state.content if state else b"" for _, state in steps)]
     versions[-1] = after or b""  # a mode or a renaming may have come last
     return lines_of_steps(versions, diff, hunks) or none
+
+
+def _diff(path: str, before: FileState | None, after: FileState | None) -> FileDiff:
+    images = (before and before.image(), after and after.image())
+    change = FileChange(id="difference", path=path, kind="modified", author="person", before=images[0], after=images[1])
+    return diff_change(change, before.content if before else None, after.content if after else None)
+
+
+# -- whose the versions of a clash are --
+
+
+def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
+    """Return the outcomes with who made the versions that clash, in the clash and in the reason. Blocks."""
+    return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
+
+
+def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -> FileOutcome:
+    clash = outcome.clash
+    assert clash is not None
+    ids = {*outcome.change_ids, *(item.change_id for item in outcome.reverts)}
+    meant = [record for change_id, record in transcript.changes.items() if change_id in ids]
+    try:
+        makers = _makers(transcript, ledger, outcome, clash, meant)
+    except StorageError:
+        makers = ()
+    base = tuple(dict.fromkeys(_maker(record) for record in meant))
+    clash = structs.replace(clash, base_by=base, yours_by=makers)
+    return structs.replace(outcome, clash=clash, reason=_by_whom(outcome.reason, makers))
+
+
+def _makers(
+    transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
+) -> tuple[Maker, ...]:
+    """Return who made what stands in the way: the lines that clash, or else all that differs."""
+    base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
+    paths = {outcome.path, *(record.change.path for record in meant)}
+    steps: list[tuple[Maker, FileState | None]] = []
+    now, last_undo = base, None
+    for record in transcript.changes.values():
+        if record.change.path not in paths:
+            continue
+        if record.change.author == "undo":
+            last_undo = record
+        elif not record.is_undone and record not in meant:
+            last_undo = None
+            before, after = ledger.images.state(record.change.before), ledger.images.state(record.change.after)
+            try:
+                changed = merge_states(before, now, after)
+            except ClashError:
+                changed = after if not steps and now == base and before == base else now
+            if changed != now:
+                steps.append((_maker(record), changed))
+                now = changed
+    if not _is_same(now, yours):
+        is_undos = last_undo is not None and last_undo.change.after == clash.yours
+        steps.append((_undo_maker(transcript, last_undo) if is_undos and last_undo else Maker("person"), yours))
+    counts = _clashing_lines(outcome.path, base, ledger.images.state(clash.wanted), yours, steps)
+    found = [maker for (maker, _), lines in zip(steps, counts, strict=True) if lines]
+    return tuple(dict.fromkeys(found or [maker for maker, _ in steps]))
+
+
+def _maker(record: ChangeRecord) -> Maker:
+    owner = record.change.owner
+    return Maker(owner, record.turn if owner == "agent" else 0)
+
+
+def _undo_maker(transcript: Transcript, record: ChangeRecord) -> Maker:
+    """Return the undo or redo that wrote this."""
+    turns = [
+        transcript.changes[item.change_id].turn
+        for item in record.change.reverts
+        if item.change_id in transcript.changes
+    ]
+    is_redo = all(item.is_redo for item in record.change.reverts)
+    return Maker("redo" if is_redo else "undo", turns[-1] if turns else 0)
+
+
+_SAME_LINES: Final = "You changed the same lines since."
+_CHANGED: Final = "It was changed since; your version was left alone."
+_IN_TURN: Final = "Turn {} changed the same place later. Undo that first, or choose between the versions."
+_WHO_CHANGED_LINES: Final[Mapping[str, str]] = {
+    "person": _SAME_LINES,
+    "agent": _IN_TURN,
+    "unknown": "A running server, or you, changed the same lines since.",
+    "other_session": "Another session changed the same lines since.",
+    "undo": "The undo of turn {} changed the same lines since.",
+    "redo": "The redo of turn {} changed the same lines since.",
+}
+_WHO_CHANGED: Final[Mapping[str, str]] = {
+    "person": _CHANGED,
+    "agent": _IN_TURN,
+    "unknown": "A running server, or you, changed it since; that version was left alone.",
+    "other_session": "Another session changed it since; that version was left alone.",
+    "undo": "The undo of turn {} changed it since; that version was left alone.",
+    "redo": "The redo of turn {} changed it since; that version was left alone.",
+}
+
+
+def _by_whom(reason: str, makers: Sequence[Maker]) -> str:
+    """Return why two versions clash with who made what stands in the way."""
+    is_of_a_turn = reason.partition(" changed ")[2] == _IN_TURN.partition(" changed ")[2]
+    if not makers or not (is_of_a_turn or reason in (_SAME_LINES, _CHANGED)):
+        return reason
+    is_of_lines = reason != _CHANGED
+    if len(makers) > 1:
+        several = "The same lines were changed since."
+        return several if is_of_lines else "It was changed since; that version was left alone."
+    words = _WHO_CHANGED_LINES if is_of_lines else _WHO_CHANGED
+    return words[makers[0].by].format(makers[0].turn)
+
+
+def _clashing_lines(
+    path: str,
+    base: FileState | None,
+    wanted: FileState | None,
+    yours: FileState | None,
+    steps: Sequence[tuple[Maker, FileState | None]],
+) -> list[int]:
+    """Return how many lines each step has a part in where the two sides clash; none where there are no lines."""
+    none = [0] * len(steps)
+    states = [base, wanted, yours, *(state for _, state in steps)]
+    if any(state is not None and state.kind != "file" for state in states):
+        return none
+    theirs, ours = _diff(path, base, yours), _diff(path, base, wanted)
+    touching = {
+        key
+        for key, edits in edits_by_key(theirs).items()
+        if any(
+            one.old_start <= other.old_end and other.old_start <= one.old_end for one in edits for other in ours.edits
+        )
+    }
+    if not touching or not steps:
+        return none
+    versions = [base.content if base else b"", *(state.content if state else b"" for _, state in steps)]
+    counts = lines_of_steps(versions, theirs, touching) or [(0, 0)] * len(steps)
+    return [added + removed for added, removed in counts]
 
 
 # -- the undo --
@@ -181,12 +321,12 @@ def unrecorded(
     What the user did since the last record is on record by now.
     """
     found: list[FileTransition] = []
+    chains = _chains(transcript)
     for file, disk in files:
-        paths = _paths(transcript, ledger, file, disk)
-        chains = {one.path: _chain(transcript, one.path) for one in paths}
-        is_renamed = bool(file.moved_from) and not any(chains.values())
+        paths = _paths(chains, ledger, file, disk)
+        is_renamed = bool(file.moved_from) and not any(chains.get(one.path) for one in paths)
         for one in paths:
-            chain = chains[one.path]
+            chain = chains.get(one.path, [])
             if _reached(one.base, chain) is not None or (not chain and _is_same(one.base, one.disk)):
                 continue
             first = ledger.images.state(chain[0].change.before) if chain else one.disk
@@ -229,12 +369,13 @@ def _selections(
     whole: list[ChangeId] = []
     partly: list[ChangeSelection] = []
     left: list[FileOutcome] = []
+    chains = _chains(transcript)
     for file, disk in files:
         if not file.moved_from and _is_same(_as_committed(file, disk.mode if disk else None), disk):
             continue
         found: list[ChangeSelection] = []
-        for one in _paths(transcript, ledger, file, disk):
-            records = _uncommitted(one, _chain(transcript, one.path))
+        for one in _paths(chains, ledger, file, disk):
+            records = _uncommitted(one, chains.get(one.path, []))
             if not op.includes_others and not op.hunks:
                 found += _agents(one, records, ledger.images)
             else:
@@ -279,9 +420,13 @@ def _agents(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) ->
     return [ChangeSelection(path=one.path, change_ids=ids, hunks=hunks)] if hunks else []
 
 
-def _paths(transcript: Transcript, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
+_Chains = Mapping[str, list[ChangeRecord]]
+"""By path, the changes that somebody made of it, in their order."""
+
+
+def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
     """Return the paths that have to change for the file to be as it was committed."""
-    first = next((record.change.before for record in _chain(transcript, file.moved_from or file.path)), None)
+    first = next((record.change.before for record in chains.get(file.moved_from or file.path, ())), None)
     like = first or disk
     base = _as_committed(file, like.mode if like is not None and like.kind == "file" else None)
     if not file.moved_from:
@@ -295,9 +440,12 @@ def _folders_above(path: str) -> tuple[str, ...]:
     return tuple("/".join(names[: count + 1]) for count in range(len(names)))
 
 
-def _chain(transcript: Transcript, path: str) -> list[ChangeRecord]:
-    records = transcript.changes.values()
-    return [record for record in records if record.change.path == path and record.change.author != "undo"]
+def _chains(transcript: Transcript) -> _Chains:
+    found: dict[str, list[ChangeRecord]] = {}
+    for record in transcript.changes.values():
+        if record.change.author != "undo":
+            found.setdefault(record.change.path, []).append(record)
+    return found
 
 
 def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:

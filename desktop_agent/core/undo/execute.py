@@ -159,7 +159,8 @@ class Undoing:
         ]
         done = tuple(change for change in changes if change.id not in problems)
         back = await self._recover(destroyed) if destroyed is not None else Recovered()
-        outcomes += [*draft.settled, *back.problems]
+        settled = await asyncio.to_thread(differences.with_makers, self._transcript, self._ledger, draft.settled)
+        outcomes += [*settled, *back.problems]
         await self._log.record(reverted(direction, selection, done, tuple(outcomes), reason=reason, back=back))
         await self._effects.tell_of_cache()
 

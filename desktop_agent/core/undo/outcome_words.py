@@ -1,10 +1,10 @@
 """What an undo or redo did, in words: for the command line, its logs, and what slash commands say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import on_one_line
-from desktop_agent.core.protocol.model import FileImage, FileOutcome, OutcomeState
+from desktop_agent.core.protocol.model import FileImage, FileOutcome, Maker, OutcomeState
 from desktop_agent.core.transcript import ChangeRecord, UndoStep
 
 _NAMED_FILES = 3
@@ -16,7 +16,9 @@ def describe_outcome(outcome: FileOutcome) -> str:
     text = f"{done} {on_one_line(outcome.path)}"
     details = [outcome.reason]
     if outcome.clash is not None:
-        images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}
+        clash = outcome.clash
+        there = f"on disk ({', '.join(map(_by, clash.yours_by))})" if clash.yours_by else "on disk"
+        images = {_whose(clash.base_by): clash.base, there: clash.yours, "wanted": clash.wanted}
         details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
     said = " ".join(filter(None, details))
     return f"{text} ({said})" if said else text
@@ -35,11 +37,27 @@ def describe_step(step: UndoStep, records: Mapping[ChangeId, ChangeRecord]) -> s
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",
-    "merged": "merged with your edits:",
+    "merged": "merged with later edits:",
     "unchanged": "already as wanted:",
     "conflict": "left alone:",
     "failed": "failed:",
 }
+
+
+def _whose(makers: Sequence[Maker]) -> str:
+    return f"{', '.join(map(_by, makers))}:" if makers else "the agent's"
+
+
+def _by(maker: Maker) -> str:
+    words = {
+        "agent": "turn {}",
+        "person": "you",
+        "unknown": "a server, or you",
+        "other_session": "another session",
+        "undo": "undo of turn {}",
+        "redo": "redo of turn {}",
+    }
+    return words[maker.by].format(maker.turn)
 
 
 def _size(image: FileImage | None) -> str:

@@ -385,10 +385,12 @@ def undo(entry: UndoEntry) -> str:
     parts = [pattern.format(files=files)]
     if entry.refs or entry.outside:
         parts = [say("Put back {things}").format(things=_lost(entry))]
-    if len(turns) == 1 and turns != {"0"}:  # before the first turn
+    if done and len(turns) == 1 and turns != {"0"}:  # before the first turn
         parts[0] = say("{what} of turn {turn}").format(what=parts[0], turn=turns.pop())
+    if not (done or entry.refs or entry.outside):
+        parts = [say("Nothing was undone") if entry.purpose == "undo" else say("Nothing was redone")]
     if left_alone:
-        parts.append(say("{count} left alone because you changed it").format(count=left_alone))
+        parts.append(_left_alone(entry, left_alone))
     if failed:
         parts.append(say("{count} could not be written").format(count=failed))
     noted = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.reason]
@@ -398,6 +400,19 @@ def undo(entry: UndoEntry) -> str:
     if len(noted) > _NOTED_FILES:
         parts.append(say("{count} more did not get all back").format(count=len(noted) - _NOTED_FILES))
     return " · ".join(parts)
+
+
+def _left_alone(entry: UndoEntry, count: int) -> str:
+    """Say how many files were left alone, and because of whom where that is one and the same."""
+    found = [outcome for outcome in entry.outcomes if outcome.state == "conflict"]
+    makers = {maker for outcome in found for maker in (outcome.clash.yours_by if outcome.clash else ())}
+    if all(outcome.clash is not None and outcome.clash.yours_by for outcome in found) and len(makers) == 1:
+        (maker,) = makers
+        if maker.by == "person":
+            return say("{count} left alone because you changed it").format(count=count)
+        if maker.by == "agent":
+            return say("{count} left alone because turn {turn} changed it").format(count=count, turn=maker.turn)
+    return say("{count} left alone").format(count=count)
 
 
 def rewind(entry: Rewound) -> str:

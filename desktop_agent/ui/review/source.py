@@ -1,10 +1,10 @@
 """Where diffs come from: the window's side of comparisons that run somewhere else."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
 from desktop_agent.core.protocol.model import ApprovalRequest, CommittedFile, FileChange, FileDiff, FileImage, Share
 from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import ChangeRecord, Transcript
@@ -57,12 +57,23 @@ class DiffSource(FileDiffs, Protocol):
         """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
 
+    async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
+        """Return what the agents of the folder's other sessions left: by path, contents."""
+        ...
+
     async def shares(
-        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[HunkKey] = ()
+        self,
+        folder: str,
+        file: CommittedFile,
+        records: Sequence[ChangeRecord],
+        hunks: Sequence[HunkKey] = (),
+        *,
+        by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
         """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are.
 
-        `records` are the session's changes of the file, at whichever path it had.
+        `records` are the session's changes of the file, at whichever path it had, and `by_others` contents that
+        another session's agent left there.
         """
         ...
 

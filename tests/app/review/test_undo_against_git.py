@@ -17,6 +17,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import CommittedFile, FileChange, Share
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from tests.harness import Ground, Open
 from tests.trees import tree_of
 
@@ -261,6 +262,28 @@ async def test_renames_modes_and_links_go_back_and_come_again(ground: Ground) ->
         assert files(ground) == start
         await redo(s)
         assert files(ground) == before
+
+
+async def test_what_another_sessions_agent_left_is_told_as_such(ground: Ground) -> None:
+    other: list[Reply] = [[edit("a.txt", text_with(line_9="nine\n")), edit("made.txt", "made\n")], [Say("there")]]
+    async with ground.session(other, approval="never") as s:
+        await s.prompt()
+    ground.write("notes.md", "mine\n")
+    catalog = Catalog.of(ground.paths)
+    async with ground.session([], approval="never") as s:
+        source = BlobDiffs(Blobs(ground.paths.blobs), catalog)
+        others = await source.left_by_others(str(ground.workspace), s.id)
+        found = {
+            file.path: await source.shares(str(ground.workspace), file, [], by_others=others.get(file.path, ()))
+            for file in await Look(ground).committed()
+        }
+        assert {path: [share.owner for share in shares] for path, shares in found.items()} == {
+            "a.txt": ["other_session"],
+            "made.txt": ["other_session"],
+            "notes.md": ["person"],
+        }
+        done = await undo(s, await Look(ground).committed())
+        assert set(states(done).values()) == {"conflict"}, "it is not this session's agent's"
 
 
 async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(ground: Ground) -> None:

@@ -1,6 +1,6 @@
 """Diffs of real bytes, a transcript that grows call by call, and tasks that the test resumes."""
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from hashlib import blake2b
 
 from msgspec.structs import replace
@@ -121,6 +121,7 @@ class Source:
         self.error: Exception | None = None
         self.versions_error: Exception | None = None
         self.is_held = False
+        self.by_others: dict[str, set[str]] = {}
         self.owners: tuple[Share, ...] = (Share("agent", 1, 1),)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
@@ -146,9 +147,18 @@ class Source:
         return [self._compare(change) for change in request.changes]
 
     async def shares(
-        self, folder: str, file: CommittedFile, records: Sequence[ChangeRecord], hunks: Sequence[str] = ()
+        self,
+        folder: str,
+        file: CommittedFile,
+        records: Sequence[ChangeRecord],
+        hunks: Sequence[str] = (),
+        *,
+        by_others: Collection[str] = (),
     ) -> tuple[Share, ...]:
         return self.owners
+
+    async def left_by_others(self, folder: str, session_id: str) -> Mapping[str, Collection[str]]:
+        return self.by_others
 
     async def change_diff(self, change: FileChange) -> FileDiff:
         return self._compare(change)

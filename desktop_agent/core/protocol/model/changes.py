@@ -208,12 +208,24 @@ class ChangeSelection(Struct, frozen=True, kw_only=True):
 OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
 
 
+class Maker(Struct, frozen=True):
+    """Who made a version of a file: somebody, or an undo or redo."""
+
+    by: Owner | Literal["undo", "redo"]
+    turn: int = 0
+    """Of the agent the turn; of an undo or redo, the turn that it took back or did again."""
+
+
 class Clash(Struct, frozen=True, kw_only=True):
     """The three versions that an undo or redo could not bring together. `None`: absent.
 
-    `base` is what the agent left, `wanted` what the undo or redo asks for, `yours` what is on disk.
+    `base` is what the selected changes left, `wanted` what the undo or redo asks for, `yours` what is on disk.
     """
 
+    base_by: tuple[Maker, ...] = ()
+    """Who made the selected changes; nobody where that is not on record."""
+    yours_by: tuple[Maker, ...] = ()
+    """Who made what stands in the way, oldest first."""
     base: FileImage | None
     wanted: FileImage | None
     yours: FileImage | None

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QSplitter, QWidget
 
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
+from desktop_agent.ui.review.conflict.clash_words import Names
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
@@ -25,14 +26,13 @@ class ClashPage(QWidget):
 
     decided = Signal()
 
-    def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose) -> None:
-        """`path` is the file's: its name gives the language."""
+    def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
+        """`path` is the file's: its name gives the language. `names` say whose each version is."""
         super().__init__()
         self._three = three
         self._current = 0
         is_undo = purpose == "undo"
-        after = self.tr("After undo") if is_undo else self.tr("After redo")
-        self._columns = ThreeColumns(theme, (self.tr("Agent's version"), after, self.tr("Yours (on disk)")))
+        self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there))
         self._columns.setObjectName("clashColumns")
         self._columns.setAccessibleName(self.tr("The three versions"))
         self.editor = ResultEditor(theme)
@@ -49,8 +49,8 @@ class ClashPage(QWidget):
         take = self.tr("Take the undo") if is_undo else self.tr("Take the redo")
         self._buttons: dict[Choice, QPushButton] = {
             "wanted": _button(take, "takeWantedButton"),
-            "yours": _button(self.tr("Keep yours"), "keepYoursButton"),
-            "both": _button(self.tr("Both, yours last"), "takeBothButton"),
+            "yours": _button(names.keep, "keepYoursButton"),
+            "both": _button(names.both, "takeBothButton"),
         }
         self._group = QButtonGroup(self)
         self._lay_out()

@@ -1,20 +1,99 @@
 """What the dialog about clashes says. Pure."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.protocol.model import Clash, Maker
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.translation.plurals import plural
 
 _MOST_NAMED = 6
 
 
-def title(purpose: Purpose, *, is_clash: bool) -> str:
+class Names(NamedTuple):
+    """What the three versions are called, each by whose it is, and the choices between them."""
+
+    base: str
+    wanted: str
+    there: str
+    keep: str
+    """Of the button that keeps what is on disk, in one place."""
+    both: str
+    keep_all: str
+    """Of the button that keeps all of it."""
+
+
+def names_of(purpose: Purpose, clash: Clash) -> Names:
+    """Return what is said of the versions of this clash."""
+    is_undo = purpose == "undo"
+    is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
+    version = _version(clash.yours_by)
+    return Names(
+        base=(_version(clash.base_by) or _tr("Agent's version")) if is_undo else _tr("Without it"),
+        wanted=_tr("After undo") if is_undo else _tr("After redo"),
+        there=_tr("{0} (on disk)").format(version) if version else _tr("On disk"),
+        keep=_tr("Keep yours") if is_mine else _tr("Keep what is there"),
+        both=_tr("Both, yours last") if is_mine else _tr("Both, what is there last"),
+        keep_all=_tr("Keep mine") if is_mine else _tr("Keep it as it is"),
+    )
+
+
+def title(purpose: Purpose, clash: Clash | None) -> str:
     """Return the title for a file that clashes, or that was left alone for another reason."""
-    if is_clash:
-        return _tr("Undo conflicts with your edit") if purpose == "undo" else _tr("Redo conflicts with your edit")
+    if clash is not None:
+        words = _tr("Undo conflicts with {0}") if purpose == "undo" else _tr("Redo conflicts with {0}")
+        return words.format(_in_the_way(clash.yours_by))
     return _tr("Not undone") if purpose == "undo" else _tr("Not redone")
+
+
+def _turns(makers: Sequence[Maker]) -> str:
+    return ", ".join(str(maker.turn) for maker in makers)
+
+
+def _in_the_way(makers: Sequence[Maker]) -> str:
+    """Name what an undo or redo clashes with, as in: it conflicts with turn 3."""
+    match tuple({maker.by for maker in makers}):
+        case ("person",):
+            return _tr("your edit")
+        case ("agent",) if len(makers) == 1:
+            return _tr("turn {0}").format(_turns(makers))
+        case ("agent",):
+            return _tr("turns {0}").format(_turns(makers))
+        case ("unknown",):
+            return _tr("what a server, or you, wrote")
+        case ("other_session",):
+            return _tr("another session")
+        case ("undo",):
+            return _tr("the undo of turn {0}").format(_turns(makers[-1:]))
+        case ("redo",):
+            return _tr("the redo of turn {0}").format(_turns(makers[-1:]))
+        case _:
+            return _tr("later changes")
+
+
+def _version(makers: Sequence[Maker]) -> str:
+    """Name a version by who made it; empty where nobody is known."""
+    match tuple({maker.by for maker in makers}):
+        case ():
+            return ""
+        case ("person",):
+            return _tr("Yours")
+        case ("agent",) if len(makers) == 1:
+            return _tr("Turn {0}").format(_turns(makers))
+        case ("agent",):
+            return _tr("Turns {0}").format(_turns(makers))
+        case ("unknown",):
+            return _tr("A server's, or yours")
+        case ("other_session",):
+            return _tr("Another session's")
+        case ("undo",):
+            return _tr("Undo of turn {0}").format(_turns(makers[-1:]))
+        case ("redo",):
+            return _tr("Redo of turn {0}").format(_turns(makers[-1:]))
+        case _:
+            return " + ".join(dict.fromkeys(_version((maker,)) for maker in makers))
 
 
 def summary(path: str, *, settled: str, merged_count: int, done_count: int) -> str:

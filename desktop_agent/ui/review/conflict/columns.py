@@ -41,7 +41,9 @@ class ThreeColumns(QAbstractScrollArea):
         self._colours: dict[Source, Highlighter] = {source: Highlighter(self) for source in SOURCES}
         for colours in self._colours.values():
             colours.changed.connect(self.viewport().update)
-        self._head = _Head(theme, tuple(titles), self)
+        self.titles = tuple(titles)
+        """What the three columns are called."""
+        self._head = _Head(theme, self.titles, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setViewportMargins(0, _HEAD_HEIGHT, 0, 0)

@@ -70,7 +70,7 @@ class ClashDialog(QDialog):
         self._blank = make_label(role="secondary")
         self._stack = stack(self._blank, on=self)
         self._state = Note(object_name="undoConflictState")
-        self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
+        self._keep = self._button("", "keepMineButton", self._on_keep)
         self._take = self._button("", "useWantedButton", self._on_take)
         self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
         self._lay_out()
@@ -129,14 +129,16 @@ class ClashDialog(QDialog):
             return
         if isValid(self) and row not in self._pages:
             self._versions[row] = versions
-            self._add_page(row, self._page_for(self._outcomes[row].path, versions))
+            self._add_page(row, self._page_for(self._outcomes[row], versions))
 
-    def _page_for(self, path: str, versions: Versions) -> QWidget:
+    def _page_for(self, outcome: FileOutcome, versions: Versions) -> QWidget:
+        assert outcome.clash is not None
+        names = clash_words.names_of(self._purpose, outcome.clash)
         if versions.three is None:
             from desktop_agent.ui.review.conflict.whole_page import WholePage
 
-            return WholePage(self._theme, versions, self._purpose)
-        page = ClashPage(self._theme, path, versions.three, self._purpose)
+            return WholePage(self._theme, versions, names)
+        page = ClashPage(self._theme, outcome.path, versions.three, self._purpose, names)
         page.decided.connect(self._show_state)
         return page
 
@@ -200,7 +202,7 @@ class ClashDialog(QDialog):
         is_open = row not in self._settled
         versions, page = self._versions.get(row), self.page
         is_clash = outcome.clash is not None
-        self._title.setText(clash_words.title(self._purpose, is_clash=is_clash))
+        self._title.setText(clash_words.title(self._purpose, outcome.clash))
         self.setWindowTitle(self._title.text())
         self.setAccessibleName(self._title.text())
         self._summary.setText(
@@ -224,7 +226,8 @@ class ClashDialog(QDialog):
         self._state.say(state)
         self._write.setEnabled(is_decided)
         self._write.setToolTip(state if page and is_open and not is_decided else native_keys(_WRITE_KEYS))
-        self._keep.setText(self.tr("Keep mine") if is_clash else self.tr("Close"))
+        names = clash_words.names_of(self._purpose, outcome.clash) if outcome.clash else None
+        self._keep.setText(names.keep_all if names else self.tr("Close"))
         self._emphasise(self._write if is_decided else self._keep)
 
     def _emphasise(self, primary: QPushButton) -> None:

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_agent.core.merge.three_way import Source
-from desktop_agent.ui.review.conflict.resolution import Purpose
+from desktop_agent.ui.review.conflict.clash_words import Names
 from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_facts import version_words
@@ -15,15 +15,14 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 class WholePage(QWidget):
     """A small table: one row for each version, with its kind, size and digest. Below it, two texts side by side."""
 
-    def __init__(self, theme: Theme, versions: Versions, purpose: Purpose) -> None:
+    def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
         super().__init__()
         why = self.tr("These versions cannot be brought together line by line. Choose one of them as a whole.")
-        after = self.tr("After undo") if purpose == "undo" else self.tr("After redo")
         grid = QGridLayout()
         grid.setHorizontalSpacing(Space.XL)
         grid.setVerticalSpacing(Space.S)
         grid.setColumnStretch(4, 1)
-        titles = (self.tr("Agent's version"), after, self.tr("Yours (on disk)"))
+        titles = (names.base, names.wanted, names.there)
         for number, (title, version) in enumerate(zip(titles, versions.facts, strict=True)):
             grid.addWidget(make_label(title, role="strong"), number, 0)
             for place, text in enumerate(version_words(version)):
@@ -35,8 +34,8 @@ class WholePage(QWidget):
         if versions.pair is None:
             vbox(head, STRETCH, on=self)
             return
-        names: dict[Source, str] = {"base": titles[0], "wanted": titles[1], "yours": titles[2]}
-        heads = _titles(names[versions.pair.old], names[versions.pair.new])
+        heads_of: dict[Source, str] = {"base": names.base, "wanted": names.wanted, "yours": names.there}
+        heads = _titles(heads_of[versions.pair.old], heads_of[versions.pair.new])
         self._view = DiffView(theme)
         self._view.setObjectName("clashDiffView")
         self._view.set_mode("side_by_side")

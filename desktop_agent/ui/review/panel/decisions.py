@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import (
     Share,
 )
 from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, UndoDifferences, WriteFile
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.reviewed import Reviewed
@@ -170,15 +170,22 @@ class ReviewDecisions(QObject):
         from desktop_agent.ui.review.panel.undo_question import Owned, ask_about_others
 
         submit, folder = self.submit, transcript.session.workspace
+        others = await self._source.left_by_others(folder, transcript.session.session_id)
         found: list[tuple[CommittedFile, Owned]] = []
+        by_path: dict[str, list[ChangeRecord]] = {}
+        for record in transcript.changes.values():
+            by_path.setdefault(record.change.path, []).append(record)
         for file in files:
             change = file.standing[-1].change
-            records = [copy(r) for r in transcript.changes.values() if r.change.path in (file.path, change.moved_from)]
+            moved = by_path.get(change.moved_from, ()) if change.moved_from else ()
+            records = [copy(record) for record in (*moved, *by_path.get(file.path, ()))]
             try:
                 committed = await git.committed(folder, change)
-                shares = (Share("person", change.added, change.removed),)
-                if records:
-                    shares = await self._source.shares(folder, committed, records, keys)
+                theirs = others.get(file.path, ())
+                is_others = change.after is not None and change.after.digest in theirs
+                shares = (Share("other_session" if is_others else "person", change.added, change.removed),)
+                if records or keys:
+                    shares = await self._source.shares(folder, committed, records, keys, by_others=theirs)
             except AgentError as error:
                 if isValid(self):
                     self.problem.emit(f"{file.path}: {core_words(error.title)}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,9 +11,13 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.protocol.model import FileOutcome
+from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker
 from desktop_agent.core.transcript import RETRYING, NoticeEntry, UndoEntry
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
+
+
+def clash_with(*makers: Maker) -> Clash:
+    return Clash(base=None, wanted=None, yours=None, yours_by=makers)
 
 
 def notice(level: NoticeLevel, code: str, title: str = "It failed.", hint: str = "", detail: str = "") -> NoticeEntry:
@@ -249,7 +254,7 @@ class TestLines:
         outcomes = (
             FileOutcome(path="a", state="restored", change_ids=("3.1",)),
             FileOutcome(path="b", state="unchanged", change_ids=("3.2",)),
-            FileOutcome(path="c", state="conflict", change_ids=("3.3",)),
+            FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker("person"))),
         )
         at = datetime(2026, 1, 1, tzinfo=UTC)
         stage.show(
@@ -262,6 +267,25 @@ class TestLines:
         )
         assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
         assert stage.widget(1).accessibleName() == "Redid 1 file · 1 could not be written"
+
+    @pytest.mark.parametrize(
+        ("clash", "why"),
+        [
+            (("person", 0), " because you changed it"),
+            (("agent", 4), " because turn 4 changed it"),
+            (("unknown", 0), ""),
+        ],
+    )
+    def test_an_undo_that_did_nothing_says_so_and_why(
+        self, stage: Stage, clash: tuple[Literal["person", "agent", "unknown"], int], why: str
+    ) -> None:
+        outcome = FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker(*clash)))
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        stage.show(
+            UndoEntry(purpose="undo", outcomes=(outcome,), at=at), UndoEntry(purpose="redo", outcomes=(outcome,), at=at)
+        )
+        assert stage.widget(0).accessibleName() == f"Nothing was undone · 1 left alone{why}"
+        assert stage.widget(1).accessibleName() == f"Nothing was redone · 1 left alone{why}"
 
     def test_an_undo_names_what_a_file_did_not_get_back(self, stage: Stage) -> None:
         reason = "It could not get back: the attribute user.origin."

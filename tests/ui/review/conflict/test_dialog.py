@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
+from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome, Maker
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
@@ -35,6 +35,7 @@ class Store:
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.error: AgentError | None = None
+        self.yours_by: tuple[Maker, ...] = (Maker("person"),)
 
     def image(self, content: bytes | None) -> FileImage | None:
         if content is None:
@@ -56,7 +57,7 @@ class Store:
     ) -> FileOutcome:
         sides = [side.encode() if isinstance(side, str) else side for side in (base, wanted, yours)]
         images = [self.image(side) for side in sides]
-        clash = Clash(base=images[0], wanted=images[1], yours=images[2])
+        clash = Clash(base=images[0], wanted=images[1], yours=images[2], yours_by=self.yours_by)
         return FileOutcome(path=path, state="conflict", change_ids=("1.1",), reason="You edited it.", clash=clash)
 
 
@@ -250,6 +251,34 @@ def test_the_undone_version_can_be_used_as_a_whole(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
     click(dialog, "useWantedButton")
     assert [each.content for each in stage.resolutions] == [WANTED.encode()]
+
+
+@pytest.mark.parametrize(
+    ("makers", "title", "version", "keep"),
+    [
+        ((Maker("person"),), "your edit", "Yours (on disk)", "Keep mine"),
+        ((Maker("agent", 3),), "turn 3", "Turn 3 (on disk)", "Keep it as it is"),
+        ((Maker("agent", 3), Maker("agent", 5)), "turns 3, 5", "Turns 3, 5 (on disk)", "Keep it as it is"),
+        ((Maker("unknown"),), "what a server, or you, wrote", "A server's, or yours (on disk)", "Keep it as it is"),
+        ((Maker("other_session"),), "another session", "Another session's (on disk)", "Keep it as it is"),
+        ((Maker("undo", 1),), "the undo of turn 1", "Undo of turn 1 (on disk)", "Keep it as it is"),
+        ((Maker("agent", 3), Maker("person")), "later changes", "Turn 3 + Yours (on disk)", "Keep it as it is"),
+        ((), "later changes", "On disk", "Keep it as it is"),
+    ],
+)
+def test_each_version_is_named_by_whose_it_is(
+    stage: Stage, makers: tuple[Maker, ...], title: str, version: str, keep: str
+) -> None:
+    stage.store.yours_by = makers
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    assert f"Undo conflicts with {title}" in words(dialog)
+    assert part(dialog, QPushButton, "keepMineButton").text() == keep
+    assert part(dialog, ThreeColumns, "clashColumns").titles[2] == version
+    buttons = [part(dialog, QPushButton, name).text() for name in ("keepYoursButton", "takeBothButton")]
+    is_mine = makers == (Maker("person"),)
+    assert buttons == (
+        ["Keep yours", "Both, yours last"] if is_mine else ["Keep what is there", "Both, what is there last"]
+    )
 
 
 def test_a_file_that_undo_would_remove_is_settled_as_a_whole(stage: Stage) -> None:

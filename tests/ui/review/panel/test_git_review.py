@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import Share
 from desktop_agent.core.protocol.ops import UndoDifferences
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.theme import Theme
@@ -59,6 +60,15 @@ def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(in_gi
     button(in_git, "undoTurnButton").click()
     child_of(question(in_git), "undoEverybodysButton").click()
     assert asked_undos(asked) == [(["a.py"], True)]
+
+
+def test_what_another_session_left_is_told_as_perhaps_its(
+    in_git: ReviewPanel, git: Git, source: Source, asked: Asked
+) -> None:
+    source.by_others = {"a.py": {digest_of(git.contents["two"])}}
+    button(in_git, "reviewUncommittedButton").click()
+    button(in_git, "undoTurnButton").click()
+    assert "Perhaps another session's: 1 file, +1 −1 (a.py)" in question(in_git).informativeText()
 
 
 def test_an_undo_against_git_of_what_is_all_the_agents_asks_nothing(

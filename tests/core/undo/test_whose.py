@@ -1,0 +1,99 @@
+"""A clash says whose each version is, and that nothing was undone where nothing was."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Maker
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.undo.outcome_words import describe_outcome
+from tests.harness import Ground, Open
+
+LINES = [f"line {number}\n" for number in range(40)]
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+def turn_with(**changed: str) -> list[Reply]:
+    call = Call("create_file", {"path": "a.txt", "content": text_with(**changed), "if_exists": "overwrite"})
+    return [[call], [Say("done")]]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path / "ground")
+    ground.write("a.txt", "".join(LINES))
+    return ground
+
+
+async def undo(s: Open, turn: int) -> FileOutcome:
+    s.submit(ops.UndoChanges(selection=ChangeSelection(turn=turn)))
+    (outcome,) = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    return outcome
+
+
+def clash_of(outcome: FileOutcome) -> Clash:
+    assert outcome.clash is not None
+    return outcome.clash
+
+
+async def test_a_clash_between_two_turns_names_both(ground: Ground) -> None:
+    script = [
+        *turn_with(line_5="five\n"),
+        *turn_with(line_5="five\n", line_30="thirty\n"),
+        *turn_with(line_5="cinq\n", line_30="thirty\n"),
+    ]
+    async with ground.session(script, approval="never") as s:
+        for _ in range(3):
+            await s.prompt()
+        outcome = await undo(s, 1)
+        assert (outcome.state, ground.read("a.txt")) == ("conflict", text_with(line_5="cinq\n", line_30="thirty\n"))
+        assert clash_of(outcome).base_by == (Maker("agent", 1),)
+        assert clash_of(outcome).yours_by == (Maker("agent", 3),), "turn 2 changed another place"
+        assert "Turn 3 changed" in outcome.reason
+        said = describe_outcome(outcome)
+        assert "turn 1: " in said
+        assert "on disk (turn 3) " in said
+        assert "your" not in said
+
+
+async def test_a_clash_with_an_edit_of_the_users_names_them(ground: Ground) -> None:
+    async with ground.session(turn_with(line_5="five\n"), approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5="mine\n"))
+        outcome = await undo(s, 1)
+        assert clash_of(outcome).yours_by == (Maker("person"),)
+        assert outcome.reason == "You changed the same lines since."
+
+
+async def test_a_clash_with_a_turn_and_an_edit_names_both_in_their_order(ground: Ground) -> None:
+    script = [*turn_with(line_5="five\n"), *turn_with(line_5="cinq\n", line_6="six\n")]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5="cinq\n", line_6="mine\n"))
+        outcome = await undo(s, 1)
+        assert clash_of(outcome).yours_by == (Maker("agent", 2), Maker("person"))
+
+
+async def test_an_edit_elsewhere_is_not_named(ground: Ground) -> None:
+    script = [*turn_with(line_5="five\n"), *turn_with(line_5="cinq\n")]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5="cinq\n", line_35="mine\n"))
+        assert clash_of(await undo(s, 1)).yours_by == (Maker("agent", 2),)
+
+
+async def test_a_clash_of_a_redo_names_who_wrote_since(ground: Ground) -> None:
+    async with ground.session(turn_with(line_5="five\n"), approval="never") as s:
+        await s.prompt()
+        await undo(s, 1)
+        ground.write("a.txt", text_with(line_5="mine\n"))
+        s.submit(ops.RedoSteps())
+        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        assert clash_of(outcome).yours_by == (Maker("person"),)
