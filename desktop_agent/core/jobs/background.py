@@ -128,6 +128,9 @@ class Jobs:
         end = await running.child.end()
         if end.excess:
             await asyncio.to_thread(running.log.write, f"\n[stopped: {end.excess}]\n".encode())
+        elif end.ended:
+            names = ", ".join(sorted(set(end.ended.values())))
+            await asyncio.to_thread(running.log.write, f"\n[ended with it: {names}]\n".encode())
         await asyncio.to_thread(running.log.close)
         if self.on_end is not None:
             await self.on_end(job_id)

@@ -31,6 +31,8 @@ class Stretch(Struct):
     end_ns: int
     written: int | None
     """How many bytes it wrote, not to us; None where nobody counted."""
+    ran_ns: int = 0
+    """For how long it had a processor."""
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
         """Whether a file that was changed in it may have this date: the clock for files is a little behind."""
@@ -57,6 +59,7 @@ class Activity:
         self._cpu: dict[int, int] = {}
         self._counted: dict[tuple[int, float], _Counted] = {}
         self._received = 0
+        self._is_partial = False
         self.started_ns = clock_ns()
         self.seen_ns = self.started_ns
         """Up to when it is known what it did."""
@@ -82,27 +85,40 @@ class Activity:
         try:
             now_ns = self._clock_ns()
             if not self.has_ended:
-                if not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items()):
+                if self._is_partial or self._have_known_run():
                     return False
                 self.seen_ns = now_ns
             return True
         finally:
             self._guard.release()
 
-    def look(self) -> None:
-        """Note what it did since it was last looked at. Blocks."""
+    def has_run(self) -> bool:
+        """Whether those of its processes that are known ran since it was last looked at, however briefly."""
+        with self._guard:
+            return not self.has_ended and self._have_known_run()
+
+    def look(self, *, is_brief: bool = False) -> None:
+        """Note what it did since it was last looked at. Blocks.
+
+        A brief look does not find what it has started meanwhile, which the next one makes up for.
+        """
         if self.is_idle():
             return
         with self._guard:
             if self.has_ended:
                 return
-            members = self._tree.members()
+            is_brief = is_brief and bool(self._counted)
+            members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
+            # What happens while the counters are read may be in this stretch or the next: the two overlap.
+            begun_ns = self._clock_ns()
             cpu = {member.pid: _cpu_ns(member.pid) for member in members}
             counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
-            received, now_ns = self._received_of(), self._clock_ns()
+            received, ended_ns = self._received_of(), self._clock_ns()
             written = self._written_since(counted, received)
-            self._stretches.append(Stretch(self.seen_ns, now_ns, written))
-            self._cpu, self._counted, self._received, self.seen_ns = cpu, counted, received, now_ns
+            ran_ns = sum(max(0, ns - self._cpu.get(pid, 0)) for pid, ns in cpu.items())
+            self._stretches.append(Stretch(self.seen_ns, ended_ns, written, ran_ns))
+            self._cpu, self._counted, self._received, self.seen_ns = cpu, counted, received, begun_ns
+            self._is_partial = is_brief
 
     def pause(self) -> None:
         """Let none of its processes run until `resume`. Blocks."""
@@ -120,10 +136,13 @@ class Activity:
         """Return when it ran after this time, with copies that the caller may count down."""
         with self._guard:
             return [
-                Stretch(max(one.start_ns, at_ns), one.end_ns, one.written)
+                Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
                 for one in self._stretches
                 if one.end_ns > at_ns
             ]
+
+    def _have_known_run(self) -> bool:
+        return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
         """Return what it wrote, not to us. A process that has ended is counted by the one that waited for it."""

@@ -70,7 +70,7 @@ class ChangeFinder(Struct):
         makers: list[Maker] = []
         last: Mapping[str, FileImage | None] = self.last_images() if self.writers else {}
         own, users = Maker(turn, call_id, author), Maker(self.writers.turn, "", "person")
-        self.writers.begin_look()
+        self.writers.begin_look(is_bracketed=bool(call_id))
         with self.ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:

@@ -202,14 +202,14 @@ class Writers:
     def have_servers_run(self) -> bool:
         """Whether a server ran since the last look."""
         activities = [server.activity for server in self._servers.values()]
-        return any(not activity.is_idle() or activity.since(self._looked_ns) for activity in activities)
+        return any(activity.has_run() or activity.since(self._looked_ns) for activity in activities)
 
     # -- who made what --
 
-    def begin_look(self) -> None:
-        """Say that the folder is looked at from now on. Blocks."""
+    def begin_look(self, *, is_bracketed: bool = False) -> None:
+        """Say that the folder is looked at from now on, perhaps for a call that brackets what is found. Blocks."""
         for activity in self.activities:
-            activity.look()
+            activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
         self._stretches.clear()
         self._used.clear()
@@ -238,21 +238,23 @@ class Writers:
         """Return whose work a change is that no call brackets; None: the user's. Blocks."""
         self._see()
         at_ns, is_exact = self._date_of(transition)
-        able: list[tuple[bool, Writer, list[Stretch]]] = []
+        able: list[tuple[tuple[bool, bool, int], Writer, list[Stretch]]] = []
         is_possible = False
         for writer in self._all():
             if not any(map(writer.may_write, _names(transition))):
                 continue
             if writer.activity is None:
-                able.append((False, writer, []))
+                able.append(((not _names(transition).isdisjoint(writer.paths), False, 0), writer, []))
                 continue
             all_since = self._stretches[id(writer.activity)]
             then = [one for one in all_since if at_ns is not None and one.holds(at_ns, _SLACK_NS)]
             if then and _is_enough(then, need := self._need(transition, writer)):
-                able.append((sum(one.written or 0 for one in then) == need, writer, then))
+                is_exact_size = need > 0 and sum(one.written or 0 for one in then) == need
+                is_known = not _names(transition).isdisjoint(writer.paths)
+                able.append(((is_known, is_exact_size, sum(one.ran_ns for one in then)), writer, then))
             is_possible = is_possible or bool(then) or bool(all_since and not is_exact)
         if able:
-            _, writer, then = max(able, key=lambda one: (not _names(transition).isdisjoint(one[1].paths), one[0]))
+            _, writer, then = max(able, key=lambda one: one[0])
             _take(then, self._need(transition, writer))
             self._used.add(id(writer.activity))
             if writer.maker.author != "unknown":
