@@ -151,6 +151,8 @@ def _variants_of(name: str) -> Iterator[str]:
 
 def _is_of_secrets(name: str) -> bool:
     stem, dot, ending = name.rpartition(".")
+    if stem == "credentials" and ending not in ("md", "rst", "adoc", "html"):
+        return True  # also `credentials.py`: people write them into such a file
     if (dot and stem and ending in _CODE) or ending == "pub":
         return False
     if _EXACT.fullmatch(name) or _ENVIRONMENT.fullmatch(name):
@@ -180,7 +182,8 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
-        if name.rpartition(".")[2] in _CODE or not _REMARKABLE.search(name):
+        is_code = name.rpartition(".")[2] in _CODE and not name.startswith("credentials.")
+        if is_code or not _REMARKABLE.search(name):
             return None  # nearly all paths: searches ask for tens of thousands
     return looked_at_closely(relative_path)
 
