@@ -99,6 +99,10 @@ class Printout:
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
         """Take in bytes, which `text_of` decodes. Of a flood of text, `unseen` is given most, undecoded."""
         output = output.translate(None, _IGNORED)
+        if len(output) >= _LEAST_BULK and not self.is_fresh:  # what is cut off goes on to its end first
+            end = output.find(b"\n") + 1
+            self.feed(text_of(output[:end]))
+            output = output[end:]
         if len(output) >= _LEAST_BULK and self.is_fresh and not output.translate(None, _BULK):
             end = len(output)
             for _ in range(ROWS + 1):
