@@ -248,10 +248,12 @@ class Writers:
                 continue
             all_since = self._stretches[id(writer.activity)]
             then = [one for one in all_since if at_ns is not None and one.holds(at_ns, _SLACK_NS)]
-            if then and _is_enough(then, need := self._need(transition, writer)):
+            # It may have made the change in several steps since the last look; the date is that of the last one.
+            until = [one for one in all_since if at_ns is not None and one.start_ns - _SLACK_NS <= at_ns]
+            if then and _is_enough(until, need := self._need(transition, writer)):
                 is_exact_size = need > 0 and sum(one.written or 0 for one in then) == need
                 is_known = not _names(transition).isdisjoint(writer.paths)
-                able.append(((is_known, is_exact_size, sum(one.ran_ns for one in then)), writer, then))
+                able.append(((is_known, is_exact_size, sum(one.ran_ns for one in then)), writer, until))
             is_possible = is_possible or bool(then) or bool(all_since and not is_exact)
         if able:
             _, writer, then = max(able, key=lambda one: one[0])
