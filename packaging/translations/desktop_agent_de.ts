@@ -2354,10 +2354,6 @@
         <translation>Sie wurde ein anderer Name (Hardlink) einer Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
     </message>
     <message>
-        <source>It came with {0} and is empty now. Remove it if you do not need it.</source>
-        <translation>Er kam mit {0} und ist jetzt leer. Entfernen Sie ihn, wenn Sie ihn nicht brauchen.</translation>
-    </message>
-    <message>
         <source>It cannot be read: {0}.</source>
         <translation>Sie kann nicht gelesen werden: {0}.</translation>
     </message>
@@ -2756,6 +2752,10 @@
     <message>
         <source>Send the message again.</source>
         <translation>Senden Sie die Nachricht erneut.</translation>
+    </message>
+    <message>
+        <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
+        <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alles rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
         <source>Show how much the model thinks, or set it</source>

@@ -2343,10 +2343,6 @@
         <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
     </message>
     <message>
-        <source>It came with {0} and is empty now. Remove it if you do not need it.</source>
-        <translation>它随 {0} 产生，现在为空。如不需要请移除。</translation>
-    </message>
-    <message>
         <source>It cannot be read: {0}.</source>
         <translation>无法读取：{0}。</translation>
     </message>
@@ -2745,6 +2741,10 @@
     <message>
         <source>Send the message again.</source>
         <translation>请重新发送消息。</translation>
+    </message>
+    <message>
+        <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
+        <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
     </message>
     <message>
         <source>Show how much the model thinks, or set it</source>

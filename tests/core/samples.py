@@ -13,6 +13,7 @@ from desktop_agent.core.protocol.model import (
     FileChange,
     FileImage,
     FileOutcome,
+    FolderIdentity,
     GuidanceFile,
     HostedCall,
     LineComment,
@@ -72,6 +73,7 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.SessionOpened(
         session_id="20261121-213700-k3f9qx", workspace="/w", model=MODEL, approval="on_write", app_version="0.1.0"
     ),
+    ev.FolderAccepted(folder=FolderIdentity(device=64512, inode=4711)),
     ev.PromptSubmitted(turn=1, prompt_id="p-1", text="Fix it\nplease"),
     ev.TurnStarted(turn=1, model=MODEL),
     ev.MessageDone(

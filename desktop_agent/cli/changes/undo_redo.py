@@ -16,9 +16,8 @@ from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.differences import with_makers
 from desktop_agent.core.undo.outcome_words import describe_step
-from desktop_agent.core.undo.plan import Direction
-from desktop_agent.core.undo.redo import draft_steps, steps_meant
-from desktop_agent.core.undo.revert import draft_revert
+from desktop_agent.core.undo.plan import draft_revert, draft_steps, steps_meant
+from desktop_agent.core.undo.refusals import Direction
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

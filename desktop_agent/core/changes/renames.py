@@ -31,7 +31,7 @@ class Life(Struct):
 
 def follow(changes: Sequence[FileChange]) -> list[Life]:
     """Follow every file through `changes`, given in the order they were made. The paths of the result are unique."""
-    departures = dict(_pairs(changes))
+    departures = dict(pairs(changes))
     left = set(departures.values())
     here: dict[str, Life] = {}
     replaced: list[Life] = []
@@ -61,7 +61,7 @@ def follow(changes: Sequence[FileChange]) -> list[Life]:
     return _with_own_origins(_one_for_each_path([*replaced, *here.values()], changes))
 
 
-def _pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
+def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
     """Find the two halves of every rename: the places of the arrival and of the departure."""
     leaving: dict[tuple[str, str], list[int]] = {}
     for place, change in enumerate(changes):

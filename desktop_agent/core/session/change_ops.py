@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.session.failure_notices import notice_of
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.undo.execute import Undoing
-from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.core.undo.renaming import Renaming
 
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}

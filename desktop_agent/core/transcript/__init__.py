@@ -32,7 +32,7 @@ from desktop_agent.core.transcript.reading import (
 )
 from desktop_agent.core.transcript.retry_notices import FALLBACK, RETRYING
 from desktop_agent.core.transcript.session_info import SessionInfo
-from desktop_agent.core.transcript.steps import UndoStep, undone_of
+from desktop_agent.core.transcript.steps import Turned, Undone, UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import TurnState
 
 __all__ = [
@@ -55,8 +55,10 @@ __all__ = [
     "ToolEntry",
     "Transcript",
     "TurnState",
+    "Turned",
     "UndoEntry",
     "UndoStep",
+    "Undone",
     "asked_call",
     "explanation_of",
     "first_line",

@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry
 from desktop_agent.core.transcript.reading import is_index
-from desktop_agent.core.transcript.steps import UndoStep, changes_named, reverts_of, step_of, undone_of
+from desktop_agent.core.transcript.steps import Turned, UndoStep, changes_named, reverts_of, step_of, undone_of
 
 CHANGE_EVENTS: Final = frozenset(
     (
@@ -53,6 +53,8 @@ class ChangeState(Struct):
     """All undos and redos, oldest first."""
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     """The undos that can be taken back, oldest first."""
+    turned: list[Turned] = field(default_factory=list[Turned])
+    """What each undo and redo turned, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """What was changed and could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
@@ -111,6 +113,7 @@ class ChangeState(Struct):
             comments=dict(self.comments),
             undos=list(self.undos),
             steps=list(self.steps),
+            turned=list(self.turned),
             uncaptured=list(self.uncaptured),
             destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
             put_back=set(self.put_back),
@@ -152,11 +155,13 @@ class ChangeState(Struct):
         if tool is not None:
             self._note_destroyed(event, changes)
         records = {
-            change.id: ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "") for change in changes
+            change.id: ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "", seq=event.seq)
+            for change in changes
         }
         prior = {change_id: record for change_id, record in records.items() if record.change.is_prior}
         if prior:
             self.changes = prior | self.changes
+            self.turned = [replace(one, start=one.start + len(prior)) for one in self.turned]
         self.changes |= records
 
     def _note_destroyed(self, event: ev.ChangesRecorded, changes: Sequence[FileChange]) -> None:
@@ -190,8 +195,9 @@ class ChangeState(Struct):
             for change_id in changes_named(event)
             if change_id in self.changes
         }
+        start = len(self.changes)
         for change in event.changes:
-            self.changes[change.id] = ChangeRecord(change, turn, "", event.at)
+            self.changes[change.id] = ChangeRecord(change, turn, "", event.at, seq=event.seq)
         for change_id in event.change_ids:
             if record := self.changes.get(change_id):
                 record.is_undone = is_undo
@@ -200,6 +206,9 @@ class ChangeState(Struct):
             if reverted.hunks and (record := self.changes.get(reverted.change_id)):
                 record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False
+        after = {change_id: undone_of(self.changes[change_id]) for change_id in before}
+        written = len(self.changes) - start
+        self.turned.append(Turned(start, written, before, after, bool(event.selection.hunks), event.seq))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:
@@ -248,6 +257,7 @@ class ChangeState(Struct):
             record.change = replace(self._change_meant(record.change), id=own)
         self.changes = {record.change.id: record for record in self.changes.values()}
         self.steps = [self._step_meant(step) for step in self.steps]
+        self.turned = [self._turned_meant(one) for one in self.turned]
         for known in self.destroyed.values():
             known.changes = self._meant(known.changes)
 
@@ -274,6 +284,12 @@ class ChangeState(Struct):
             parts=tuple(replace(part, change_id=one) for part, one in zip(step.parts, ids, strict=True)),
             writes=self._meant(step.writes),
         )
+
+    def _turned_meant(self, turned: Turned) -> Turned:
+        before, after = (
+            dict(zip(self._meant(tuple(side)), side.values(), strict=True)) for side in (turned.before, turned.after)
+        )
+        return replace(turned, before=before, after=after)
 
     def _note_recovered(self) -> None:
         """Find out of which calls everything that they destroyed is back now."""

@@ -206,6 +206,8 @@ class ChangeRecord(Struct):
     """What is undone of it while the rest stands."""
     tool: str = ""
     """The tool of the call."""
+    seq: int = 0
+    """The number of the event that recorded it."""
 
 
 class Destroyed(Struct):

@@ -70,6 +70,21 @@ class UndoStep(Struct, frozen=True):
         return any(part.stands(undone_of(records[part.change_id])) for part in self.parts if part.change_id in records)
 
 
+class Turned(Struct, frozen=True):
+    """What one undo or redo turned, and where among the records: what of each change was undone before and after it."""
+
+    start: int
+    """How many changes were on record before it."""
+    written: int
+    """How many it recorded itself."""
+    before: dict[ChangeId, Undone]
+    after: dict[ChangeId, Undone]
+    is_of_hunks: bool = False
+    """Whether it was about some hunks of a file."""
+    seq: int = 0
+    """The number of its event."""
+
+
 def undone_of(record: ChangeRecord) -> Undone:
     """Return what is undone of a change."""
     return None if record.is_undone else record.undone_hunks

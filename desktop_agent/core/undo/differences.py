@@ -41,7 +41,7 @@ from desktop_agent.core.system.files import FileState, FileTransition, new_file_
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.draft import UndoDraft
-from desktop_agent.core.undo.revert import draft_reverts
+from desktop_agent.core.undo.plan import draft_reverts
 from desktop_agent.core.undo.whereabouts import as_edit
 
 # -- whose a difference is --

@@ -1,28 +1,27 @@
-"""What an undo or redo would write: its plans against the files as they are now. Reads, and writes nothing but blobs.
+"""What an undo or redo would write: what the standing changes make of each file, before and after, against the disk.
 
-Exact bytes where a file is what the agent left; a three-way merge where it was edited elsewhere; where that
-clashes, the three versions for a user to decide, and no write.
+An undo of U writes `merge(base=composed(S), composed(S - U), the disk)` and a redo the same with S and U together, so
+what the disk is merged with never depends on the way there (`composition`, ADR 24). Writes nothing but blobs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.ledger import RENAMED_TOGETHER, Ledger
-from desktop_agent.core.diff.hunks import MODE, all_keys
+from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.hunks import RENAMING
+from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
-from desktop_agent.core.merge.hunk_edit import sole_missing_keys, without_hunks
-from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, OutcomeState, Reverted
+from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.transcript import Turned, Undone
 from desktop_agent.core.undo import refusals
-from desktop_agent.core.undo.goals import Goal, Goals
-from desktop_agent.core.undo.moved_files import MovedFiles, in_one_step
-from desktop_agent.core.undo.plan import Direction, FilePlan, inverse_together
-from desktop_agent.core.undo.undone_parts import UndoneParts
+from desktop_agent.core.undo.composition import Composition, Lineage, NeededError, Placed, Status, Version
+from desktop_agent.core.undo.refusals import Direction
 
 
 class DraftedWrite(Struct, frozen=True):
@@ -48,299 +47,600 @@ class UndoDraft(Struct, frozen=True):
         return (*(write.outcome for write in self.writes), *self.settled)
 
 
+class _Case(Struct):
+    """One file of an undo or redo."""
+
+    lineage: Lineage
+    ids: tuple[ChangeId, ...]
+    """Its changes that are to be turned, in the order made."""
+    base: Version = None
+    wanted: Version = None
+    state: FileState | None = None
+    """What it becomes, at the path where it is wanted."""
+    reason: str = ""
+    """Why it has to be left alone."""
+    barred: str = ""
+    """At which of its paths nothing can be written."""
+    outcome_state: OutcomeState = "conflict"
+    clash: Clash | None = None
+    is_exact: bool = False
+    """Whether it goes back to the very bytes from before an undo or redo."""
+
+    @property
+    def place(self) -> str:
+        """Where to look for the file: where it is wanted, else where it is."""
+        placed = self.wanted or self.base
+        return placed.path if placed else self.lineage.steps[-1].change.path
+
+    @property
+    def is_move(self) -> bool:
+        return self.base is not None and self.wanted is not None and self.base.path != self.wanted.path
+
+    def paths(self) -> set[str]:
+        return {placed.path for placed in (self.base, self.wanted) if placed is not None}
+
+    def refuse(self, reason: str, clash: Clash | None = None) -> None:
+        self.reason, self.clash = reason, clash
+
+
 class Drafter:
     """Drafts undos and redos of one workspace. Its methods block."""
 
-    def __init__(self, ledger: Ledger, undone: Mapping[ChangeId, frozenset[HunkKey]] | None = None) -> None:
-        """`undone` are the hunks of changes that are undone already; `WHOLE_FILE` among them means all."""
+    def __init__(self, ledger: Ledger, composition: Composition) -> None:
         self._ledger = ledger
-        self._undone = undone or {}
-        self._goals = Goals(ledger.images)
-        self._parts = UndoneParts(ledger.images, self._undone)
-        self._moved = MovedFiles(ledger.images, self._goals, self._now)
-        self._leaving: frozenset[str] = frozenset()
-        """Folders that go with the files in them, so that what was in their place can come back."""
-        self._planned: frozenset[str] = frozenset()
+        self._composition = composition
+
+    def draft(
+        self,
+        direction: Direction,
+        turned: Mapping[ChangeId, Undone],
+        *,
+        hunks: tuple[HunkKey, ...] = (),
+        instead: Mapping[int, FileImage] | None = None,
+        taken_back: Collection[int] = (),
+    ) -> UndoDraft:
+        """Return what it comes to when of each change that is `turned` so much is undone.
+
+        `hunks` are those that the user named. `instead` has what a file, by the `id` of its lineage, is to become where
+        hunks of several changes together are not hunks of each. What no undo `taken_back` wrote stays as it is.
+        """
+        return _Draft(self._ledger, self._composition, direction, turned, hunks, instead or {}, taken_back).made()
+
+
+class _Draft:
+    """One undo or redo while it is drafted."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        composition: Composition,
+        direction: Direction,
+        turned: Mapping[ChangeId, Undone],
+        hunks: tuple[HunkKey, ...],
+        instead: Mapping[int, FileImage],
+        taken_back: Collection[int],
+    ) -> None:
+        self._files = ledger.files
+        self._images = ledger.images
+        self._known = composition
+        self._direction: Direction = direction
+        self._turned = turned
+        self._target: Status = {**composition.status, **turned}
+        self._hunks = hunks
+        self._instead = instead
+        self._taken_back = taken_back
+        self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
         """The paths with a link or a file where a folder above them has to be; that is planned for, too."""
+        self._cases: list[_Case] = []
+        self._came_along: list[_Case] = []
+        """Folders that come or go with a file."""
+        self._coming_folders: list[str] = []
+        self._going_folders: set[str] = set()
+        """Folders that came with a file, and go when nothing else is in them."""
+        self._out: dict[str, _Case] = {}
+        self._into: dict[str, _Case] = {}
 
-    def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> UndoDraft:
-        """Return what carrying out `plans` comes to with the files as they are now."""
-        plans = [in_one_step(direction, plan, self._undone) for plan in plans]
-        self._planned = frozenset(plan.path for plan in plans)
-        self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
-        plans = inverse_together({plan.path: self._moved.without_lost_way_back(plan) for plan in plans})
-        moved = self._moved.follow(plans)
-        # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
-        ordered = plans if direction == "redo" else tuple(reversed(plans))
-        self._covered = {}
-        drafted = {plan.path: self._file(direction, plan, moved) for plan in ordered}
-        self._leave_covered(ordered, drafted)
-        for plan in ordered:
-            _keep_together(plan, drafted)
-        _keep_folders(plans, drafted)
-        going = {folder for one in drafted.values() if isinstance(one, DraftedWrite) for folder in one.new_folders}
-        for path, one in drafted.items():
-            if isinstance(one, DraftedWrite) and path in self._leaving - going and self._is_there(one):
-                reverts = tuple(reverted for reverted in one.reverts if reverted.hunks)
-                drafted[path] = structs.replace(one.outcome, state="unchanged", reverts=reverts)
-        writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
-        settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
-        if direction == "undo":
-            settled += self._left_empty([plan for plan in plans if drafted[plan.path] in settled], writes)
-        return UndoDraft(tuple(sorted(writes, key=_order)), tuple(settled))
+    def made(self) -> UndoDraft:
+        """Return the draft."""
+        self._find_cases()
+        self._out = {case.base.path: case for case in self._cases if case.base is not None}
+        # Those that stay where they are come first: another one that is wanted there finds the place taken.
+        for case in sorted(self._cases, key=lambda one: one.base is None or one.is_move):
+            if case.wanted is not None and not case.reason:
+                there = self._into.setdefault(case.wanted.path, case)
+                if there is not case:
+                    case.refuse(refusals.PLACE_TAKEN, self._clash(None, case.wanted, self._now(case.place)))
+        self._find_exact()
+        for case in self._cases:
+            if not case.reason:
+                self._resolve(case)
+        self._refuse_together()
+        return self._written()
 
-    def _left_empty(self, plans: Sequence[FilePlan], writes: Sequence[DraftedWrite]) -> list[FileOutcome]:
-        """Name the folders that came with files which were gone already, and that nothing is in after these writes.
+    # -- what is to become of each file --
 
-        They stay: no change records what a redo had to bring back.
-        """
-        going = {folder for one in writes for folder in one.new_folders} | self._planned
-        gone = {one.transition.path for one in writes if one.transition.after is None} | going
-        coming = {one.transition.path for one in writes if one.transition.after is not None}
-        found: dict[str, FileOutcome] = {}
-        for plan in plans:
-            if plan.restores is not None or plan.hunks:
-                continue
-            for folder in plan.new_folders:
-                is_used = any(path.startswith(f"{folder}/") for path in coming)
-                if folder not in going and not is_used and self._ledger.files.is_empty(folder, gone):
-                    found[folder] = FileOutcome(
-                        path=folder, state="conflict", change_ids=(), reason=refusals.LEFT_EMPTY.format(plan.path)
-                    )
-                    break  # what is in it goes with it
-        return list(found.values())
+    def _find_cases(self) -> None:
+        order = {change_id: place for place, change_id in enumerate(self._known.records)}
+        for lineage in self._known.lineages_of(self._turned):
+            ids = {i for step in lineage.steps for i in (step.change.id, step.departure) if i in self._turned}
+            case = _Case(lineage, tuple(sorted(ids, key=lambda one: order.get(one, 0))))
+            try:
+                case.base = self._known.of(lineage, self._known.status)
+                case.wanted = self._wanted(case)
+            except NeededError as error:
+                self._tell_blockers(case, str(error))
+            except StorageError:
+                case.outcome_state = "failed"
+                case.refuse(refusals.CONTENT_MISSING)
+            if self._only_came_along(case):
+                self._came_along.append(case)
+            else:
+                self._cases.append(case)
+        self._note_folders(set())
 
-    def _leave_covered(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
-        """Leave alone what would be written through a link that stays, or below a file that does."""
-        for plan in plans:
-            cover = self._covered.get(plan.path, "")
-            above, one = drafted.get(cover), drafted[plan.path]
-            makes_way = isinstance(above, DraftedWrite) and _makes_way(above.transition.after)
-            if cover and isinstance(one, DraftedWrite) and not makes_way:
-                reason = refusals.LINK_ABOVE if self._ledger.files.link_above(plan.path) else refusals.FILE_ABOVE
-                drafted[plan.path] = _outcome(plan, "conflict", reason.format(cover))
+    def _note_folders(self, refused: set[ChangeId]) -> None:
+        """Note which folders come and go, when these changes have to be left alone."""
+        along = [case for case in self._came_along if not case.reason and not set(case.ids) <= refused]
+        self._coming_folders = [one.wanted.path for one in along if one.wanted is not None and one.base is None]
+        self._going_folders = {one.base.path for one in along if one.base is not None and one.wanted is None}
+        self._going_folders |= self._known.left_folders.keys() | self._made_by_undos()
+        own = [placed for case in self._cases for placed in (case.base, case.wanted) if placed is not None]
+        self._going_folders -= {one.path for one in own if one.image.kind == "folder"}
 
-    def _is_there(self, one: DraftedWrite) -> bool:
-        """Whether a folder that was taken to go with its files, and come again, stays after all."""
-        after = one.transition.after
-        return after is not None and after.kind == "folder" and self._ledger.files.current(one.transition.path) == after
+    def _wanted(self, case: _Case) -> Version:
+        is_along = case.lineage.is_implied  # a folder goes with what was in it, without a record
+        if self._taken_back and not is_along and not case.lineage.was_written(self._taken_back):
+            return case.base  # the file was as the undo wanted it
+        if image := self._instead.get(id(case.lineage)):
+            return Placed(case.base.path if case.base else case.place, image)
+        return self._known.of(case.lineage, self._target)
 
-    # -- one file --
+    def _only_came_along(self, case: _Case) -> bool:
+        """Whether it is a folder about which there is no change of its own."""
+        own = {
+            step.after.path if step.after else step.before.path if step.before else "" for step in case.lineage.steps
+        }
+        return case.lineage.is_implied and _is_folder(case) and not own & self._named(case)
 
-    def _file(
-        self, direction: Direction, plan: FilePlan, moved: dict[str, FileState | None]
-    ) -> DraftedWrite | FileOutcome:
-        link = self._ledger.files.link_above(plan.path)
-        if link in self._planned:  # by its turn the folder is there again: `_leave_covered` sees to that
-            self._covered[plan.path] = link
-        else:
-            if not self._ledger.files.is_inside(plan.path):
-                return _outcome(plan, "conflict", refusals.OUTSIDE)
-            if link:
-                return _outcome(plan, "conflict", refusals.LINK_ABOVE.format(link))
-        try:
-            yours = self._now(plan.path)
-        except OSError as error:
-            return _outcome(plan, "failed", refusals.UNREADABLE.format(error.strerror or error))
-        try:
-            plan, goals = self._goals.of_plan(direction, plan)
-        except StorageError:
-            return _outcome(plan, "failed", refusals.CONTENT_MISSING)
-        except KeyError:
-            return _outcome(plan, "failed", refusals.NO_SUCH_CHANGE)
-        if yours is None and goals[-1].wanted is None and plan.gone_to and plan.gone_to not in self._planned:
-            return _outcome(plan, "conflict", refusals.RENAMED_SINCE.format(plan.gone_to))
-        try:
-            result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
-            reverts = self._reverts(direction, plan, yours, result)
-        except ClashError as clash:
-            reason = refusals.RENAMED_SINCE.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
-            outcome = structs.replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
-            return structs.replace(outcome, reverts=self._parts.once_settled(direction, plan, goals))
-        except StorageError:
-            return _outcome(plan, "failed", refusals.CONTENT_MISSING)
-        ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
-        result, note = self._with_extras(plan, yours, result, goals)
-        is_exact = yours in (goals[0].base, result)
-        is_there = result == yours and not (result and yours and result.extras != yours.extras)
-        state: OutcomeState = "unchanged" if is_there else "restored" if is_exact else "merged"
-        outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks, reason=note)
-        if is_there:
-            return structs.replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
-        return self._write(plan, FileTransition(plan.path, yours, result), reverts, outcome)
+    def _made_by_undos(self) -> set[str]:
+        """Return the folders that came with what an undo or redo wrote about these changes."""
+        records = (record.change for record in self._known.records.values() if record.change.author == "undo")
+        return {
+            folder
+            for change in records
+            if change.after is not None and any(item.change_id in self._turned for item in change.reverts)
+            for folder in change.new_folders
+        } - set(self._coming_folders)
 
-    def _reverts(
-        self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
-    ) -> tuple[Reverted, ...]:
-        """Return what of the changes is undone once the file is `result`.
+    def _tell_blockers(self, case: _Case, reason: str) -> None:
+        """Say that a later change needs what is to go, and keep the three versions."""
+        base, wanted = self._known.without_blockers(case.lineage, self._known.status, self._target)
+        place, case.wanted = case.base or wanted, None
+        case.refuse(reason, self._clash(base, wanted, self._now(place.path)) if place is not None else None)
 
-        Raises `ClashError` where hunks to be written are of none of them: another file took the place of the first.
-        """
-        reverts = self._parts.after(direction, plan, yours, result)
-        if plan.hunks and not reverts and result != yours:
-            raise ClashError(refusals.FOREIGN_LINES)
-        return reverts
+    def _find_exact(self) -> None:
+        """Find the files that go back to the very bytes from before the undos or redos that are taken back."""
+        for case in self._cases:
+            found = {path: self._exact(path, case.ids) for path in case.paths()}
+            wanted = case.wanted.path if case.wanted else ""
+            leaves = all(found[path] == (None,) for path in found if path != wanted)
+            arrives = not wanted or found[wanted] not in (None, (None,))
+            case.is_exact = (
+                bool(found) and not case.reason and leaves and arrives and id(case.lineage) not in self._instead
+            )
+        is_growing = True
+        while is_growing:
+            is_growing = False
+            for case in self._cases:
+                if case.is_exact and any(not other.is_exact for other in self._bound_to(case)):
+                    case.is_exact, is_growing = False, True
 
-    def _write(
-        self, plan: FilePlan, transition: FileTransition, reverts: tuple[Reverted, ...], outcome: FileOutcome
-    ) -> DraftedWrite | FileOutcome:
-        """Return the write, unless something that is no folder stands above the path and stays."""
-        if transition.after is None:
-            outcome = structs.replace(outcome, is_removed=True)
-            return DraftedWrite(transition, reverts, outcome, plan.new_folders, plan.moves_to)
-        if above := self._ledger.files.file_above(plan.path):
-            if above not in self._planned:
-                return _outcome(plan, "conflict", refusals.FILE_ABOVE.format(above))
-            self._covered[plan.path] = above
-        return DraftedWrite(transition, reverts, outcome, moves_to=plan.moves_to)
+    def _exact(self, path: str, ids: Sequence[ChangeId]) -> tuple[FileImage | None] | None:
+        """Return what stood at the path before the undos and redos that are turned back, if nothing came since."""
+        there = [record.change for record in self._known.records.values() if record.change.path == path]
+        places = {change_id: place for place, change_id in enumerate(self._known.records)}
+        status: dict[ChangeId, Undone] = {}
+        now = there[-1].after if there else None
+        state = self._now(path)
+        if not there or (state.image() if state else None) != now:
+            return None
+        for change in reversed(there):
+            turned = self._turned_by(places[change.id])
+            reverted = [item.change_id for item in change.reverts]
+            if change.author != "undo" or change.after != now or turned is None or not reverted:
+                return None
+            told = {*reverted, *(one for one in ids if one in turned.after)}
+            was = {one: status.get(one, self._known.status.get(one, frozenset())) for one in told}
+            if any(one not in turned.after or turned.after[one] != was[one] for one in told):
+                return None
+            status |= {one: turned.before[one] for one in told}
+            now = change.before
+            if all(one in status for one in ids) and all(status[one] == self._target[one] for one in status):
+                return (now,)
+        return None
 
-    def _with_extras(
-        self, plan: FilePlan, yours: FileState | None, result: FileState | None, goals: Sequence[Goal]
-    ) -> tuple[FileState | None, str]:
-        """Return the result with the owner and attributes it is to have, and what to say of those left alone."""
-        base, wanted = (one and one.extras for one in (goals[0].base, goals[-1].wanted))
-        if plan.inverse and not plan.hunks and yours == self._ledger.images.state(plan.inverse.base):
-            base, wanted = (image and image.extras for image in (plan.inverse.base, plan.inverse.wanted))
-        if result is None or yours is None:
-            return result and replace(result, extras=wanted), ""
-        now = yours.extras
-        if None in (base, wanted) or wanted in (base, now):
-            return replace(result, extras=now), ""
-        if now != base:
-            return replace(result, extras=now), refusals.OTHER_EXTRAS
-        return replace(result, extras=wanted), ""
+    def _turned_by(self, place: int) -> Turned | None:
+        return next((one for one in self._known.turned if one.start <= place < one.start + one.written), None)
+
+    def _bound_to(self, case: _Case) -> list[_Case]:
+        """Return the files that share a change with this one, or a path that one of them leaves to the other."""
+        ids, paths = set(case.ids), case.paths()
+        return [other for other in self._cases if other is not case and (ids & set(other.ids) or paths & other.paths())]
+
+    # -- against the disk --
 
     def _now(self, path: str) -> FileState | None:
-        state = self._ledger.files.current(path)
-        return None if state is not None and state.kind == "folder" and path in self._leaving else state
+        if path not in self._disk:
+            self._disk[path] = self._files.current(path)
+        return self._disk[path]
 
-    def _result(
-        self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[Goal]
-    ) -> FileState | None:
-        """Merge every goal into the file. Raises `ClashError`."""
-        if plan.inverse and not plan.hunks and yours == self._ledger.images.state(plan.inverse.base):
-            return self._ledger.images.state(plan.inverse.wanted)
-        if plan.hunks:
-            self._refuse_foreign_lines(plan)
-        state = yours
+    def _state(self, version: Version) -> FileState | None:
+        return self._known.state(version.image) if version is not None else None
+
+    def _resolve(self, case: _Case) -> None:
         try:
-            for goal in goals:
-                state = merge_states(goal.base, state, goal.wanted)
-        except ClashError:
-            if (state := self._by_hunks(direction, plan, yours, goals)) is None:
-                raise
-        return state
+            for path in sorted(case.paths()):
+                if reason := self._barred(path, is_coming=case.wanted is not None and case.wanted.path == path):
+                    case.barred = path
+                    case.refuse(reason)
+                    return
+            case.state = self._exact_state(case) if case.is_exact else self._resolved(case)
+        except _TakenError as taken:
+            case.refuse(str(taken), self._clash(None, case.wanted, self._now(case.place)))
+        except ClashError as clash:
+            at = case.base.path if case.base else case.place
+            case.refuse(str(clash), self._clash(case.base, case.wanted, self._now(at)))
+        except StorageError:
+            case.outcome_state = "failed"
+            case.refuse(refusals.CONTENT_MISSING)
+        except OSError as error:
+            case.outcome_state = "failed"
+            case.refuse(refusals.UNREADABLE.format(error.strerror or error))
 
-    def _by_hunks(
-        self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[Goal]
-    ) -> FileState | None:
-        """Return what the file becomes when only whole hunks of the changes are missing in it; None otherwise.
-
-        Converted line endings stand next to every other hunk. A merge takes those that are undone already for
-        new lines in the way, although there are none.
-        """
-        first, last, goal = plan.changes[0].before, plan.changes[-1].after, goals[0]
-        is_moved = any(change.moved_from or change.moved_to for change in plan.changes)
-        if is_moved or len(plan.deltas) != 1 or not (first and last and yours and goal.base and goal.wanted):
+    def _exact_state(self, case: _Case) -> FileState | None:
+        if case.wanted is None:
             return None
-        diff = self._goals.diff(plan)
-        missing = sole_missing_keys(diff, yours.content) if diff and yours.kind == last.kind == first.kind else None
-        if diff is None or missing is None:
-            return None
-        chosen = frozenset(plan.hunks or all_keys(diff))
-        absent = missing | chosen if direction == "undo" else missing - chosen
-        is_old = frozenset(all_keys(diff)) <= absent | {MODE}
-        content = self._ledger.images.content(first) if is_old else without_hunks(diff, absent)
-        base, wanted = (replace(state, content=yours.content) for state in (goal.base, goal.wanted))
-        merged = merge_states(base, yours, wanted)  # of the modes
-        return replace(merged, content=content) if merged and content is not None else None
+        found = self._exact(case.wanted.path, case.ids)
+        return self._images.state(found[0]) if found else None
 
-    def _refuse_foreign_lines(self, plan: FilePlan) -> None:
-        """Raise `ClashError` when a selected hunk holds lines that are not of the selected changes."""
-        meant = set(plan.change_ids)
-        diff = self._goals.diff(plan)
-        if diff is None or len(plan.deltas) == 1:
-            return
-        theirs = (change if change.id in meant else structs.replace(change, author="person") for change in plan.chain)
-        authors = attribute(links_of(tuple(theirs), self._ledger.images.content), diff)
-        if any("person" in authors.get(key, ()) for key in plan.hunks):
-            raise ClashError(refusals.FOREIGN_LINES)
+    def _resolved(self, case: _Case) -> FileState | None:
+        base, wanted = case.base, case.wanted
+        if wanted is None:
+            return self._removed(base) if base is not None else None
+        if base is not None and base.path == wanted.path:
+            return merge_states(self._state(base), self._now(base.path), self._state(wanted))
+        content = self._taken_along(case.lineage, base, wanted)
+        return self._put_at(case.lineage, wanted.path, content, is_new=base is None)
 
-    def _clash(self, yours: FileState | None, goals: Sequence[Goal]) -> Clash:
+    def _removed(self, base: Placed) -> FileState | None:
+        yours, coming = self._now(base.path), self._into.get(base.path)
+        if coming is not None and (coming.base is None or yours == self._state(coming.wanted)):
+            return None  # that one sees to what is there
+        return merge_states(self._state(base), yours, None)
+
+    def _taken_along(self, lineage: Lineage, base: Version, wanted: Placed) -> FileState | None:
+        """Return the content of a file that comes to another path, with what was edited since."""
+        if base is None:
+            return self._state(wanted)
+        yours, before = self._now(base.path), self._state(base)
+        coming = self._into.get(base.path)
+        if yours is None:  # what others had written went with it
+            return self._state(self._known.by_records(lineage, self._target))
+        if yours == before or (coming is not None and yours == self._state(coming.wanted)):
+            return self._state(wanted)
+        if not _is_version_of(yours, before):
+            raise ClashError(refusals.CHANGED_SINCE)
+        return merge_states(before, yours, self._state(wanted))
+
+    def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
+        """Return the content if the path is free for it by then. Raises `ClashError`."""
+        yours, there = self._now(path), self._out.get(path)
+        if yours is None:
+            return content
+        if yours == content and (there is not None or self._known.at(path) in (None, lineage)):
+            return content  # it is there already
+        if there is not None and not there.reason:
+            if there.wanted is not None or yours == self._state(there.base):
+                return content
+            if is_new:
+                return merge_states(self._state(there.base), yours, content)
+        if yours.kind == "folder" and path in self._going_folders and self._will_be_empty(path, self._gone()):
+            self._disk[path] = None
+            return content
+        raise _TakenError(refusals.PLACE_TAKEN)
+
+    def _barred(self, path: str, *, is_coming: bool) -> str:
+        """Say why nothing may be written at the path; empty when it may."""
+        planned = self._out.keys() | self._into.keys()
+        link = self._files.link_above(path)
+        if link in planned:
+            self._covered[path] = link
+        elif not self._files.is_inside(path):
+            return refusals.OUTSIDE
+        elif link:
+            return refusals.LINK_ABOVE.format(link)
+        above = self._files.file_above(path) if is_coming and not link else ""
+        if above in planned:
+            self._covered[path] = above
+        elif above:
+            return refusals.FILE_ABOVE.format(above)
+        return ""
+
+    def _clash(self, base: Version, wanted: Version, yours: FileState | None) -> Clash:
         """Keep the three versions, for as long as the journal names them."""
-        return Clash(base=self._kept(goals[0].base), wanted=self._kept(goals[-1].wanted), yours=self._kept(yours))
+        states = (self._state(base), self._state(wanted), yours)
+        for state in states:
+            if state is not None:
+                self._images.keep(state)
+        images = (state.image() if state else None for state in states)
+        base_image, wanted_image, yours_image = images
+        return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
-    def _kept(self, state: FileState | None) -> FileImage | None:
-        if state is None:
+    # -- what has to stay together --
+
+    def _refuse_together(self) -> None:
+        """Leave alone what cannot be done without a file that has to be left alone."""
+        is_growing = True
+        while is_growing:
+            is_growing = self._refuse_covered()
+            for case in self._cases:
+                if case.reason:
+                    continue
+                for other in self._bound_to(case):
+                    needs_room = (
+                        other.base is not None and case.wanted is not None and (other.base.path == case.wanted.path)
+                    )
+                    if other.reason and (needs_room or set(case.ids) & set(other.ids)):
+                        case.refuse(RENAMED_TOGETHER.format(other.place))
+                        is_growing = True
+                        break
+            is_growing = self._keep_folders() or is_growing
+
+    def _refuse_covered(self) -> bool:
+        """Leave alone what would be written through a link that stays, or below a file that does."""
+        is_found = False
+        for case in self._cases:
+            for path in case.paths() if not case.reason else ():
+                cover = self._covered.get(path, "")
+                after = self._after(cover) if cover else None
+                if cover and after is not None and after.kind != "folder":
+                    reason = refusals.LINK_ABOVE if self._files.link_above(path) else refusals.FILE_ABOVE
+                    case.barred = path
+                    case.refuse(reason.format(cover))
+                    is_found = True
+        return is_found
+
+    def _after(self, path: str) -> FileState | None:
+        """Return what will be at a path."""
+        into, out = self._into.get(path), self._out.get(path)
+        if into is not None and not into.reason:
+            return into.state
+        return None if out is not None and not out.reason else self._now(path)
+
+    def _keep_folders(self) -> bool:
+        """Leave a folder alone that was renamed, with those in it, when every file in it has to be.
+
+        Else an empty one would come, and count as brought back when the files can be.
+        """
+        folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
+        is_found = False
+        for path, folder in folders.items():
+            names = path.split("/")
+            if folder.reason or any("/".join(names[:depth]) in folders for depth in range(1, len(names))):
+                continue
+            inside = [case for case in self._cases if any(one.startswith(f"{path}/") for one in self._named(case))]
+            files = [case for case in inside if not _is_folder(case)]
+            moves = {change.id for change in self._changes_of(files) if change.moved_from or change.moved_to}
+            if files and all(case.reason and moves & set(case.ids) for case in files):
+                for case in (folder, *(one for one in inside if _is_folder(one) and not one.reason)):
+                    case.refuse(RENAMED_TOGETHER.format(files[0].place))
+                is_found = True
+        return is_found
+
+    def _changes_of(self, cases: Iterable[_Case]) -> list[FileChange]:
+        return [self._known.records[change_id].change for case in cases for change_id in case.ids]
+
+    def _named(self, case: _Case) -> set[str]:
+        """Return the paths that its changes are on record at."""
+        return {change.path for change in self._changes_of([case])}
+
+    # -- what is written, and said --
+
+    def _written(self) -> UndoDraft:
+        self._note_folders({change_id for case in self._cases if case.reason for change_id in case.ids})
+        paths = sorted({path for case in self._cases if not case.reason for path in case.paths()})
+        after = {path: self._after(path) for path in paths}
+        gone = {path for path in paths if after[path] is None}
+        going = {path for path in self._going_folders if self._will_be_empty(path, gone, after)}
+        drafted: dict[str, DraftedWrite] = {}
+        for path in paths:
+            if write := self._write(path, after[path], going):
+                drafted[path] = write
+        settled: list[FileOutcome] = []
+        reverts: dict[str, list[Reverted]] = {path: [] for path in drafted}
+        said: set[ChangeId] = set()
+        for case in self._cases:
+            for path, ids in self._reported(case, drafted).items():
+                if case.reason:
+                    settled.append(self._refused(case, path, ids))
+                elif path in reverts:
+                    reverts[path] += [self._reverted(one) for one in ids if one not in said]
+                    said |= set(ids)
+                elif fresh := tuple(one for one in ids if one not in said):
+                    settled.append(self._unchanged(path, fresh))
+        writes = [self._told(drafted[path], tuple(reverts[path])) for path in paths if path in drafted]
+        writes += self._folder_writes(writes, going, after)
+        return UndoDraft(tuple(sorted(writes, key=_order)), tuple(settled))
+
+    def _write(self, path: str, after: FileState | None, going: set[str]) -> DraftedWrite | None:
+        into, out = self._into.get(path), self._out.get(path)
+        into = into if into is not None and not into.reason else None
+        out = out if out is not None and not out.reason else None
+        now = self._now(path)
+        base = out.base.image if out is not None and out.base is not None else None
+        wanted = into.wanted.image if into is not None and into.wanted is not None else None
+        note = ""
+        if after is not None:
+            is_exact = into is not None and into.is_exact
+            extras = (now.image() if now else None, after.image()) if is_exact else (base, wanted)
+            after, note = _with_extras(now, after, *extras)
+        if after == now and not (after and now and after.extras != now.extras):
             return None
-        self._ledger.images.keep(state)
-        return state.image()
+        is_restored = now in (after, self._known.state(base)) and after in (now, self._known.state(wanted), None)
+        outcome = FileOutcome(
+            path=path,
+            state="restored" if is_restored else "merged",
+            change_ids=(),
+            hunks=self._hunks,
+            reason=note,
+            is_removed=after is None,
+        )
+        moves_to = out.wanted.path if out is not None and out is not into and out.wanted is not None else ""
+        above = _folders_above(path) if after is None else ()
+        folders = tuple(folder for folder in above if folder in going)
+        return DraftedWrite(FileTransition(path, now, after), (), outcome, folders, moves_to)
 
+    def _reported(self, case: _Case, drafted: Mapping[str, DraftedWrite]) -> dict[str, list[ChangeId]]:
+        """Return by path which changes of the file are to be told of there: a rename's at their own, the others where
+        the file is."""
+        found: dict[str, list[ChangeId]] = {}
+        moves = {
+            change_id
+            for step in case.lineage.steps
+            if step.departure and not self._is_edit(step.change.id)
+            for change_id in (step.change.id, step.departure)
+        }
+        if case.reason:  # a file that came into being or went is a matter of the path it had
+            moves |= {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
+        mine = [path for path in (case.place, *sorted(case.paths())) if path in drafted]
+        for change_id in case.ids:
+            path = self._known.records[change_id].change.path if change_id in moves else case.place
+            if not case.reason and mine and path not in mine:
+                path = mine[0]
+            elif case.reason and case.base is not None and change_id not in moves:
+                path = case.base.path
+            if case.reason and path in drafted:  # another file is written there
+                own = [case.base.path if case.base else case.place, *sorted(self._named(case))]
+                path = next((one for one in own if one not in drafted), path)
+            found.setdefault(path, []).append(change_id)
+        return found
 
-def _makes_way(state: FileState | None) -> bool:
-    """Whether there can be something below a path that is this."""
-    return state is None or state.kind == "folder"
+    def _is_edit(self, change_id: ChangeId) -> bool:
+        """Whether only what a rename did to the content is turned."""
+        now, then = self._known.status.get(change_id, frozenset()), self._target.get(change_id, frozenset())
+        return (now is None or RENAMING in now) == (then is None or RENAMING in then)
 
+    def _reverted(self, change_id: ChangeId) -> Reverted:
+        undone = self._turned[change_id]
+        return Reverted(change_id=change_id, hunks=tuple(sorted(undone or ())), is_redo=self._direction == "redo")
 
-def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
-    """Leave both paths of a renamed file alone when one has to be."""
-    pair = (plan.path, plan.moves_to)
-    if plan.hunks or plan.moves_to not in drafted:
-        return
-    for path, other in (pair, pair[::-1]):
-        one, left = drafted[path], drafted[other]
-        if isinstance(left, FileOutcome) and not left.is_done and (isinstance(one, DraftedWrite) or one.is_done):
-            ids = tuple(r.change_id for r in one.reverts) if isinstance(one, DraftedWrite) else one.change_ids
-            reason = RENAMED_TOGETHER.format(other)
-            drafted[path] = FileOutcome(
-                path=path, state="conflict", change_ids=ids, reason=reason, reverts=plan.restores or ()
+    def _told(self, write: DraftedWrite, reverts: tuple[Reverted, ...]) -> DraftedWrite:
+        ids = tuple(item.change_id for item in reverts if not item.hunks)
+        return structs.replace(write, reverts=reverts, outcome=structs.replace(write.outcome, change_ids=ids))
+
+    def _unchanged(self, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
+        reverts = tuple(self._reverted(one) for one in ids)
+        whole = tuple(item.change_id for item in reverts if not item.hunks)
+        partly = tuple(item for item in reverts if item.hunks)
+        return FileOutcome(path=path, state="unchanged", change_ids=whole, hunks=self._hunks, reverts=partly)
+
+    def _refused(self, case: _Case, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
+        reverts = tuple(self._reverted(one) for one in ids)
+        is_partial = self._direction == "redo" or any(item.hunks for item in reverts)
+        return FileOutcome(
+            path=path,
+            state=case.outcome_state,
+            change_ids=tuple(ids),
+            reason=RENAMED_TOGETHER.format(case.barred) if case.barred not in ("", path) else case.reason,
+            hunks=self._hunks,
+            clash=case.clash if case.clash and path == (case.base.path if case.base else case.place) else None,
+            reverts=reverts if is_partial else (),
+        )
+
+    # -- folders that came with a file --
+
+    def _gone(self) -> set[str]:
+        return {path for path, case in self._out.items() if not case.reason and path not in self._into}
+
+    def _will_be_empty(
+        self, folder: str, gone: Iterable[str], after: Mapping[str, FileState | None] | None = None
+    ) -> bool:
+        """Whether it is a folder in which nothing is left but folders that go as well."""
+        place, gone = self._files.root / folder, set(gone)
+        if self._files.link_above(folder) or place.is_symlink() or not place.is_dir():
+            return False
+        if any(state is not None and path.startswith(f"{folder}/") for path, state in (after or {}).items()):
+            return False
+        try:
+            names = [f"{folder}/{path.name}" for path in place.iterdir()]
+        except OSError:
+            return False
+        return all(name in gone or (name in self._going_folders and self._will_be_empty(name, gone)) for name in names)
+
+    def _folder_writes(
+        self, writes: Sequence[DraftedWrite], going: set[str], after: Mapping[str, FileState | None]
+    ) -> list[DraftedWrite]:
+        """Return the writes of folders that come or go alone, without a file in them."""
+        gone = {folder for write in writes for folder in write.new_folders}
+        coming = [path for path, state in after.items() if state is not None]
+        alone = (folder for folder in sorted(going - gone) if folder not in after)
+        found = [FileTransition(folder, self._files.current(folder), None) for folder in alone]
+        for folder in self._coming_folders:
+            is_used = folder in after or any(path.startswith(f"{folder}/") for path in coming)
+            if not is_used and self._now(folder) is None and not self._files.file_above(folder):
+                found.append(FileTransition(folder, None, self._state(self._folder_version(folder))))
+        return [
+            DraftedWrite(
+                one,
+                (),
+                FileOutcome(path=one.path, state="restored", change_ids=(), is_removed=one.after is None),
             )
+            for one in found
+        ]
+
+    def _folder_version(self, folder: str) -> Version:
+        lineages = self._known.lineages_of(self._turned)
+        versions = (self._known.of(one, self._target) for one in lineages if one.is_implied)
+        return next((one for one in versions if one is not None and one.path == folder), None)
 
 
-def _keep_folders(plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
-    """Leave a folder alone that was renamed, with those in it, when every file has to be that was renamed with it.
-
-    Else an empty one would come, and count as brought back when the files can be.
-    """
-    folders = {plan.path for plan in plans if not plan.hunks and _is_of_folder(plan)}
-    together: dict[str, list[FilePlan]] = {}
-    """All that is in a folder which is in no other one of these, and that folder itself."""
-    for plan in plans:
-        names = plan.path.split("/")
-        above = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
-        if top := next((path for path in above if path in folders), ""):
-            together.setdefault(top, []).append(plan)
-    for inside in together.values():
-        files = [plan for plan in inside if plan.path not in folders]
-        if files and all(_is_renaming(plan) and _is_refused(drafted[plan.path]) for plan in files):
-            reason = RENAMED_TOGETHER.format(files[0].path)
-            left = (plan for plan in inside if plan.path in folders and not _is_refused(drafted[plan.path]))
-            drafted |= {plan.path: _outcome(plan, "conflict", reason) for plan in left}
+class _TakenError(ClashError):
+    """Something else stands where a file is to come."""
 
 
-def _is_of_folder(plan: FilePlan) -> bool:
-    images = [image for change in plan.changes for image in (change.before, change.after) if image is not None]
-    return bool(images) and all(image.kind == "folder" for image in images)
+def _folders_above(path: str) -> tuple[str, ...]:
+    names = path.split("/")
+    return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
-def _is_renaming(plan: FilePlan) -> bool:
-    return any(change.moved_from or change.moved_to for change in plan.changes)
+def _is_folder(case: _Case) -> bool:
+    return all(one is None or one.image.kind == "folder" for one in (case.base, case.wanted))
 
 
-def _is_refused(one: DraftedWrite | FileOutcome) -> bool:
-    return isinstance(one, FileOutcome) and not one.is_done
+def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
+    """Whether a text is still more the other one than not, and so the same file, edited."""
+    if state is None or base is None or state.kind != base.kind or state.kind != "file":
+        return False
+    old, new = as_utf8(base.content), as_utf8(state.content)
+    if old is None or new is None:
+        return False
+    gone = sum(edit.old_end - edit.old_start for edit in find_edits(old, new))
+    return 2 * gone <= old.count(b"\n") + 1
 
 
-def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:
-    return FileOutcome(
-        path=plan.path,
-        state=state,
-        change_ids=plan.change_ids,
-        reason=reason,
-        hunks=plan.hunks,
-        reverts=plan.restores or (),
-    )
+def _with_extras(
+    now: FileState | None, after: FileState, base: FileImage | None, wanted: FileImage | None
+) -> tuple[FileState, str]:
+    """Return the state with the owner and attributes it is to have, and what to say of those left alone."""
+    was, meant = base and base.extras, wanted and wanted.extras
+    if now is None:
+        return replace(after, extras=meant), ""
+    if None in (was, meant) or meant in (was, now.extras):
+        return replace(after, extras=now.extras), ""
+    if now.extras != was:
+        return replace(after, extras=now.extras), refusals.OTHER_EXTRAS
+    return replace(after, extras=meant), ""
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:

@@ -26,10 +26,9 @@ from desktop_agent.core.undo import differences
 from desktop_agent.core.undo.all_names import names_alike, written_along
 from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
 from desktop_agent.core.undo.own_write import draft_write, written_over
-from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.plan import draft_reverts, draft_steps, steps_meant
 from desktop_agent.core.undo.records import reverted
-from desktop_agent.core.undo.redo import draft_steps, steps_meant
-from desktop_agent.core.undo.revert import draft_reverts
+from desktop_agent.core.undo.refusals import Direction
 
 
 class Undoing:

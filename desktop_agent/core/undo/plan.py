@@ -1,267 +1,502 @@
-"""Which deltas an undo or redo has to apply, file by file: pure planning, no disk.
+"""What an undo or redo is about: which changes, and how much of each is undone afterwards; drafted at once.
 
-An undo applies what the selected changes did the other way round, a redo applies it again. Neighbouring changes of one
-file, each one's before-image being the after-image of the one in front, are one delta. Where another change
-stands between them there are several, and each is merged into what the file is by then (`draft` does it).
+A selection, hunks of a file, and undos that are taken back all come to the same: what is undone of each change from
+then on. What that makes of the files is `draft`'s part. Blocks, and writes nothing but contents that a clash shows.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
-from desktop_agent.core.undo.whereabouts import as_edit, path_now
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.renames import pairs
+from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE, all_keys, edits_by_key
+from desktop_agent.core.merge.file_merge import ClashError, merge_states
+from desktop_agent.core.merge.hunk_edit import without_hunks
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, Clash, Edit, FileChange, FileDiff, FileImage, FileOutcome
+from desktop_agent.core.system.files import FileState
+from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, UndoStep, undone_of
+from desktop_agent.core.undo import refusals
+from desktop_agent.core.undo.all_names import at_all_names
+from desktop_agent.core.undo.composition import Composition, Lineage, NeededError
+from desktop_agent.core.undo.draft import Drafter, UndoDraft
+from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.whereabouts import as_edit, parts_of
 
-Direction = Literal["undo", "redo"]
-
-
-class Delta(Struct, frozen=True):
-    """From `base`, which the file is where no other change touched it, to `wanted`."""
-
-    base: FileImage | None
-    wanted: FileImage | None
-
-
-class FilePlan(Struct, frozen=True, kw_only=True):
-    """What is to become of one path."""
-
-    path: str
-    changes: tuple[FileChange, ...]
-    """The selected changes of the file, in the order they were made. At least one; of `path`, or where the file was by
-    then."""
-    deltas: tuple[Delta, ...]
-    """In the order they are to be applied."""
-    chain: tuple[FileChange, ...]
-    """Everybody's changes of the paths of the selected ones, from the first to the last of these."""
-    hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of `net`; empty for all."""
-    net: FileChange | None = None
-    """With `hunks`: what the file they are of has come to, also where it had another path at first."""
-    elsewhere: tuple[FileChange, ...] = ()
-    """With `hunks`: the changes that made it what it is while it had another path."""
-    inverse: Delta | None = None
-    """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
-    moves_to: str = ""
-    """Where the content of the path goes, when a renaming is reverted or done again."""
-    gone_to: str = ""
-    """Where the last change of the path moved the file to, and left nothing here."""
-    new_folders: tuple[str, ...] = ()
-    """Folders that came with the file: removed with it when they are empty afterwards."""
-    restores: tuple[Reverted, ...] | None = None
-    """Where `changes` are what undos wrote, which is taken back: what is undone afterwards of what they had undone."""
-
-    @property
-    def change_ids(self) -> tuple[ChangeId, ...]:
-        """The ids of the changes that it undoes or applies again."""
-        if self.restores is not None:
-            return tuple(item.change_id for item in self.restores)
-        return tuple(change.id for change in self.changes)
+_NOTHING: frozenset[HunkKey] = frozenset()
 
 
-def plan_revert(
+def draft_reverts(
+    transcript: Transcript,
+    ledger: Ledger,
     direction: Direction,
-    selected: Sequence[FileChange],
-    recorded: Sequence[FileChange],
+    selections: Iterable[ChangeSelection],
     *,
-    hunks: tuple[HunkKey, ...] = (),
-    net: FileChange | None = None,
-    elsewhere: Sequence[FileChange] = (),
-    standing: Collection[ChangeId] | None = None,
-) -> tuple[FilePlan, ...]:
-    """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
-
-    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together, with those
-    it saw `elsewhere`, at another path. `standing` are the changes that are in force, all if it is `None`: an edit of
-    a file that one of them renamed is reverted where the file is now, and so is one of a file that is not renamed any
-    more.
-    """
-    known = {change.id: change for change in recorded}
-    standing = known.keys() if standing is None else standing
-    by_path: dict[str, list[FileChange]] = {}
-    # Hunks are of a file where it is now: that it was renamed stands, or stays undone.
-    for change in selected if hunks else _together(direction, selected, recorded, standing):
-        by_path.setdefault(change.path, []).append(change)
-    by_target: dict[str, list[FileChange]] = {}
-    renamed = {change.path for change in recorded if change.moved_from or change.moved_to}
-    for path, changes in by_path.items():
-        last = _reverted_by(changes[-1], known)
-        target = path
-        if last.path in renamed and hunks:
-            target = path_now(last, recorded, standing)
-        elif last.path in renamed and all(_is_edit(change, known) for change in changes):
-            target = _moved_on(last, recorded, standing)
-        by_target.setdefault(target, []).extend(changes)
-    places = {change.id: place for place, change in enumerate(recorded)}
-    plans = {
-        path: _plan(direction, path, sorted(changes, key=lambda change: places[change.id]), recorded, hunks)
-        for path, changes in by_target.items()
-    }
-    if not hunks:
-        return inverse_together(plans)
-    return tuple(replace(plan, net=net, elsewhere=tuple(elsewhere)) for plan in plans.values())
+    includes_others: bool = False,
+) -> UndoDraft | None:
+    """Return what an undo or redo of all `selections`, which are of different files, comes to in one step."""
+    drafts = [draft_revert(transcript, ledger, direction, one, includes_others=includes_others) for one in selections]
+    found = [draft for draft in drafts if draft is not None]
+    if not found:
+        return None
+    writes = tuple(write for draft in found for write in draft.writes)
+    return UndoDraft(writes, tuple(outcome for draft in found for outcome in draft.settled))
 
 
-def inverse_together(plans: Mapping[str, FilePlan]) -> tuple[FilePlan, ...]:
-    """Return the plans without a way back to the very bytes where another path of the same file has none."""
-    partners = {
-        path: {p for c in plan.changes for p in (c.moved_from, c.moved_to) if p in plans}
-        for path, plan in plans.items()
-    }
-    inexact = {path for path, plan in plans.items() if plan.inverse is None}
-    pending = list(inexact)
-    while pending:
-        reached = partners[pending.pop()] - inexact
-        inexact |= reached
-        pending += reached
-    return tuple(replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items())
-
-
-def _together(
-    direction: Direction, selected: Sequence[FileChange], recorded: Sequence[FileChange], standing: Collection[ChangeId]
-) -> list[FileChange]:
-    """Return `selected` with the other half of every renaming that is to be reverted.
-
-    Of a change whose renaming is undone already, only what it did to the content is left to undo.
-    """
-    ids = {change.id for change in selected}
-    candidates = [change for change in selected if change.moved_from and change.id not in standing]
-    loose = {one.id for one in candidates if not any(half.id in ids for half in _halves(one, recorded))}
-    if direction == "redo" or not loose:
-        return with_partners(selected, recorded)
-    rest = {change.id for change in with_partners([c for c in selected if c.id not in loose], recorded)}
-    edits = [as_edit(change, recorded) if change.id in loose else change for change in recorded]
-    return [change for change in edits if change.id in rest | loose]
-
-
-def _is_edit(change: FileChange, known: Mapping[ChangeId, FileChange]) -> bool:
-    """Whether the file was at this path before and after, and not another one in its place."""
-    originals = [known[item.change_id] for item in change.reverts if item.change_id in known and not item.hunks]
-    is_renaming = any(one.moved_from and one.path == change.path for one in (change, *originals))
-    return bool(change.before and change.after) and not is_renaming
-
-
-def _reverted_by(change: FileChange, known: Mapping[ChangeId, FileChange]) -> FileChange:
-    """Return the change that an undo or redo wrote about: it is in the same file, wherever that was by then."""
-    originals = (known[item.change_id] for item in change.reverts if item.change_id in known)
-    return next(originals, change) if change.author == "undo" else change
-
-
-def _moved_on(last: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return where the file that `last` edited is now: where renamings since brought it, or undone ones left it.
-
-    Only what edited a file follows it. A file that came into being or went is a matter of the path it had.
-    """
-    start = path_now(last, recorded, standing)
-    here, came_from = start, ""
-    place = next(at for at, change in enumerate(recorded) if change.id == last.id)
-    for change in recorded[place + 1 :]:
-        if change.path != here or change.author == "undo" or change.id not in standing:
-            continue
-        if change.moved_to:
-            here, came_from = change.moved_to, here
-        elif change.moved_from and change.moved_from == came_from:
-            continue  # the other half of the renaming
-        elif change.moved_from or not (change.before and change.after):
-            return start  # another file took its place, or it is gone
-    return here
-
-
-def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:
-    """Return `selected` with the other half of every renaming in it, in the order of `recorded`."""
-    ids = {change.id for change in selected}
-    for change in selected:
-        if change.moved_from or change.moved_to:
-            ids |= {other.id for other in _halves(change, recorded)}
-    return [change for change in recorded if change.id in ids]
-
-
-def _halves(change: FileChange, recorded: Sequence[FileChange]) -> list[FileChange]:
-    """The other half of a renaming: the nearest record that says the reverse."""
-    place = next((at for at, candidate in enumerate(recorded) if candidate.id == change.id), 0)
-    other = [
-        (abs(at - place), candidate)
-        for at, candidate in enumerate(recorded)
-        if (change.moved_to and candidate.path == change.moved_to and candidate.moved_from == change.path)
-        or (change.moved_from and candidate.path == change.moved_from and candidate.moved_to == change.path)
-    ]
-    return [min(other, key=lambda pair: pair[0])[1]] if other else []
-
-
-def _plan(
+def draft_revert(
+    transcript: Transcript,
+    ledger: Ledger,
     direction: Direction,
-    path: str,
-    changes: Sequence[FileChange],
-    recorded: Sequence[FileChange],
-    hunks: tuple[HunkKey, ...],
-) -> FilePlan:
-    first, last = changes[0], changes[-1]
-    paths = {change.path for change in changes}
-    there = [change for change in recorded if change.path in paths]
-    places = {change.id: place for place, change in enumerate(there)}
-    here = [change for change in recorded if change.path == path]
-    # With hunks, a renamed file is only one half of what an undo wrote: later additions may be in the other.
-    is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
-    return FilePlan(
-        path=path,
-        changes=tuple(changes),
-        deltas=_deltas(direction, changes),
-        chain=tuple(there[places[first.id] : places[last.id] + 1]),
-        hunks=hunks,
-        inverse=None if is_half else _inverse(direction, changes, here),
-        moves_to=_moves_to(direction, changes),
-        gone_to=here[-1].moved_to if here[-1].after is None else "",
-        new_folders=tuple(folder for change in changes for folder in change.new_folders),
+    selection: ChangeSelection,
+    *,
+    includes_others: bool = False,
+) -> UndoDraft | None:
+    """Return what an undo or redo of `selection` would come to now.
+
+    What is not the agent's is undone only with `includes_others`; otherwise it is left alone, and said. None when it
+    selects nothing, or only hunks that are undone already, or in force.
+    """
+    row = _row(transcript, selection) if selection.hunks else None
+    if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
+        selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
+    every = list(transcript.changes.values())
+    records = [record for record in every if _is_meant(record, direction, selection, includes_others=includes_others)]
+    left: list[FileOutcome] = []
+    if direction == "undo" and not includes_others:
+        is_alone = bool(selection.path) and not any(not record.change.needs_own_question for record in records)
+        others = _others(every, selection, is_alone=is_alone)
+        left = [_left(record.change, _why_left(record.change)) for record in others]
+        records = [record for record in records if not record.change.needs_own_question]
+        if left and (selection.hunks or not records):
+            return UndoDraft((), tuple(left))
+    if not records:
+        return None
+    composition = composition_of(transcript, ledger)
+    if selection.hunks:
+        return _draft_hunks(transcript, ledger, composition, direction, selection, row)
+    able = [record for record in every if _is_revertible(record, direction)]
+    records = at_all_names(records, able, ledger.files.other_names)
+    is_wide = not (selection.path or selection.call_id or selection.change_ids or includes_others)
+    shared = [record.change for record in records if record.change.is_shared and is_wide]
+    turned: dict[ChangeId, Undone] = {}
+    for record in records:
+        if record.change not in shared:
+            turned |= _turn(record, direction, composition)
+    for change_id in _other_halves(turned, every):
+        turned.setdefault(change_id, None if direction == "undo" else _NOTHING)
+    draft = Drafter(ledger, composition).draft(direction, turned)
+    left += (_left(change, refusals.OTHER_SESSION) for change in shared)
+    return UndoDraft(draft.writes, (*draft.settled, *left))
+
+
+def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
+    """Return what the files of a session are made of."""
+    return Composition(list(transcript.changes.values()), transcript.changed.turned, ledger.images)
+
+
+def _turn(record: ChangeRecord, direction: Direction, composition: Composition) -> dict[ChangeId, Undone]:
+    """Return what is undone of which changes once this one is undone or redone.
+
+    What an undo wrote is not a change of its own: to undo that is to turn what it turned back.
+    """
+    change = record.change
+    if change.author != "undo":
+        return {change.id: None if direction == "undo" else _NOTHING}
+    ids = {item.change_id for item in change.reverts}
+    place = list(composition.records).index(change.id)
+    event = next(one for one in composition.turned if one.start <= place < one.start + one.written)
+    turned = event.before if direction == "undo" else event.after
+    return {change_id: undone for change_id, undone in turned.items() if change_id in ids}
+
+
+def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> list[ChangeId]:
+    """Return the other half of every rename of which one is among these changes."""
+    ids = set(turned)
+    changes = [record.change for record in every]
+    found = ((changes[arrival].id, changes[departure].id) for arrival, departure in pairs(changes))
+    return [one for half in found if ids & set(half) for one in half if one not in ids]
+
+
+def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
+    """Return what of the selection stands and is not the agent's: what may be, and what of the user's is named.
+
+    A file names it where it `is_alone`, without anything of the agent's.
+    """
+    found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
+    is_named = is_alone or bool(selection.change_ids)
+    return [r for r in found if is_named or (r.change.author == "unknown" and not selection.hunks)]
+
+
+def _covers(selection: ChangeSelection, record: ChangeRecord) -> bool:
+    """Whether the record is within the criteria of the selection, whoever made the change."""
+    named = selection if selection.change_ids else structs.replace(selection, change_ids=(record.change.id,))
+    return named.includes(record.change, turn=record.turn, call_id=record.call_id)
+
+
+def _why_left(change: FileChange) -> str:
+    return refusals.MAYBE_NOT_THE_AGENTS if change.author == "unknown" else refusals.NOT_THE_AGENTS
+
+
+def _left(change: FileChange, reason: str) -> FileOutcome:
+    return FileOutcome(path=change.path, state="conflict", change_ids=(change.id,), reason=reason)
+
+
+def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
+    """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
+    everywhere = structs.replace(selection, path=None)
+    records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
+    is_of_everyone = any(record.change.needs_own_question for record in records)  # only where it is named
+    rows = net_changes(records, is_of_everyone=is_of_everyone)
+    return next((row for row in rows if row.path == selection.path), None)
+
+
+def _is_meant(
+    record: ChangeRecord, direction: Direction, selection: ChangeSelection, *, includes_others: bool = False
+) -> bool:
+    is_included = selection.includes(record.change, turn=record.turn, call_id=record.call_id)
+    if includes_others and record.change.needs_own_question:
+        is_included = _covers(selection, record)
+    if not is_included:
+        return False
+    return bool(selection.hunks) or _is_revertible(record, direction)
+
+
+def _is_revertible(record: ChangeRecord, direction: Direction) -> bool:
+    return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
+
+
+# -- hunks --
+
+
+def _draft_hunks(
+    transcript: Transcript,
+    ledger: Ledger,
+    composition: Composition,
+    direction: Direction,
+    selection: ChangeSelection,
+    row: NetChange | None,
+) -> UndoDraft | None:
+    """Return the draft for hunks of one file, at all its names; None when all of them are so already."""
+    if row is None:
+        return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
+    names = ledger.files.other_names(row.path)
+    others = [_row(transcript, structs.replace(selection, path=name)) for name in names]
+    is_alike = [
+        one for one in others if one and (one.change.before, one.change.after) == (row.change.before, row.change.after)
+    ]
+    turned: dict[ChangeId, Undone] = {}
+    instead: dict[int, FileImage] = {}
+    is_whole = False
+    for one in (row, *is_alike):
+        hunks = _Hunks(ledger, composition, direction, one, selection)
+        try:
+            turned |= hunks.turned()
+        except KeyError:
+            return UndoDraft((), (_failed(selection, one.change_ids, refusals.NO_SUCH_CHANGE),))
+        except StorageError:
+            return UndoDraft((), (_failed(selection, one.change_ids, refusals.CONTENT_MISSING),))
+        except ClashError as clash:
+            return UndoDraft((), (hunks.refused(str(clash)),))
+        instead |= hunks.instead
+        is_whole = hunks.is_whole
+    if not turned and not instead:
+        return None
+    named = () if is_whole else selection.hunks
+    return Drafter(ledger, composition).draft(direction, turned, hunks=named, instead=instead)
+
+
+def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) -> FileOutcome:
+    return FileOutcome(
+        path=selection.path or "", state="failed", change_ids=tuple(ids), reason=reason, hunks=selection.hunks
     )
 
 
-def _moves_to(direction: Direction, changes: Sequence[FileChange]) -> str:
-    """Return the path that the content of this one goes to, or that what only passes through goes on to."""
-    if direction == "undo":
-        if changes[-1].after is None:
-            return changes[0].moved_from
-        return next((one.moved_from for one in reversed(changes) if one.moved_from or one.before is None), "")
-    if changes[0].before is None:
-        return changes[-1].moved_to
-    leaves_or_ends = (one for one in changes if one.moved_to or one.moved_from or one.after is None)
-    return next((one.moved_to for one in leaves_or_ends), "")
+class _Hunks:
+    """Hunks of what the changes of one file come to together, as hunks of each of them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        composition: Composition,
+        direction: Direction,
+        row: NetChange,
+        selection: ChangeSelection,
+    ) -> None:
+        self._ledger = ledger
+        self._known = composition
+        self._direction: Direction = direction
+        self._row = row
+        self._selection = selection
+        self._wanted = frozenset(selection.hunks)
+        self._changes = [record.change for record in row.records]
+        self.is_whole = False
+        """Whether they are all that there is to turn in the file."""
+        self.instead: dict[int, FileImage] = {}
+        """What the file is to become where that is more than hunks of each change."""
+
+    def turned(self) -> dict[ChangeId, Undone]:
+        """Return what is undone of the changes afterwards, of those of which it is something else than now.
+
+        Raises `KeyError` when the file has no such hunks, `ClashError` and `StorageError`.
+        """
+        if self._row.change.after is None:
+            return self._of_all()
+        diff = self._ledger.images.diff(self._row.change)
+        keys = frozenset(all_keys(diff))
+        if not keys & self._wanted:
+            raise KeyError(self._selection.hunks)
+        if keys <= self._wanted and not self._row.moved_from:
+            return self._of_all()
+        edits = [change for change in self._changes if change.after is not None and self._parts(change)]
+        if len(edits) == 1 and keys & self._wanted <= self._parts(edits[0]):
+            return self._turned({edits[0].id: self._wanted & self._parts(edits[0])})
+        return self._of_several(diff, edits)
+
+    def refused(self, reason: str) -> FileOutcome:
+        """Return the outcome where the hunks cannot be told apart from what others wrote."""
+        lineage = self._lineage()
+        base = self._known.of(lineage, self._known.status) if lineage else None
+        path = base.path if base else self._row.path
+        now = self._ledger.files.current(path)
+        states = {"base": self._known.state(base.image) if base else None, "yours": now, "wanted": self._content()}
+        for state in states.values():
+            if state is not None:
+                self._ledger.images.keep(state)
+        images = {name: state.image() if state else None for name, state in states.items()}
+        return FileOutcome(
+            path=path,
+            state="conflict",
+            change_ids=self._row.change_ids,
+            reason=reason,
+            hunks=self._selection.hunks,
+            clash=Clash(base=images["base"], wanted=images["wanted"], yours=images["yours"]),
+        )
+
+    def _of_all(self) -> dict[ChangeId, Undone]:
+        self.is_whole = True
+        here = [record for record in self._row.records if _is_revertible(record, self._direction)]
+        undone: Undone = None if self._direction == "undo" else _NOTHING
+        turned = {record.change.id: undone for record in here}
+        halves = _other_halves(turned, list(self._known.records.values()))
+        return self._changed(turned | dict.fromkeys(halves, undone))
+
+    def _parts(self, change: FileChange) -> frozenset[HunkKey]:
+        edit = as_edit(change, self._changes)
+        if edit.before == edit.after:
+            return _NOTHING
+        return parts_of(change, self._ledger.images.diff(edit)) - {RENAMING}
+
+    def _turned(self, touched: Mapping[ChangeId, frozenset[HunkKey]]) -> dict[ChangeId, Undone]:
+        """Return what is undone once these hunks of the changes are turned."""
+        turned: dict[ChangeId, Undone] = {}
+        for change in self._changes:
+            if not (hunks := touched.get(change.id)):
+                continue
+            every = self._parts(change) | ({RENAMING} if change.moved_from else _NOTHING)
+            now = self._known.status.get(change.id, _NOTHING)
+            undone = every if now is None else now
+            undone = undone | hunks if self._direction == "undo" else undone - hunks
+            if WHOLE_FILE in hunks:  # it has no lines to tell apart
+                undone = every if self._direction == "undo" else _NOTHING
+            turned[change.id] = None if undone == every else undone
+        return self._changed(turned)
+
+    def _changed(self, turned: Mapping[ChangeId, Undone]) -> dict[ChangeId, Undone]:
+        return {one: undone for one, undone in turned.items() if self._known.status.get(one, _NOTHING) != undone}
+
+    def _lineage(self) -> Lineage | None:
+        lineages = self._known.lineages_of([self._changes[-1].id])
+        return next((one for one in lineages if not one.is_implied and one.steps[-1].after is not None), None)
+
+    def _of_several(self, diff: FileDiff, edits: Sequence[FileChange]) -> dict[ChangeId, Undone]:
+        """Find which hunks of each change these hunks of all of them together are made of."""
+        lineage = self._lineage()
+        base = self._known.of(lineage, self._known.status) if lineage else None
+        if lineage is None or base is None:
+            raise ClashError(refusals.GONE)
+        touched = self._made_of(lineage, diff, {change.id for change in edits})
+        turned = self._turned(touched)
+        now, wanted, after = self._known.state(base.image), self._content(), self._row.change.after
+        is_undo = self._direction == "undo"
+        left = self._ledger.images.state(after)
+        result = merge_states(left, now, wanted) if is_undo else merge_states(self._without(diff), now, left)
+        if result is not None and result != now and not self._is_composed(lineage, turned, result):
+            self.instead[id(lineage)] = self._known.image(result)
+        is_as_made = is_undo and all(self._known.status.get(change.id) == _NOTHING for change in self._changes)
+        if not turned and (self.instead or is_as_made):
+            raise ClashError(refusals.FOREIGN_LINES)
+        return turned
+
+    def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
+        """Return the hunks of each change whose lines are in the wanted ones. Raises `ClashError` for others' lines."""
+        steps = lineage.steps
+        places = [place for place, step in enumerate(steps) if step.change.id in meant]
+        first = steps[places[0]].before if places else None
+        if not places or (first.image if first else None) != self._row.change.before:
+            raise ClashError(refusals.SEVERAL_FILES)
+        regions = _Regions()
+        diffs: dict[ChangeId, FileDiff] = {}
+        by_id: dict[ChangeId, FileChange] = {}
+        previous: FileImage | None = None
+        for step in steps[places[0] : places[-1] + 1]:
+            change = step.edit or step.change
+            if previous is not None and previous != change.before:
+                between = replace(change, before=previous, after=change.before)
+                regions.follow(_edits(self._ledger.images.diff(between), between), _FOREIGN)
+            diffs[step.change.id] = one = self._ledger.images.diff(change)
+            by_id[step.change.id] = change
+            regions.follow(_edits(one, change), step.change.id if step.change.id in meant else _FOREIGN)
+            previous = change.after
+        by_key = edits_by_key(diff)
+        members, others = (
+            regions.at([edit for key, edits in by_key.items() if (key in self._wanted) == is_wanted for edit in edits])
+            for is_wanted in (True, False)
+        )
+        if any(change_id == _FOREIGN for change_id, _ in members):
+            raise ClashError(refusals.FOREIGN_LINES)
+        found: dict[ChangeId, frozenset[HunkKey]] = {}
+        for change_id, one in diffs.items():
+            keyed = edits_by_key(one) or {WHOLE_FILE: _edits(one, by_id[change_id])}
+            lines = {
+                key
+                for key, edits in keyed.items()
+                if any((change_id, edit) in members for edit in edits)
+                and not any((change_id, edit) in others for edit in edits)
+            }
+            if change_id in meant:
+                found[change_id] = frozenset(lines) | self._wanted & {MODE} & frozenset(all_keys(one))
+        return found
+
+    def _is_composed(self, lineage: Lineage, turned: Mapping[ChangeId, Undone], result: FileState) -> bool:
+        try:
+            composed = self._known.of(lineage, {**self._known.status, **turned})
+        except NeededError:
+            return False
+        return composed is not None and composed.image == result.image()
+
+    def _content(self) -> FileState | None:
+        """Return what the file would be if nothing else had been changed."""
+        diff = self._ledger.images.diff(self._row.change)
+        return self._without(diff) if self._direction == "undo" else self._ledger.images.state(self._row.change.after)
+
+    def _without(self, diff: FileDiff) -> FileState:
+        after, before = (self._ledger.images.state(one) for one in (self._row.change.after, self._row.change.before))
+        assert after is not None
+        # Another change may have set the mode between the selected ones: that is not theirs to take back.
+        edits = (as_edit(change, self._changes) for change in self._changes)
+        is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in edits)
+        mode = before.mode if before is not None and is_theirs and MODE in self._wanted else after.mode
+        content = without_hunks(diff, self._selection.hunks) if diff.edits else after.content
+        return replace(after, content=content, mode=mode)
 
 
-def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta, ...]:
-    runs: list[list[FileChange]] = []
-    for change in changes:
-        if runs and runs[-1][-1].after == change.before:
-            runs[-1].append(change)
-            continue
-        if runs and (place := _place_of(change.before, runs[-1])):
-            runs[-1:] = [runs[-1][:place], runs[-1][place:]]
-        runs.append([change])
-    if direction == "redo":
-        return tuple(Delta(run[0].before, run[-1].after) for run in runs)
-    return tuple(Delta(run[-1].after, run[0].before) for run in reversed(runs))
+_FOREIGN: ChangeId = ""
+"""Stands for all changes that are not selected."""
 
 
-def _place_of(image: FileImage | None, run: Sequence[FileChange]) -> int:
-    """Return how many changes of `run` led to `image`, which an undo brought back since; 0 if none did.
+_ALL_LINES = 1 << 40
 
-    What came after them is a step of its own then: `run` as one step may say that nothing changed.
+
+def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
+    """Return the edits of a diff; one of all lines where it has none to tell apart."""
+    before, after = change.before, change.after
+    is_same = before and after and (before.digest, before.kind) == (after.digest, after.kind)
+    if diff.edits or is_same:
+        return diff.edits
+    return (Edit(old_start=0, old_end=_ALL_LINES, new_start=0, new_end=_ALL_LINES),)
+
+
+class _Region(Struct):
+    """Lines of a text that belong together, because one edit was made on top of another, or beside it."""
+
+    start: int
+    end: int
+    members: set[tuple[ChangeId, Edit]]
+
+
+class _Regions:
+    """Which edits of a row of changes made which lines, followed from version to version."""
+
+    def __init__(self) -> None:
+        self._regions: list[_Region] = []
+
+    def follow(self, edits: Sequence[Edit], change_id: ChangeId) -> None:
+        """Take up the edits that lead to the next version."""
+        pending = [_Region(edit.old_start, edit.old_end, {(change_id, edit)}) for edit in edits]
+        joined: list[_Region] = []
+        for region in sorted([*self._regions, *pending], key=lambda one: (one.start, one.end)):
+            if joined and region.start <= joined[-1].end:
+                joined[-1].end = max(joined[-1].end, region.end)
+                joined[-1].members |= region.members
+            else:
+                joined.append(_Region(region.start, region.end, set(region.members)))
+        shift, at = 0, 0
+        for region in joined:
+            begin = shift
+            while at < len(edits) and edits[at].old_end <= region.end and edits[at].old_start >= region.start:
+                shift += (edits[at].new_end - edits[at].new_start) - (edits[at].old_end - edits[at].old_start)
+                at += 1
+            region.start, region.end = region.start + begin, region.end + shift
+        self._regions = joined
+
+    def at(self, edits: Iterable[Edit]) -> set[tuple[ChangeId, Edit]]:
+        """Return the edits that made what `edits`, which lead to the last version from the first, come to."""
+        found: set[tuple[ChangeId, Edit]] = set()
+        for edit in edits:
+            for region in self._regions:
+                if region.start <= edit.new_end and edit.new_start <= region.end:
+                    found |= region.members
+        return found
+
+
+# -- undos that are taken back --
+
+
+def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
+    """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
+    if op.is_all:
+        return list(transcript.changed.steps)
+    if op.steps:
+        return [step for step in transcript.changed.steps if step.seq in op.steps]
+    return transcript.changed.steps[-1:]
+
+
+def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
+    """Return what taking `steps` back, in one, would come to now.
+
+    What is undone of the agent's changes afterwards is what was undone of them before the steps, also where that was a
+    part. A file of which everything is applied again already is passed over.
     """
-    return next((count for count in range(len(run) - 1, 0, -1) if run[count - 1].after == image), 0)
+    composition = composition_of(transcript, ledger)
+    turned: dict[ChangeId, Undone] = {}
+    for step in sorted(steps, key=lambda step: step.seq, reverse=True):
+        for part in step.parts:
+            record = transcript.changes.get(part.change_id)
+            if record is None:
+                continue
+            now = turned.get(part.change_id, undone_of(record))
+            if part.stands(now):
+                turned[part.change_id] = part.taken_back(
+                    now, lambda change=record.change: _every_part(change, transcript, ledger)
+                )
+    draft = Drafter(ledger, composition).draft("redo", turned, taken_back={step.seq for step in steps})
+    return UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
 
 
-def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
-    *earlier, last = recorded
-    opposite = {item.change_id for item in last.reverts if not item.hunks and item.is_redo == (direction == "undo")}
-    # What was before it is the way back only if it turned every one of them: some may have been as wanted already, and
-    # of those whose last hunk it took the others were undone already.
-    latest = {item.change_id: item for change in earlier for item in change.reverts}
-    befores = [latest.get(change_id) for change_id in opposite]
-    has_turned = all(not (item and item.hunks) and _is_undone(item) == (direction == "undo") for item in befores)
-    is_exact = has_turned and len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
-    return Delta(last.after, last.before) if is_exact else None
+def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
+    """Return the outcome with the hunks that the one undo was about."""
+    undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
+    return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 
 
-def _is_undone(item: Reverted | None) -> bool:
-    return item is not None and not item.is_redo
+def _every_part(change: FileChange, transcript: Transcript, ledger: Ledger) -> frozenset[HunkKey]:
+    edit = as_edit(change, (record.change for record in transcript.changes.values()))
+    try:
+        return parts_of(change, ledger.images.diff(edit))
+    except StorageError:
+        return frozenset()  # without the content there are no hunks

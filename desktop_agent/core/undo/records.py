@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
 from desktop_agent.core.tools.execution.safeguard import Recovered
-from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.refusals import Direction
 
 
 def reverted(

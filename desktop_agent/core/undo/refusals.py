@@ -6,8 +6,13 @@ That nothing is undone at all, because the agent is working, is said in `core/se
 not offer, in `ui/review/panel/file_decisions`.
 """
 
-from typing import Final
+from typing import Final, Literal
 
+Direction = Literal["undo", "redo"]
+
+CHANGED_SINCE: Final = "It was changed since; your version was left alone."
+PLACE_TAKEN: Final = "Something else has taken its place since."
+GONE: Final = "It is gone."
 RENAMED_SINCE: Final = "It was renamed to {} since. Undo that first."
 LINK_ABOVE: Final = "A symlink has taken the place of the folder {}."
 FILE_ABOVE: Final = "Something else has taken the place of the folder {}."
@@ -21,11 +26,10 @@ MAYBE_NOT_THE_AGENTS: Final = (
     "It may be a running server's or yours, so it was left alone. It is undone only if that is asked for by itself."
 )
 CHANGED_SINCE_SEEN: Final = "It changed a moment ago. Look at it again first."
+SEVERAL_FILES: Final = "Several files had this path in turn. Undo all of it, or choose between the versions."
 OTHER_SESSION: Final = (
     "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 )
 
-LEFT_EMPTY: Final = "It came with {} and is empty now. Remove it if you do not need it."
-"""Of a folder that stays."""
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
 """Of a file that is undone but for these."""

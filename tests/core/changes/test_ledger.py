@@ -16,8 +16,8 @@ from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system import displacing
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
-from desktop_agent.core.undo.draft import Drafter
-from desktop_agent.core.undo.plan import Direction, plan_revert
+from desktop_agent.core.undo.refusals import Direction
+from tests.core.undo.on_record import draft_of
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def redo(ledger: Ledger, *changes: FileChange) -> tuple[FileOutcome, ...]:
 
 
 def carry_out(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]) -> tuple[FileOutcome, ...]:
-    draft = Drafter(ledger).draft(direction, plan_revert(direction, changes, changes))
+    draft = draft_of(ledger, direction, changes)
     written = [
         (ledger.record(write.transition, author="undo", change_id=f"9.{number}"), write)
         for number, write in enumerate(draft.writes)
@@ -223,7 +223,7 @@ def test_a_preview_says_what_would_happen_and_does_nothing(ledger: Ledger, root:
     (root / "a").write_bytes(b"old")
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
-    [outcome] = Drafter(ledger).draft("undo", plan_revert("undo", [change], [change])).outcomes()
+    [outcome] = draft_of(ledger, "undo", [change]).outcomes()
     assert outcome.state == "restored"
     assert (root / "a").read_bytes() == b"new"
 

@@ -513,7 +513,7 @@ async def test_one_content_that_is_missing_keeps_nothing_else_from_being_redone(
         assert ground.read("b.txt") == text_with(line_5="five\n")
 
 
-async def test_an_empty_folder_that_stays_after_its_file_was_removed_again_is_named(ground: Ground) -> None:
+async def test_folders_that_came_with_a_file_go_also_when_the_file_was_gone_already(ground: Ground) -> None:
     create, delete = (
         Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
         Call("delete_file", {"path": "a/b/c.txt"}),
@@ -522,8 +522,12 @@ async def test_an_empty_folder_that_stays_after_its_file_was_removed_again_is_na
         await s.prompt()
         s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
         undone = await s.rx.expect(ev.ChangesUndone)
-        assert [(outcome.path, outcome.is_done) for outcome in undone.outcomes] == [("a/b/c.txt", True), ("a", False)]
-        assert (ground.workspace / "a/b").is_dir()
+        assert all(outcome.is_done for outcome in undone.outcomes)
+        assert {outcome.path for outcome in undone.outcomes} == {"a", "a/b", "a/b/c.txt"}
+        assert not (ground.workspace / "a").exists()
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        assert list((ground.workspace / "a/b").iterdir()) == []
 
 
 async def test_of_new_folders_only_those_that_are_empty_are_named(ground: Ground) -> None:

@@ -10,15 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from desktop_agent.core.base.ids import ChangeId, HunkKey
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.hunks import review_hunks
-from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
-from desktop_agent.core.undo.draft import Drafter
-from desktop_agent.core.undo.plan import Direction, plan_revert
+from desktop_agent.core.undo.records import recovered
+from desktop_agent.core.undo.refusals import Direction
+from tests.core.undo.on_record import OnRecord
 from tests.trees import Node, tree_of
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30))
@@ -34,8 +35,7 @@ class History:
         self.root.mkdir()
         self.ledger = Ledger(self.root, Blobs(folder / "blobs"))
         self.records: list[FileChange] = []
-        self.undone: set[ChangeId] = set()
-        """The changes that are wholly undone."""
+        self.known = OnRecord()
         for path, content in files.items():
             self.user(path, content)
 
@@ -67,6 +67,7 @@ class History:
         ]
         self.ledger.apply(changes)
         self.records += changes
+        self.known.changed(changes)
         return changes
 
     # -- the user --
@@ -90,11 +91,10 @@ class History:
     def _revert(
         self, direction: Direction, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...]
     ) -> tuple[FileOutcome, ...]:
-        net = net_change(changes) if hunks else None
-        selected = [change for change in changes if not hunks or (net is not None and change.path == net.path)]
-        standing = {record.id for record in self.records} - self.undone
-        plans = plan_revert(direction, selected, self.records, hunks=hunks, net=net, standing=standing)
-        draft = Drafter(self.ledger).draft(direction, plans)
+        ids = tuple(change.id for change in changes)
+        path = net_change(changes).path if hunks else None
+        selection = ChangeSelection(change_ids=ids, path=path, hunks=hunks)
+        draft = self.known.draft(self.ledger, direction, selection)
         start = len(self.records)
         written = [
             self.ledger.record(write.transition, author="undo", change_id=f"9.{start + place}", reverts=write.reverts)
@@ -105,8 +105,7 @@ class History:
         )
         assert problems == {}
         self.records += written
-        for reverted in (item for write in draft.writes for item in write.reverts if not item.hunks):
-            (self.undone.discard if reverted.is_redo else self.undone.add)(reverted.change_id)
+        self.known.turned(direction, written, draft.outcomes(), selection)
         for outcome in draft.outcomes():
             self._check(outcome)
         return draft.outcomes()
@@ -204,6 +203,7 @@ def test_a_renaming_that_was_taken_back_half_way_is_taken_back_wholly(history: H
     cut = history.ledger.record(back, author="undo", change_id="9.0", reverts=(Reverted(change_id=done.id),))
     history.ledger.apply([cut])
     history.records.append(cut)
+    history.known.apply(recovered("undo", (cut,)))
     assert all(outcome.is_done for outcome in history.undo([left]))
     assert history.tree() == before
 
@@ -263,7 +263,7 @@ def test_an_edit_is_undone_and_redone_where_the_file_was_renamed_to_since(histor
     (outcome,) = history.undo(edit)
     assert (outcome.path, outcome.state, outcome.change_ids) == ("d/c", "merged", (edit[0].id,))
     assert history.read("d/c") == TEXT + MINE
-    assert states(history.redo(edit)) == {"merged"}
+    assert states(history.redo(edit)) == {"restored"}
     assert history.read("d/c") == TEXT.replace(b"line 3\n", b"three\n") + MINE
     history.undo(edit)
     history.undo(rename)
@@ -277,7 +277,7 @@ def test_an_edit_is_not_looked_for_in_another_file_that_took_the_place(history: 
     history.rename("a", "b")
     history.set("other", TEXT.replace(b"line 3\n", b"three\n"))
     history.rename("other", "b")
-    assert states(history.undo(edit)) == {"conflict"}
+    assert states(history.undo(edit)) == {"unchanged"}
     assert history.read("b") == TEXT.replace(b"line 3\n", b"three\n")
 
 
@@ -311,7 +311,7 @@ def test_new_and_removed_folders_come_and_go(history: History) -> None:
     assert states(history.redo(changes)) == {"restored"}
     assert history.tree() == after
     history.user("new/in/mine", MINE)
-    draft = Drafter(history.ledger).draft("undo", plan_revert("undo", changes, history.records))
+    draft = history.known.draft(history.ledger, "undo", ChangeSelection(change_ids=tuple(one.id for one in changes)))
     written = [
         history.ledger.record(write.transition, author="undo", change_id=f"8.{place}")
         for place, write in enumerate(draft.writes)
@@ -471,5 +471,6 @@ def test_two_names_of_one_file_are_both_undone(history: History) -> None:
     with (history.root / "a").open("ab") as file:  # as `echo … >> a` does: both names change
         file.write(MINE)
     history.records += done
+    history.known.changed(done)
     assert states(history.undo(done)) == {"restored"}
     assert (history.read("a"), history.read("b")) == (TEXT, TEXT)

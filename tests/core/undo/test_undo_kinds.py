@@ -13,7 +13,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.undo.revert import draft_revert
+from desktop_agent.core.undo.plan import draft_revert
 from tests.harness import Ground
 from tests.trees import tree_of
 

@@ -40,6 +40,7 @@ from desktop_agent.core.transcript import (
     JournalPage,
     SessionInfo,
     Transcript,
+    Turned,
     TurnState,
     UndoEntry,
     UndoStep,
@@ -58,6 +59,7 @@ _GROWING: Final = {
     "prompts",
     "undos",
     "steps",
+    "turned",
     "uncaptured",
     "destroyed",
     "put_back",
@@ -230,6 +232,7 @@ _SERIES: Final = cast(
         "prompts": _mapped(list[tuple[int, str]], lambda known: known.state.transcript.turns.prompts),
         "undos": _listed(list[UndoEntry], lambda known: known.state.transcript.changed.undos),
         "steps": _listed(list[UndoStep], lambda known: known.state.transcript.changed.steps),
+        "turned": _listed(list[Turned], lambda known: known.state.transcript.changed.turned),
         "uncaptured": _listed(list[tuple[int, Uncaptured]], lambda known: known.state.transcript.changed.uncaptured),
         "destroyed": _mapped(list[tuple[CallId, Destroyed]], lambda known: known.state.transcript.changed.destroyed),
         "put_back": _Series(

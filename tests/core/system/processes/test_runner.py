@@ -349,13 +349,17 @@ DETACHED = {
 """Ways in which what a command starts leaves it: `stay` tells its number, and stays."""
 
 
+def no_groups(_mark: str) -> CommandGroups | None:
+    return None
+
+
 def _write_stay(folder: Path) -> None:
     (folder / "stay").write_text("#!/bin/sh\necho $$ > report\nwhile :; do sleep 100; done\n")
     (folder / "stay").chmod(0o755)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a mark that survives all of them")
-@pytest.mark.parametrize("open_groups", [CommandGroups.open, lambda _: None], ids=["cgroup", "no cgroup"])
+@pytest.mark.parametrize("open_groups", [CommandGroups.open, no_groups], ids=["cgroup", "no cgroup"])
 @pytest.mark.parametrize("way", DETACHED)
 async def test_what_detaches_itself_ends_with_its_command_and_is_named(
     way: str, open_groups: Callable[[str], CommandGroups | None]

@@ -12,8 +12,7 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
-from desktop_agent.core.undo.draft import Drafter
-from desktop_agent.core.undo.plan import plan_revert
+from tests.core.undo.on_record import draft_of
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -60,7 +59,7 @@ def test_a_file_that_is_replaced_comes_back_with_undo(work: "Workspace", tmp_pat
     ]
     ledger.apply(changes)
     assert everything(work) == {str(work.root / "b"): b"moved"}
-    draft = Drafter(ledger).draft("undo", plan_revert("undo", changes, changes))
+    draft = draft_of(ledger, "undo", changes)
     assert {outcome.state for outcome in draft.outcomes()} == {"restored"}
     undone = [
         ledger.record(write.transition, author="undo", change_id=f"2.{number}")

@@ -1,0 +1,540 @@
+"""What each file is, as what the standing changes make of it: `composed(S)`, on which undo and redo rest (ADR 24).
+
+A `Lineage` is one file from its first recorded state on, through renames, undos and redos. `Composition.of` applies the
+changes that stand, in the order made, to that first state. A change that does not stand is passed over, so a later one
+is merged into a file without it; what others wrote in between always stands. The result depends on which changes stand,
+and on nothing else: not on the order in which others were undone.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
+from desktop_agent.core.changes.renames import pairs
+from desktop_agent.core.changes.stored_images import StoredImages
+from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
+from desktop_agent.core.merge.file_merge import ClashError, merge_states
+from desktop_agent.core.merge.hunk_edit import without_hunks
+from desktop_agent.core.protocol.model import FileChange, FileImage
+from desktop_agent.core.system.files import FileState, new_file_mode
+from desktop_agent.core.transcript import ChangeRecord, Turned, Undone, undone_of
+from desktop_agent.core.undo import refusals
+
+Status = Mapping[ChangeId, Undone]
+"""What is undone of each change; a change that is not in it stands."""
+
+_STANDS: frozenset[HunkKey] = frozenset()
+
+
+class Placed(Struct, frozen=True):
+    """A file at a path."""
+
+    path: str
+    image: FileImage
+
+
+Version = Placed | None
+"""A file, or that there is none."""
+
+
+class Step(Struct):
+    """What one recorded change did to the file."""
+
+    change: FileChange
+    before: Version
+    after: Version
+    departure: ChangeId = ""
+    """Of a rename, the record that says where the file left from."""
+    edit: FileChange | None = None
+    """What a rename did to the content; None for the change itself."""
+
+
+class Foreign(Struct):
+    """What somebody else made of the file between two records."""
+
+    before: Version
+    after: Version
+
+
+class Anchor(Struct):
+    """Where an undo left something else than the standing changes make.
+
+    A user decided between versions, or the hunks that were undone are of several changes together.
+    """
+
+    after: Version
+    status: dict[ChangeId, Undone]
+    """What was undone of the file's changes then."""
+    was: dict[ChangeId, Undone]
+    """What was undone before of those that it turned."""
+    is_of_hunks: bool
+
+    def is_moot(self, status: Status) -> bool:
+        """Whether nothing is left of what it was about: all that it turned is as before, or gone."""
+        if all(status.get(one, _STANDS) == undone for one, undone in self.was.items()):
+            return True
+        return self.is_of_hunks and all(status.get(one, _STANDS) is None for one in self.was)
+
+
+class _Write(Struct):
+    """What an undo or redo made of the file, and which changes it turned."""
+
+    status: dict[ChangeId, Undone]
+    was: dict[ChangeId, Undone]
+    is_of_hunks: bool = False
+    seq: int = 0
+    before: Version = None
+    after: Version = None
+    is_written: bool = False
+    """Whether there is a record of it; without one the file was as wanted already."""
+    is_exchanged: bool = False
+    """Whether another file came or went at its path: with the same bytes that needs no record."""
+
+
+class Lineage(Struct):
+    """One file."""
+
+    origin: Version
+    """What it was before its first recorded change."""
+    is_implied: bool = False
+    """Whether it is a folder that only came, or went, with a file in it."""
+    notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
+    elements: list[Step | Foreign | Anchor] | None = None
+
+    @property
+    def steps(self) -> list[Step]:
+        """What the recorded changes did to it, in the order made."""
+        return [note for note in self.notes if isinstance(note, Step)]
+
+    def was_written(self, seqs: Collection[int]) -> bool:
+        """Whether any of these undos and redos wrote it."""
+        writes = (note for note in self.notes if isinstance(note, _Write) and note.seq in seqs)
+        return any(note.is_written or note.is_exchanged for note in writes)
+
+
+class NeededError(Exception):
+    """The standing changes cannot be composed: one of them builds on what does not stand. Its text says how."""
+
+
+class Composition:
+    """The lineages of all files in a session's records, and what they are with given changes standing. Blocks."""
+
+    def __init__(self, records: Sequence[ChangeRecord], turned: Sequence[Turned], images: StoredImages) -> None:
+        """`records` are all of the session, in the order made; `turned` says what its undos and redos turned."""
+        self.status: dict[ChangeId, Undone] = {
+            record.change.id: undone_of(record) for record in records if record.change.author != "undo"
+        }
+        """What is undone of each change now."""
+        self.records = {record.change.id: record for record in records}
+        self.turned = turned
+        self.images = images
+        self._made: dict[Digest, bytes] = {}
+        """Contents that merges made, which no blob has."""
+        self._partial: dict[tuple[ChangeId, frozenset[HunkKey]], FileImage] = {}
+        self._of_change: dict[ChangeId, list[Lineage]] = {}
+        self._seen: dict[str, FileImage | None] = {}
+        """What stands at each path, by the last record of it."""
+        self._ended: dict[str, Lineage] = {}
+        """Files that were deleted, by their path: one that comes into being there is the same one again."""
+        self._here: dict[str, Lineage] = {}
+        """The files as the records left them."""
+        self.left_folders: dict[str, Lineage] = {}
+        """Folders whose coming is undone, and which stayed because something was in them."""
+        at = 0
+        for one in turned:
+            self._note_events(records[at : one.start])
+            at = one.start + one.written
+            self._note_turned(one, records[one.start : at])
+        self._note_events(records[at:])
+
+    # -- questions --
+
+    def lineages_of(self, change_ids: Iterable[ChangeId]) -> list[Lineage]:
+        """Return the files that these changes are about, each once."""
+        found = {id(one): one for change_id in change_ids for one in self._of_change.get(change_id, ())}
+        return list(found.values())
+
+    def at(self, path: str) -> Lineage | None:
+        """Return the file that stands at a path as far as is recorded."""
+        return self._here.get(path)
+
+    def of(self, lineage: Lineage, status: Status) -> Version:
+        """Return what the file is when `status` is undone. Raises `NeededError`, and `StorageError`."""
+        return self._composed(lineage.origin, self._elements(lineage), status)
+
+    def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
+        """Return the file as it is and as it is wanted, both without what builds on what is to go.
+
+        Raises `StorageError`.
+        """
+        elements = self._elements(lineage)
+        dropped: list[Step | Foreign] = []
+        wanted = self._composed(lineage.origin, elements, target, dropped)
+        rest = [one for one in elements if not any(one is other for other in dropped)]
+        return self._composed(lineage.origin, rest, status, []), wanted
+
+    def by_records(self, lineage: Lineage, status: Status) -> Version:
+        """Return what the recorded changes alone make of the file, without what others wrote. Raises `StorageError`."""
+        elements = [one for one in self._elements(lineage) if isinstance(one, Step)]
+        return self._composed(lineage.origin, elements, status, [])
+
+    def state(self, image: FileImage | None) -> FileState | None:
+        """Return the state of an image, also of one that a merge made. Raises `StorageError`."""
+        if image is None or image.digest not in self._made:
+            return self.images.state(image)
+        content = self._made[image.digest]
+        return FileState(content=content, mode=image.mode, kind=image.kind, extras=image.extras)
+
+    def image(self, state: FileState) -> FileImage:
+        """Return the image of a state, and keep its content for `state`."""
+        image = state.image()
+        self._made[image.digest] = state.content
+        return image
+
+    # -- composing --
+
+    def _composed(
+        self,
+        origin: Version,
+        elements: Sequence[Step | Foreign | Anchor],
+        status: Status,
+        dropped: list[Step | Foreign] | None = None,
+    ) -> Version:
+        now, clash = origin, None
+        for place, element in enumerate(elements):
+            if isinstance(element, Anchor):
+                now, clash = self._anchored(origin, elements[:place], element, status, clash or now, dropped)
+                continue
+            change = self._in_force(element, status)
+            if change is None:
+                continue
+            if clash is not None:
+                if change[1] is None:  # whatever it was, it is gone
+                    now, clash = None, None
+                continue
+            try:
+                now = self._applied(now, *change)
+            except NeededError as error:
+                if dropped is None:
+                    clash = error
+                else:
+                    dropped.append(element)
+        if clash is not None:
+            raise clash
+        return now
+
+    def _anchored(
+        self,
+        origin: Version,
+        earlier: Sequence[Step | Foreign | Anchor],
+        anchor: Anchor,
+        status: Status,
+        now: Version | NeededError,
+        dropped: list[Step | Foreign] | None,
+    ) -> tuple[Version, NeededError | None]:
+        """Return what the file is after a user decided what it should be, if these changes stand."""
+        differing = [
+            element
+            for element in earlier
+            if isinstance(element, Step) and self._in_force(element, status) != self._in_force(element, anchor.status)
+        ]
+        if not differing:
+            return anchor.after, None
+        if anchor.is_moot(status):
+            return (None, now) if isinstance(now, NeededError) else (now, None)
+        try:
+            if not isinstance(now, NeededError):
+                then = self._composed(origin, earlier, anchor.status)
+                return self._applied(now, then, anchor.after), None
+        except NeededError:
+            pass
+        result = anchor.after
+        forwards = [(one, self._in_force(one, anchor.status), self._in_force(one, status)) for one in differing]
+        ordered = [item for item in reversed(forwards) if item[1]] + [item for item in forwards if item[2]]
+        for at, (element, was, is_now) in enumerate(ordered):
+            is_back = at < sum(item[1] is not None for item in forwards)
+            change = (was[1], was[0]) if is_back and was else is_now
+            if change is None:
+                continue
+            try:
+                result = self._applied(result, *change)
+            except NeededError as error:
+                if dropped is None:
+                    return result, error
+                dropped.append(element)
+        return result, None
+
+    def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
+        """Return what of it is in force, as from what to what; None for nothing."""
+        if isinstance(element, Foreign):
+            return element.before, element.after
+        undone = status.get(element.change.id, _STANDS)
+        if element.departure and undone is None and status.get(element.departure, _STANDS) is not None:
+            undone = _STANDS  # an undo that was cut off took back one half of the rename
+        if not undone:
+            return (element.before, element.after) if undone is not None else None
+        if element.after is None or (element.edit is None and element.departure):
+            # The file that a rename replaced: it is back when the renaming is.
+            return None if RENAMING in undone else (element.before, element.after)
+        kept = undone - {RENAMING}
+        image = self._without(element, kept) if kept else element.after.image
+        path = element.before.path if RENAMING in undone and element.before else element.after.path
+        return element.before, Placed(path, image)
+
+    def _without(self, step: Step, hunks: frozenset[HunkKey]) -> FileImage:
+        key = step.change.id, hunks
+        if key not in self._partial:
+            self._partial[key] = self._taken_out(step, hunks)
+        return self._partial[key]
+
+    def _taken_out(self, step: Step, hunks: frozenset[HunkKey]) -> FileImage:
+        assert step.after is not None
+        before, after = step.before.image if step.before else None, self.images.state(step.after.image)
+        assert after is not None
+        if WHOLE_FILE in hunks and before is not None:
+            return before
+        mode = before.mode if before is not None and MODE in hunks else after.mode
+        lines = hunks - {MODE}
+        diff = self.images.diff(step.edit or step.change) if lines else None
+        content = without_hunks(diff, lines) if diff else after.content
+        return self.image(replace(after, content=content, mode=mode))
+
+    def _applied(self, now: Version, before: Version, after: Version) -> Version:
+        """Return `now` with what leads from `before` to `after`. Raises `NeededError`."""
+        if now == before:
+            return after
+        if before == after:
+            return now
+        if after is None:
+            return None
+        if now is None or before is None:
+            is_moved = before is not None and before.path != after.path
+            raise NeededError(refusals.RENAMED_SINCE.format(after.path) if is_moved else refusals.CHANGED_SINCE)
+        path = _merged_path(now.path, before.path, after.path)
+        if before.image == after.image or now.image == after.image:
+            return Placed(path, now.image)
+        if now.image == before.image:
+            return Placed(path, after.image)
+        try:
+            states = (self.state(one.image) for one in (before, now, after))
+            merged = merge_states(*states)
+        except ClashError as error:
+            raise NeededError(str(error)) from error
+        assert merged is not None
+        return Placed(path, self.image(merged))
+
+    def _elements(self, lineage: Lineage) -> list[Step | Foreign | Anchor]:
+        """Return what made the file what it is: its steps, and what lies between them on record."""
+        if lineage.elements is not None:
+            return lineage.elements
+        elements: list[Step | Foreign | Anchor] = []
+        now = lineage.origin
+        status: dict[ChangeId, Undone] = {}
+        for note in lineage.notes:
+            if isinstance(note, Foreign):
+                elements.append(Foreign(now, note.after))
+                now = note.after
+                continue
+            if isinstance(note, Step):
+                if note.before != now:
+                    elements.append(Foreign(now, note.before))
+                elements.append(note)
+                now = note.after
+                continue
+            if note.is_written and note.before is not None and note.before != now:
+                elements.append(Foreign(now, note.before))
+                now = note.before
+            status |= note.status
+            try:
+                composed = self._composed(lineage.origin, elements, status)
+            except NeededError:
+                composed, is_known = now, False
+            else:
+                is_known = True
+            after = note.after if note.is_written else composed
+            if _is_cut_off(lineage, status):
+                after = composed
+            elif not is_known or composed != after:
+                elements.append(Anchor(after, dict(status), note.was, note.is_of_hunks))
+            now = after
+        lineage.elements = elements
+        return elements
+
+    # -- which file is which --
+
+    def _note_events(self, records: Sequence[ChangeRecord]) -> None:
+        for _, of_event in groupby(records, key=lambda record: record.seq):
+            self._note_changes(list(of_event))
+
+    def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
+        """Note the changes of one event: what leaves its path first, so that files can change places."""
+        changes = [record.change for record in records]
+        self._seen |= {change.path: change.after for change in changes}
+        departures = dict(pairs(changes))
+        left = {place: self._taken_from(changes[place]) for place in departures.values()}
+        for place, change in enumerate(changes):
+            if place in departures:
+                self._note_rename(change, changes[departures[place]], left[departures[place]], changes)
+            elif place not in left:
+                self._note_change(change)
+
+    def _taken_from(self, departure: FileChange) -> Lineage:
+        lineage = self._here.pop(departure.path, None) or Lineage(_placed(departure.path, departure.before))
+        self._of_change.setdefault(departure.id, []).append(lineage)
+        return lineage
+
+    def _note_rename(
+        self, change: FileChange, departure: FileChange, lineage: Lineage, changes: Sequence[FileChange]
+    ) -> None:
+        is_swap = any(other.path == change.path and other.moved_to for other in changes)
+        if change.before is not None and not is_swap:
+            replaced = self._here.pop(change.path, None) or Lineage(_placed(change.path, change.before))
+            self._add(replaced, Step(change, _placed(change.path, change.before), None, departure.id))
+        self._imply_folders(change, departure.id)
+        edit = replace(change, before=departure.before, moved_from="", new_folders=())
+        before, after = _placed(departure.path, departure.before), _placed(change.path, change.after)
+        self._add(lineage, Step(change, before, after, departure.id, edit))
+        self._here[change.path] = lineage
+        self._ended.pop(change.path, None)
+
+    def _note_change(self, change: FileChange) -> None:
+        before, after = _placed(change.path, change.before), _placed(change.path, change.after)
+        lineage = self._here.pop(change.path, None)
+        if lineage is not None and before is None:
+            lineage.notes.append(Foreign(None, None))  # somebody removed it
+            lineage = None
+        ended = self._ended.pop(change.path, None)
+        if lineage is None:
+            lineage = ended if ended is not None and before is None else Lineage(before)
+        if before is None:
+            self._imply_folders(change)
+        _tell_mode(lineage, before)
+        self._add(lineage, Step(change, before, after))
+        (self._here if after is not None else self._ended)[change.path] = lineage
+
+    def _imply_folders(self, change: FileChange, departure: ChangeId = "") -> None:
+        for path in change.new_folders:
+            if path not in self._here:
+                folder = Lineage(None, is_implied=True)
+                self._add(folder, Step(change, None, Placed(path, implied_folder()), departure))
+                self._here[path] = folder
+
+    def _add(self, lineage: Lineage, step: Step) -> None:
+        lineage.notes.append(step)
+        known = self._of_change.setdefault(step.change.id, [])
+        if not any(one is lineage for one in known):
+            known.append(lineage)
+
+    def _note_turned(self, turned: Turned, records: Sequence[ChangeRecord]) -> None:
+        """Note an undo or redo: files go where the changes that stand from now on have them."""
+        after = dict(turned.after)
+        written = {record.change.path: record.change for record in records}
+        seen = dict(self._seen)
+        touched = {id(one): one for one in self.lineages_of(after)}
+        touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
+        places = {id(one): path for path, one in self._here.items() if id(one) in touched}
+        for path in places.values():
+            del self._here[path]
+        for lineage in touched.values():
+            ids = [one for one in _ids_of(lineage) if one in after]
+            status, was = ({one: side[one] for one in ids} for side in (after, turned.before))
+            lineage.notes.append(_Write(status, was, turned.is_of_hunks, turned.seq))
+        targets = {key: _place_of(lineage) for key, lineage in touched.items()}
+        for key, lineage in touched.items():
+            note = lineage.notes[-1]
+            assert isinstance(note, _Write)
+            old, new = places.get(key, ""), targets[key]
+            if (left := written.get(old)) is not None:
+                note.before = _placed(old, left.before)
+                _tell_mode(lineage, note.before)
+            note.is_written = left is not None or new in written
+            others = [path for one in touched if one != key for path in (places.get(one), targets[one])]
+            note.is_exchanged = old != new and (old in others or new in others)
+            note.after = _left_as(old, new, written, seen, stays=old not in targets.values())
+            place = note.after.path if note.after is not None else "" if note.is_written else new
+            if place:
+                self._here[place] = lineage
+                self._ended.pop(place, None)
+            elif old:
+                self._ended[old] = lineage
+                if lineage.is_implied:
+                    self.left_folders[old] = lineage
+        self._seen |= {path: change.after for path, change in written.items()}
+        for record in records:
+            if record.change.after is None:
+                for folder in (record.change.path, *record.change.new_folders):
+                    self.left_folders.pop(folder, None)
+
+
+def implied_folder() -> FileImage:
+    """Return the image of a folder that came with a file, of which no record has the permission bits."""
+    mode = new_file_mode()
+    return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
+
+
+def _left_as(
+    old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
+) -> Version:
+    """Return what an undo or redo left of a file that was at `old`, and is at `new` by what stands since."""
+    left, come = written.get(old), written.get(new)
+    if new and come is not None and come.after is not None:
+        return Placed(new, come.after)
+    if stays and left is not None and left.after is not None:
+        return Placed(old, left.after)
+    # Where nothing was written, the very bytes stood there already.
+    return _placed(new, seen.get(new)) if new not in ("", old) and come is None else None
+
+
+def _place_of(lineage: Lineage) -> str:
+    """Return where the file is with what is undone by now, judged by renames alone; empty where it is not."""
+    now = lineage.origin.path if lineage.origin else ""
+    status: dict[ChangeId, Undone] = {}
+    for note in lineage.notes:
+        if isinstance(note, _Write):
+            status |= note.status
+    for step in lineage.steps:
+        undone = status.get(step.change.id, _STANDS)
+        other = status.get(step.departure, _STANDS) if step.departure else undone
+        is_back = RENAMING in undone if undone else undone is None and other is None
+        if is_back:
+            continue
+        if step.after is None:
+            now = ""
+        elif step.before is None or step.before.path == now:
+            now = step.after.path
+    return now
+
+
+def _tell_mode(lineage: Lineage, folder: Version) -> None:
+    """Give an implied folder the permission bits that a later record shows."""
+    if lineage.is_implied and folder is not None and folder.image.kind == "folder":
+        for step in lineage.steps:
+            if step.after is not None and step.after.image.kind == "folder":
+                step.after = folder
+
+
+def _placed(path: str, image: FileImage | None) -> Version:
+    return Placed(path, image) if image is not None else None
+
+
+def _is_cut_off(lineage: Lineage, status: Status) -> bool:
+    """Whether a process was killed when it had undone, or redone, only one half of a rename."""
+    halves = (
+        (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
+        for step in lineage.steps
+        if step.departure
+    )
+    return any((one is None) != (other is None) and not one for one, other in halves)
+
+
+def _ids_of(lineage: Lineage) -> set[ChangeId]:
+    return {change_id for step in lineage.steps for change_id in (step.change.id, step.departure) if change_id}
+
+
+def _merged_path(now: str, before: str, after: str) -> str:
+    if before == after or now in (before, after):
+        return after if now == before else now
+    raise NeededError(refusals.RENAMED_SINCE.format(after))

@@ -1,0 +1,56 @@
+"""What a session would have on record of changes that a test made with a ledger."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.undo.draft import UndoDraft
+from desktop_agent.core.undo.plan import draft_revert
+from desktop_agent.core.undo.records import reverted
+from desktop_agent.core.undo.refusals import Direction
+
+
+class OnRecord:
+    """The transcript of a session, told event by event what was changed, undone and redone."""
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self._seq = 0
+
+    def apply(self, event: ev.Event) -> None:
+        """Take up the next event."""
+        self._seq += 1
+        assert isinstance(event, ev.DurableEvent)
+        self.transcript.apply(event.stamped(self._seq, datetime(2026, 1, 1, tzinfo=UTC)))  # type: ignore[arg-type]
+
+    def changed(self, changes: Sequence[FileChange], *, turn: int = 1, call_id: str = "call") -> None:
+        """A call made these changes."""
+        self.apply(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=tuple(changes)))
+
+    def turned(
+        self,
+        direction: Direction,
+        written: Sequence[FileChange],
+        outcomes: Sequence[FileOutcome] = (),
+        selection: ChangeSelection | None = None,
+    ) -> None:
+        """An undo or redo wrote these."""
+        self.apply(reverted(direction, selection or ChangeSelection(), tuple(written), tuple(outcomes)))
+
+    def draft(self, ledger: Ledger, direction: Direction, selection: ChangeSelection) -> UndoDraft:
+        """What an undo or redo of the selection would come to."""
+        return draft_revert(self.transcript, ledger, direction, selection) or UndoDraft((), ())
+
+
+def draft_of(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]) -> UndoDraft:
+    """Return what the undo, or after that the redo, of all these changes would come to, when nothing else is known."""
+    known = OnRecord()
+    known.changed(changes)
+    ids: tuple[ChangeId, ...] = tuple(change.id for change in changes)
+    if direction == "redo":
+        known.turned("undo", (), [FileOutcome(path=changes[0].path, state="unchanged", change_ids=ids)])
+    return known.draft(ledger, direction, ChangeSelection(change_ids=ids))
