@@ -204,7 +204,7 @@ def test_a_workspace_that_goes_while_the_agent_works_ends_the_run_and_is_not_mad
     assert (ran.code, ran.json["stopped_reason"]) == (1, "workspace_error")
     assert str(workspace) in one_message(ran)
     assert workspace.read_text() == "mine" if becomes == "file" else not workspace.exists()
-    # While it is gone, going on says so; once it is there again, the conversation does.
+    # While it is gone, or is another one, going on says so; once the user accepts that one, the conversation goes on.
     session = ran.json["session_id"]
     with serve(reply(text("Again."))) as server:
         still = program.prompt(workspace, server.url, "--resume", session, text="and now?")
@@ -212,10 +212,12 @@ def test_a_workspace_that_goes_while_the_agent_works_ends_the_run_and_is_not_mad
         if becomes == "file":
             workspace.unlink()
         workspace.mkdir()
-        ran = program.prompt(workspace, server.url, "--resume", session, text="go on")
+        other = program.prompt(workspace, server.url, "--resume", session, text="and now?")
+        assert (other.code, other.json["stopped_reason"]) == (1, "workspace_error")
+        ran = program.prompt(workspace, server.url, "--resume", session, "--accept-folder", text="go on")
         assert server.violations == []
     assert (ran.code, ran.json["final_response"]) == (0, "Again.")
-    assert program.prompts() == ["my precious words", "and now?", "go on"]
+    assert program.prompts() == ["my precious words", "and now?", "and now?", "go on"]
 
 
 @pytest.mark.parametrize("name", [b"-new\nline \xff\xfe '\"$(id)`;", b"n" * 255])
