@@ -30,7 +30,7 @@ def tree_of(root: Path) -> dict[str, Node]:
 
 
 def _nodes(folder: Path, root: Path) -> Iterator[tuple[str, Node]]:
-    for entry in os.scandir(folder):
+    for entry in list(os.scandir(folder)):  # wholly: what vanishes meanwhile leaves no listing open
         path = Path(entry.path)
         name = path.relative_to(root).as_posix()
         mode = path.lstat().st_mode & 0o7777

@@ -73,7 +73,6 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.SessionOpened(
         session_id="20261121-213700-k3f9qx", workspace="/w", model=MODEL, approval="on_write", app_version="0.1.0"
     ),
-    ev.FolderAccepted(folder=FolderIdentity(device=64512, inode=4711)),
     ev.PromptSubmitted(turn=1, prompt_id="p-1", text="Fix it\nplease"),
     ev.TurnStarted(turn=1, model=MODEL),
     ev.MessageDone(
@@ -182,6 +181,7 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.SessionPinned(is_pinned=True),
     ev.SessionForked(source="20261121-213600-k3f9qw", title="Count the pages", before_turn=2),
     ev.SessionArchived(is_archived=True),
+    ev.FolderAccepted(folder=FolderIdentity(device=64512, inode=4711)),
 )
 
 SAMPLE_EVENTS: tuple[ev.KnownEvent, ...] = tuple(body.stamped(seq, AT) for seq, body in enumerate(_BODIES, start=1))

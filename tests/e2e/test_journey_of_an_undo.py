@@ -110,7 +110,13 @@ async def undo_mine(user: Driver, folder: Path, look: Look = no_look) -> None:
     await see_files(user, folder, before, "all is as it was before the undo")
     await see_listed(user, 2)
     undo = await user.see(QPushButton, "undoTurnButton")
-    undo.setFocus()
+
+    def has_focus() -> bool:
+        user.window.main_window.activateWindow()
+        undo.setFocus()
+        return undo.hasFocus()
+
+    await user.until_true(has_focus, "the button has the keyboard")
     await user.press(Qt.Key.Key_Space)
     await user.see(QWidget, "undoOthersDialog")
     await user.press(Qt.Key.Key_Tab)

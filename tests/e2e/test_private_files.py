@@ -63,7 +63,7 @@ def test_everything_a_run_leaves_is_its_owners_only(
     assert main(["config", "set", "model.name", "other"]) == 0
     assert open_to_others(home) == []
     assert stat.S_IMODE((workspace / "new.txt").stat().st_mode) == 0o666, "the user's umask holds in the workspace"
-    assert stat.S_IMODE((workspace / "made.txt").stat().st_mode) == 0o666
+    assert stat.S_IMODE((workspace / "made.txt").stat().st_mode) == 0o664, "a command leaves nothing that all can write"
 
 
 def test_what_an_earlier_version_left_readable_is_closed_when_a_command_starts(

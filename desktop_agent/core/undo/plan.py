@@ -484,7 +484,9 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
                 turned[part.change_id] = part.taken_back(
                     now, lambda change=record.change: _every_part(change, transcript, ledger)
                 )
-    draft = Drafter(ledger, composition).draft("redo", turned, taken_back={step.seq for step in steps})
+    # In journals of old, what an undo wrote is not on record.
+    known = {step.seq for step in steps if step.writes or {one.state for one in step.outcomes} == {"unchanged"}}
+    draft = Drafter(ledger, composition).draft("redo", turned, taken_back=known)
     return UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
 
 
