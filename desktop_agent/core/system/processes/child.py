@@ -17,6 +17,8 @@ from desktop_agent.core.system.processes.tree import ProcessTree, Scope
 
 QUIET_S = 0.2
 """How long output must be silent after the exit before we stop listening to what was left behind."""
+_WALL = "bwrap"
+"""The sandbox around a command. It may end a moment after the command, which has left nothing running then."""
 
 QUIET_ROUNDS = 5
 """How often we wait that long for the silence."""
@@ -280,7 +282,8 @@ class ChildProcess:
             await self._listen_until_quiet()  # the last words of those who were ended
         if not has_exited:
             return {}, survivors
-        return {pid: name for pid, name in met.items() if pid != self.pid and pid not in survivors}, survivors
+        own = (*survivors, self.pid)
+        return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
         """The loop is being torn down under us: there is time for one signal."""
