@@ -1,4 +1,4 @@
-"""Opens files with the applications of the desktop: those of kinds that are only shown, never one that could start."""
+"""Opens files with the desktop's applications: only kinds that are shown or played, never one that could run."""
 
 import asyncio
 import os
@@ -18,15 +18,14 @@ _SHOWN = frozenset(
     .ttf .otf .woff .woff2
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Kinds that are shown or played. Desktops start scripts, too: Debian opens `.py` with Python, Windows `.js` with its
-script host. A page and an SVG picture hold scripts, a document of an older kind macros, an archive anything."""
+"""Kinds that are shown or played. Desktops run scripts when they are opened: Debian opens `.py` with Python, Windows
+`.js` with its script host. Pages and SVG pictures contain scripts, older kinds of documents macros, archives
+anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file of the workspace with its application if that only shows it; else its folder.
-
-    The agent may have written it.
-    """
+    """Open a file of the workspace if its application only shows it, otherwise its folder: the agent may have written
+    it."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 
@@ -37,20 +36,20 @@ async def open_in_editor(path: Path) -> None:
 
 
 def _opened(file: Path) -> Path:
-    real = Path(os.path.realpath(file))  # a desktop goes by the name of a link, or by that of what it leads to
+    real = Path(os.path.realpath(file))  # desktops look at the name of the link, or of its target
     if real.is_dir():
         return _plain_folder(real)
     return file if _is_only_shown(file) and _is_only_shown(real) else _plain_folder(file.parent)
 
 
 def _is_only_shown(file: Path) -> bool:
-    # Windows has no permission to execute: there only the name shows it.
+    # Windows has no execute permission: there only the name tells.
     is_executable = sys.platform != "win32" and os.access(file, os.X_OK)
     return file.is_file() and not is_executable and file.suffix.lower() in _SHOWN
 
 
 def _plain_folder(folder: Path) -> Path:
-    """Return the folder, or one above it that is no application: macOS starts folders by their names."""
+    """Return the folder, or the nearest one above that is not an application: macOS runs folders by their names."""
     while sys.platform in ("darwin", "win32") and folder.suffix and folder != folder.parent:
         folder = folder.parent
     return folder

@@ -53,7 +53,7 @@ class FileWriting(QObject):
             return await self._ask(bridge, op)
 
     def undo(self, changes: tuple[ChangeId, ...]) -> None:
-        """Take back what the user wrote by these changes; they ask for exactly that."""
+        """Take back what the user wrote in these changes, at their own request."""
         if (bridge := self._panels.wiring.bridge) is not None:
             bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 

@@ -53,7 +53,7 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accept_folder(parser: argparse.ArgumentParser) -> None:
-    """Add the word that the folder at the session's path is the one that is meant."""
+    """Add the option by which the user accepts the folder that is now at the session's path."""
     summary = "go on in the folder that is there now, although it is not the one that the session worked in"
     parser.add_argument("--accept-folder", action="store_true", help=summary)
 

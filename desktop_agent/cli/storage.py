@@ -31,7 +31,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
             now = SystemClock().now()
             done = collect(blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
             if not args.dry_run:
-                from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # to show needs none of it
+                from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # only `collect` needs it
 
                 drop_stranded(paths.cache / BASELINES, now.timestamp())
             document: JsonObject = {**asdict(done), "dry_run": args.dry_run}

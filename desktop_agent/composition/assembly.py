@@ -115,7 +115,7 @@ def _remove_temp(folder: Path) -> None:
 
 
 def _let_go(shared: SharedParts, plan: SessionPlan) -> None:
-    """Release the lock of a session; of one that could never be written, nothing stays. Blocks."""
+    """Release the lock of a session; remove it if it could never be written. Blocks."""
     if plan.state.transcript.session.last_seq == 0:
         plan.storage.discard(shared.catalog)
     else:

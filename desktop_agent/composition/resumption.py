@@ -1,4 +1,4 @@
-"""Taking a session up from its journal: locked, read, and what of it was lost, in words for the user."""
+"""Takes a session up from its journal: locks it, reads it, and says what of it was lost."""
 
 import asyncio
 from pathlib import Path
@@ -15,6 +15,7 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.removal import NEVER_WRITTEN
 from desktop_agent.core.transcript import Transcript
 
 
@@ -56,7 +57,7 @@ def _checked(resumed: ReplayState) -> SessionState:
     """
     if not resumed.events:
         raise StorageError(
-            "Nothing of this session was ever written: the application ended, or the disk was full, as it was created.",
+            NEVER_WRITTEN,
             hint="Start a new one. `desktop-agent sessions verify --repair` removes this one.",
         )
     state = resumed.state

@@ -157,7 +157,7 @@ class SessionOpener:
 
 
 async def _accepted(root: Path, known: FolderIdentity | None) -> tuple[ev.FolderAccepted, ...]:
-    """Return the record that the folder at `root` is the one that is meant; nothing where that is on record."""
+    """Return the record that the user accepts the folder at `root`; nothing if it is already on record."""
     folder = await asyncio.to_thread(identity_of, root)
     if folder is None or (known is not None and known.is_same(folder)):
         return ()

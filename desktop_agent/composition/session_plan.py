@@ -68,7 +68,7 @@ class SessionStorage(Struct, frozen=True):
         self.lock.release()
 
     def discard(self, catalog: Catalog) -> None:
-        """Close a new session of which nothing was written, and leave nothing of it. Blocks."""
+        """Close a new session that was never written, and remove it. Blocks."""
         with suppress(StorageError):
             self.journal.close()
         self.lock.release()
@@ -89,7 +89,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     """What the system prompt ends with, as long as the session is open."""
     accepts_folder: bool = False
-    """Whether to go on in the folder that is there now, although it may not be the one that the session worked in."""
+    """Whether to go on in the folder that is there now, even if it is not the one that the session worked in."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Return the system prompt of a session in `root`. Blocks shortly: it reads shipped files."""
@@ -105,7 +105,7 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     root: Path
     """Its workspace, resolved."""
     folder: FolderIdentity | None
-    """Which folder at that path is meant, as far as that is known."""
+    """The identity of the folder that the session worked in, if it is known."""
     system: str
     opening: tuple[ev.KnownEvent, ...]
     sink: Sink

@@ -141,7 +141,7 @@ class SingleCall:
 
 def _no_result(ended: RunResult) -> ToolResult:
     """Return what stands for the result of a call that did not come to one: why."""
-    words = ("The call did not come to a result.", *ended.problems)
+    words = ("The call ended without a result.", *ended.problems)
     return ToolResult(content="\n".join(words), is_error=True)
 
 

@@ -2294,6 +2294,10 @@
         <translation>Geben Sie einen in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
     </message>
     <message>
+        <source>Everything before it is here. What was left of it was kept.</source>
+        <translation>Alles davor ist da. Was von ihm übrig war, wurde aufbewahrt.</translation>
+    </message>
+    <message>
         <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger oder prüfen Sie den Ordner des Zwischenspeichers. `desktop-agent doctor` sagt, wo er ist.</translation>
     </message>
@@ -2450,7 +2454,7 @@
         <translation>Sie ist kein Text: {0}, {1} Bytes.</translation>
     </message>
     <message>
-        <source>It is not the agent&apos;s, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <source>It is not the agent&apos;s, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>Sie stammt nicht vom Agenten und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
@@ -2458,7 +2462,7 @@
         <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
     </message>
     <message>
-        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>Sie stammt von einem laufenden Server oder von Ihnen und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
@@ -2616,6 +2620,10 @@
     <message>
         <source>Nothing listens at {0}. Start the server, or check the address.</source>
         <translation>Unter {0} lauscht nichts. Starten Sie den Server, oder prüfen Sie die Adresse.</translation>
+    </message>
+    <message>
+        <source>Nothing of this session was ever written: the application ended, or the disk was full, while it was being created.</source>
+        <translation>Von dieser Sitzung wurde nie etwas geschrieben: Die Anwendung endete, oder der Datenträger war voll, während sie angelegt wurde.</translation>
     </message>
     <message>
         <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
@@ -2830,6 +2838,10 @@
         <translation>In der Anwendung ist etwas schiefgegangen, daher endete die Runde.</translation>
     </message>
     <message>
+        <source>Start a new one. `desktop-agent sessions verify --repair` removes this one.</source>
+        <translation>Beginnen Sie eine neue. `desktop-agent sessions verify --repair` entfernt diese.</translation>
+    </message>
+    <message>
         <source>Start a new session, or send less at once.</source>
         <translation>Beginnen Sie eine neue Sitzung, oder senden Sie weniger auf einmal.</translation>
     </message>
@@ -2930,7 +2942,7 @@
         <translation>Der Browser konnte die Antwort nicht zurücksenden: Port {0} dieses Rechners lässt sich nicht öffnen.</translation>
     </message>
     <message>
-        <source>The cache cannot be used. Everything goes on, but looking for changes takes more time and memory.</source>
+        <source>The cache cannot be used. Work continues, but finding changes takes more time and memory.</source>
         <translation>Der Zwischenspeicher ist nicht nutzbar. Alles läuft weiter, aber Änderungen zu finden kostet mehr Zeit und Arbeitsspeicher.</translation>
     </message>
     <message>
@@ -3030,7 +3042,7 @@
         <translation>Der Ordner, in dem dies gestartet wurde, ist nicht mehr da.</translation>
     </message>
     <message>
-        <source>The folder was gone before it could be seen whether this was written.</source>
+        <source>The folder was gone before it could be checked whether this was written.</source>
         <translation>Der Ordner war weg, bevor sich feststellen ließ, ob dies geschrieben wurde.</translation>
     </message>
     <message>
@@ -3058,7 +3070,7 @@
         <translation>Das git-Repository gibt es nicht mehr.</translation>
     </message>
     <message>
-        <source>The id {0} belongs to several changes of this session, so it does not say which is meant.</source>
+        <source>The id {0} belongs to several changes of this session, so it is not clear which one is meant.</source>
         <translation>Die Kennung {0} gehört zu mehreren Änderungen dieser Sitzung und sagt deshalb nicht, welche gemeint ist.</translation>
     </message>
     <message>
@@ -3100,6 +3112,10 @@
     <message>
         <source>The keyring was not unlocked within {0} seconds.</source>
         <translation>Der Schlüsselbund wurde nicht innerhalb von {0} Sekunden entsperrt.</translation>
+    </message>
+    <message>
+        <source>The last record of this session was cut off when the application ended.</source>
+        <translation>Der letzte Eintrag dieser Sitzung wurde abgeschnitten, als die Anwendung endete.</translation>
     </message>
     <message>
         <source>The message brings {0} things along, so it was not sent.</source>
@@ -3212,6 +3228,10 @@
     <message>
         <source>The server wants a key: enter it in Settings.</source>
         <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>The session cannot be continued: the line of its journal that names its folder cannot be read.</source>
+        <translation>Die Sitzung kann nicht fortgesetzt werden: Die Zeile ihres Journals, die ihren Ordner nennt, ist nicht lesbar.</translation>
     </message>
     <message>
         <source>The session cannot be opened for writing.</source>
@@ -3474,12 +3494,16 @@
         <translation>Was es bis dahin tat, bleibt. Erlauben Sie höhere Kosten, oder machen Sie mit der Sitzung weiter.</translation>
     </message>
     <message>
-        <source>What the folder held before the command is not known any more, so its changes are not either.</source>
+        <source>What the folder held before the command is no longer known, and so neither are the command&apos;s changes.</source>
         <translation>Was der Ordner vor dem Befehl enthielt, ist nicht mehr bekannt, und daher auch seine Änderungen nicht.</translation>
     </message>
     <message>
         <source>What was pasted is no picture that can be read.</source>
         <translation>Was eingefügt wurde, ist kein lesbares Bild.</translation>
+    </message>
+    <message>
+        <source>What was said and changed can still be shown. To go on, start a new session in the folder.</source>
+        <translation>Was gesagt und geändert wurde, lässt sich noch anzeigen. Um weiterzuarbeiten, beginnen Sie in dem Ordner eine neue Sitzung.</translation>
     </message>
     <message>
         <source>What {0} costs is not known, so no limit of costs holds for it.</source>
@@ -3748,6 +3772,10 @@
     <message>
         <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
         <translation>{0} bietet keine vertrauenswürdige Verbindung. Prüfen Sie Uhr, Proxy und Adresse.</translation>
+    </message>
+    <message>
+        <source>{0} records of this session could not be read and were left out.</source>
+        <translation>{0} Einträge dieser Sitzung konnten nicht gelesen werden und wurden ausgelassen.</translation>
     </message>
     <message>
         <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
@@ -9288,7 +9316,7 @@
         <translation>Verwenden</translation>
     </message>
     <message>
-        <source>{0} answers questions of the agent, and a key that sends a message must not.</source>
+        <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
         <translation>{0} beantwortet Fragen des Agenten; eine Taste, die eine Nachricht sendet, darf das nicht.</translation>
     </message>
     <message>

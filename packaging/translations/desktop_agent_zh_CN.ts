@@ -2283,6 +2283,10 @@
         <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
     </message>
     <message>
+        <source>Everything before it is here. What was left of it was kept.</source>
+        <translation>在它之前的一切都在。其残余部分已保留。</translation>
+    </message>
+    <message>
         <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
         <translation>请腾出一些磁盘空间，或检查缓存文件夹。`desktop-agent doctor` 会说明它的位置。</translation>
     </message>
@@ -2439,7 +2443,7 @@
         <translation>不是文本：{0}，{1} 字节。</translation>
     </message>
     <message>
-        <source>It is not the agent&apos;s, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <source>It is not the agent&apos;s, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>它不是代理所为，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
@@ -2447,7 +2451,7 @@
         <translation>位于此会话的文件夹之外。</translation>
     </message>
     <message>
-        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only if that is asked for by itself.</source>
+        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>它可能出自正在运行的服务器或您本人，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
@@ -2605,6 +2609,10 @@
     <message>
         <source>Nothing listens at {0}. Start the server, or check the address.</source>
         <translation>{0} 处没有服务在监听。请启动服务器，或检查地址。</translation>
+    </message>
+    <message>
+        <source>Nothing of this session was ever written: the application ended, or the disk was full, while it was being created.</source>
+        <translation>此会话从未写入任何内容：在创建它时，应用程序已结束，或磁盘已满。</translation>
     </message>
     <message>
         <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
@@ -2819,6 +2827,10 @@
         <translation>应用程序内部出错，因此本轮结束。</translation>
     </message>
     <message>
+        <source>Start a new one. `desktop-agent sessions verify --repair` removes this one.</source>
+        <translation>请新建一个会话。`desktop-agent sessions verify --repair` 会移除此会话。</translation>
+    </message>
+    <message>
         <source>Start a new session, or send less at once.</source>
         <translation>请新建会话，或减少一次发送的内容。</translation>
     </message>
@@ -2919,7 +2931,7 @@
         <translation>浏览器无法返回答复：本机的端口 {0} 无法打开。</translation>
     </message>
     <message>
-        <source>The cache cannot be used. Everything goes on, but looking for changes takes more time and memory.</source>
+        <source>The cache cannot be used. Work continues, but finding changes takes more time and memory.</source>
         <translation>缓存无法使用。一切照常进行，但查找更改需要更多时间和内存。</translation>
     </message>
     <message>
@@ -3019,7 +3031,7 @@
         <translation>启动时所在的文件夹已不存在。</translation>
     </message>
     <message>
-        <source>The folder was gone before it could be seen whether this was written.</source>
+        <source>The folder was gone before it could be checked whether this was written.</source>
         <translation>在确认是否已写入之前，文件夹已不存在。</translation>
     </message>
     <message>
@@ -3047,7 +3059,7 @@
         <translation>git 存储库已不存在。</translation>
     </message>
     <message>
-        <source>The id {0} belongs to several changes of this session, so it does not say which is meant.</source>
+        <source>The id {0} belongs to several changes of this session, so it is not clear which one is meant.</source>
         <translation>标识 {0} 属于此会话的多个更改，因此无法说明所指的是哪一个。</translation>
     </message>
     <message>
@@ -3089,6 +3101,10 @@
     <message>
         <source>The keyring was not unlocked within {0} seconds.</source>
         <translation>密钥环未在 {0} 秒内解锁。</translation>
+    </message>
+    <message>
+        <source>The last record of this session was cut off when the application ended.</source>
+        <translation>应用程序结束时，此会话的最后一条记录被截断。</translation>
     </message>
     <message>
         <source>The message brings {0} things along, so it was not sent.</source>
@@ -3201,6 +3217,10 @@
     <message>
         <source>The server wants a key: enter it in Settings.</source>
         <translation>服务器需要密钥：请在设置中输入。</translation>
+    </message>
+    <message>
+        <source>The session cannot be continued: the line of its journal that names its folder cannot be read.</source>
+        <translation>无法继续此会话：其日志中指明文件夹的那一行无法读取。</translation>
     </message>
     <message>
         <source>The session cannot be opened for writing.</source>
@@ -3463,12 +3483,16 @@
         <translation>此前所做的会保留。请允许更高费用，或继续会话。</translation>
     </message>
     <message>
-        <source>What the folder held before the command is not known any more, so its changes are not either.</source>
+        <source>What the folder held before the command is no longer known, and so neither are the command&apos;s changes.</source>
         <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
     </message>
     <message>
         <source>What was pasted is no picture that can be read.</source>
         <translation>粘贴的内容不是可读取的图片。</translation>
+    </message>
+    <message>
+        <source>What was said and changed can still be shown. To go on, start a new session in the folder.</source>
+        <translation>所说的内容和所做的更改仍可查看。若要继续，请在该文件夹中新建会话。</translation>
     </message>
     <message>
         <source>What {0} costs is not known, so no limit of costs holds for it.</source>
@@ -3737,6 +3761,10 @@
     <message>
         <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
         <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
+    </message>
+    <message>
+        <source>{0} records of this session could not be read and were left out.</source>
+        <translation>此会话有 {0} 条记录无法读取，已略过。</translation>
     </message>
     <message>
         <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
@@ -9249,7 +9277,7 @@
         <translation>使用</translation>
     </message>
     <message>
-        <source>{0} answers questions of the agent, and a key that sends a message must not.</source>
+        <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
         <translation>{0} 用于回答智能体的问题，发送消息的按键不能这样做。</translation>
     </message>
     <message>

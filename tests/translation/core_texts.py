@@ -30,7 +30,7 @@ _MODULES = (
         "core/changes/untouched.py",
         "core/merge/file_merge.py",
     ),
-    "core/system/workspace.py",
+    *("core/system/workspace.py", "composition/resumption.py"),
     *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),
     *("core/providers/auth/keys.py", "core/providers/auth/keyring_calls.py", "core/providers/auth/sign_in/failures.py"),
     *(

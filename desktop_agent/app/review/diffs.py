@@ -79,7 +79,7 @@ class BlobDiffs:
         return await asyncio.to_thread(self._contents, images)
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return what the agents of the folder's other sessions left: by path, contents."""
+        """Return the contents, by path, that the agents of the folder's other sessions left."""
         if self._catalog is None:
             return {}
         return await asyncio.to_thread(self._catalog.left_by_agents, folder, without=session_id)
@@ -93,7 +93,7 @@ class BlobDiffs:
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are."""
+        """Return how much of the file's difference from the commit, or of these hunks of it, is whose."""
         return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks, by_others)
 
     def _shares(

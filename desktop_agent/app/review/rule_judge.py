@@ -16,7 +16,7 @@ from desktop_agent.core.settings import ExecutionSettings
 from desktop_agent.core.transcript import Transcript
 
 _HERE = "here"
-"""A rule in the making is judged where it is made."""
+"""Draft rules are judged in the folder that they are made in."""
 
 
 class RuleJudge(Struct, frozen=True):

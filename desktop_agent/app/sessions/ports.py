@@ -65,9 +65,9 @@ class DraftPort:
         return asked
 
     def submit(self, op: ops.Op) -> None:
-        """Take prompts, modes, the user's own writes, and undos of what git shows; a session begins with those.
+        """Take the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
 
-        There is nothing to stop, to answer, or of an agent's to undo without a turn.
+        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
         """
         match op:
             case ops.Steer(text=text, include=include):  # no turn runs yet

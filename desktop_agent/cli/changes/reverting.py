@@ -70,7 +70,7 @@ def report(
     if is_dry_run:
         lines.insert(0, "Nothing was written. This would happen:")
     if any(outcome.reason in (refusals.NOT_THE_AGENTS, refusals.MAYBE_NOT_THE_AGENTS) for outcome in outcomes):
-        lines.append("To undo what is not the agent's, too, add --include-others.")
+        lines.append("To also undo what is not the agent's, add --include-others.")
     if any(outcome.clash for outcome in outcomes):
         lines.append(f"To decide line by line, open the session: desktop-agent --resume {session_id}")
     console.result({"outcomes": documents, "dry_run": is_dry_run}, "\n".join(lines))

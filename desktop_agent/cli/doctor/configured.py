@@ -38,7 +38,7 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
 
 
 def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
-    """Say where the requests of new sessions go, and who says so."""
+    """Say where the requests of new sessions go, and what sets that."""
     chosen = live.current.model
     if known_vendor(chosen.provider) is None:
         return []

@@ -15,7 +15,7 @@ from desktop_agent.core.system.child_environment import kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 
 _DATABASES = ("*.sqlite3", "baselines/*.sqlite3", "index/*.sqlite3")
-"""What the caches are in, below their folder."""
+"""The databases of the cache, relative to its folder."""
 _HELD = {"pids": "processes", "memory": "memory"}
 
 
@@ -78,7 +78,7 @@ def folder_checks(paths: AppPaths) -> list[Check]:
 
 
 def _cache(paths: AppPaths) -> Check:
-    """Say where the cache is, and why it is not in its place; and whether its databases can be used."""
+    """Say where the cache is, why it is not in its usual place, and whether its databases can be used."""
     if paths.cache_problem:
         message = f"{paths.cache_problem} Until that is mended, {paths.cache} is used."
         hint = "Free some disk space, or give yourself the right to write there."
@@ -86,8 +86,8 @@ def _cache(paths: AppPaths) -> Check:
     databases = [path for pattern in _DATABASES for path in sorted(paths.cache.glob(pattern))]
     damaged = [path for path in databases if not is_usable(path)]
     if damaged:
-        message = f"{', '.join(map(str, damaged))} cannot be used, so what is in it is made anew or done without it."
-        return Check("folder cache", "warning", message, "Delete what is named, if it stays so. Nothing is lost by it.")
+        message = f"{', '.join(map(str, damaged))} cannot be used. What it held is built again, or done without."
+        return Check("folder cache", "warning", message, "If this stays so, delete what is named. Nothing is lost.")
     return _folder("cache", paths.cache)
 
 

@@ -36,10 +36,10 @@ SHAPING = (
 """Compiled when it is first met, which takes 2 ms, and kept by `re`."""
 
 MOST_BLANKS = 40
-"""So many spaces side by side, or a fifth as many tabs, are counted: they would push what follows out of sight."""
+"""A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push what follows out of sight."""
 
 MOST_SHOWN_CHARS = 60_000
-"""A longer text is not shown to its end, and so cannot be allowed: laying it out would stop the window."""
+"""Longer texts are not shown in full, so they cannot be allowed: laying them out would freeze the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:

@@ -19,8 +19,8 @@ PromptId = str
 """Names one prompt from the moment it is queued or submitted."""
 
 ChangeId = str
-"""`3.2`: a change of turn 3. Short, because people type it. Where a journal of an earlier version has the id twice,
-`3.2~1` and `3.2~2` are what it stands for.
+"""`3.2`: a change of turn 3. Short, because people type it. If a journal of an earlier version uses the id twice, the
+changes are named `3.2~1` and `3.2~2`.
 """
 
 HunkKey = str
@@ -100,12 +100,12 @@ def change_id(turn: int, number: int) -> ChangeId:
 
 
 def nth_change_id(identifier: ChangeId, occurrence: int) -> ChangeId:
-    """Return what names the n-th change (from 1) of those to which a journal gives the same id."""
+    """Return the name of the n-th change (from 1) among those to which a journal gives this id."""
     return f"{identifier}~{occurrence}"
 
 
 def change_number(identifier: ChangeId) -> tuple[int, int] | None:
-    """Return the turn and the number that are in an id; None when it is none of ours."""
+    """Return the turn and the number in an id; None if the id does not have our form."""
     match = _CHANGE_ID.fullmatch(identifier)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -1,8 +1,8 @@
 """Where the application keeps its files: configuration, data, cache and logs.
 
-`DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders
-are used. Nothing here creates a folder, except for a spare one where that of the cache is of no use: the first writer
-does.
+`DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders are
+used. Nothing here creates a folder, the first writer does that; only a spare cache folder, used when the usual one
+cannot be, is made here.
 """
 
 import os
@@ -17,7 +17,7 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 _LEAST_FREE_BYTES = 4 * 2**20
-"""With less room on its disk, a cache counts as full."""
+"""With less free space on its disk than this, a cache counts as full."""
 
 
 class AppPaths(Struct, frozen=True):
@@ -28,11 +28,11 @@ class AppPaths(Struct, frozen=True):
     cache: Path
     logs: Path
     cache_problem: str = ""
-    """Why `cache` is not where it should be but among the system's temporary files; empty where it is."""
+    """Why `cache` is among the system's temporary files; empty if it is in its usual place."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "AppPaths":
-        """Return the folders for this environment; a spare one for the cache where that is of no use."""
+        """Return the folders for this environment, with a spare cache folder if the usual one cannot be used."""
         paths = cls._usual(environ)
         problem = problem_with_cache(paths.cache)
         spare = spare_cache(paths.cache) if problem else None
@@ -81,7 +81,7 @@ class AppPaths(Struct, frozen=True):
 
 
 def problem_with_cache(folder: Path) -> str:
-    """Return why nothing can be kept in `folder`, which need not exist; empty if something can. Writes nothing."""
+    """Return why nothing can be kept in `folder`, which need not exist; empty if it can be used. Writes nothing."""
     nearest = os.fspath(folder)
     try:
         while not os.path.lexists(nearest) and (above := os.path.dirname(nearest)) != nearest:  # noqa: PTH120 -- at each start
@@ -96,9 +96,9 @@ def problem_with_cache(folder: Path) -> str:
 
 
 def spare_cache(folder: Path) -> Path | None:
-    """Return a folder of the user's alone that stands in for the cache `folder`, the same each time; None if none can.
+    """Return a private folder that stands in for the cache `folder`, the same each time; None if there can be none.
 
-    It lies among the system's temporary files, and is made here, because there another user could be quicker.
+    It is among the system's temporary files, and is created here, before another user can create it.
     """
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     try:
@@ -114,8 +114,8 @@ def spare_cache(folder: Path) -> Path | None:
 
 
 def place_of_spare_cache(folder: Path) -> Path:
-    """Return where the stand-in for a cache folder is, or would be. Raises `OSError` where nothing is temporary."""
-    import tempfile  # these two are slow, and hardly ever needed
+    """Return where the stand-in for a cache folder is, or would be. Raises `OSError` without a temporary folder."""
+    import tempfile  # both are slow to import and rarely needed
     from hashlib import blake2b
 
     user = os.geteuid() if hasattr(os, "geteuid") else 0

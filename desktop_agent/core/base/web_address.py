@@ -74,9 +74,9 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the address that a host is written as; None for a name.
+    """Return the IP address that `host` spells; None for a name.
 
-    `127.1`, `0x7f.0.0.1` and `2130706433` count, too: the system's resolver takes them as addresses.
+    `127.1`, `0x7f.0.0.1` and `2130706433` count, because the system's resolver takes them as addresses.
     """
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:

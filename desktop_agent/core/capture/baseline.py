@@ -1,8 +1,8 @@
 """The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others move on.
 
 One SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was from one
-generation to another; a snapshot is a generation that a session still needs. Contents are kept only of what git does
-not have; what it has is held in the folder beside the file (`git_objects`). Deleting both loses the time to read the
+generation to another; a snapshot is a generation that a session still needs. Contents are copied only if git does not
+have them; what git has is held in the folder beside the file (`git_objects`). Deleting both loses the time to read the
 workspace once more, and the snapshots of commands that were cut off. Where the file cannot be used, everything is done
 in memory: as it was, if it can still be read.
 """
@@ -24,10 +24,10 @@ from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 _FORMAT = 5
 _BUSY_S = 15
 _MOST_BUSY = 100
-"""So often the copy into memory is kept waiting by another process, a twentieth of a second each."""
+"""How often the copy into memory waits for another process, a twentieth of a second each time."""
 _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
-"""How long everything stays in memory before the file is tried again: each time twice as long."""
+"""How long everything stays in memory before the file is tried again: twice as long after each failure."""
 _STATE_SCHEMA = """
 CREATE TABLE state (generation INTEGER NOT NULL, identity BLOB NOT NULL, held TEXT NOT NULL DEFAULT '');
 INSERT INTO state (generation, identity) VALUES (0, randomblob(16));
@@ -43,7 +43,7 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
-        """What git cannot lose. A baseline in memory only reads them, for the one in the file may need them."""
+        """What git cannot lose. A baseline in memory only reads them, because the one in the file may need them."""
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
@@ -54,12 +54,12 @@ class BaselineSession:
 
     @property
     def identity(self) -> bytes:
-        """The same for as long as this baseline was not made anew, also when it goes on in memory."""
+        """Identifies this baseline until it is built again, even while it goes on in memory."""
         return self._database.execute("SELECT identity FROM state").fetchone()[0]
 
     @property
     def held(self) -> str:
-        """What was true of git's packs when all that is left to git was last known to be held."""
+        """The state of git's packs when everything that is left to git was last known to be held."""
         return self._database.execute("SELECT held FROM state").fetchone()[0]
 
     @held.setter
@@ -73,10 +73,10 @@ class BaselineSession:
 
 
 class Baseline:
-    """One workspace's baseline, from any thread. All methods block; none raises for what is wrong with its file."""
+    """One workspace's baseline, for use from any thread. All methods block. A bad file never makes them raise."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
-        """`trouble` is what is wrong with the cache already, to be told with the first occasion."""
+        """`trouble` is what is already wrong with the cache; `take_trouble` reports it."""
         self._file = CacheFile(
             path,
             _FORMAT,
@@ -91,17 +91,16 @@ class Baseline:
         self._is_closed = False
         self._is_checked = False
         self._memory: sqlite3.Connection | None = None
-        """What is used instead of the file, since that failed."""
+        """Used instead of the file after that has failed."""
         self._in_memory = RLock()
         self._failed_at = 0.0
         self._pause_s = _FIRST_PAUSE_S / 2
         self._trouble = self._told = trouble
 
     def run(self, work: Callable[[BaselineSession], T]) -> T:
-        """Do `work` in one transaction: kept when it returns, as if it never was when it raises.
+        """Do `work` in one transaction, which is committed when it returns and rolled back when it raises.
 
-        Another thread or process that uses the same baseline waits until then. If the file fails, `work` is done once
-        more without it.
+        Other threads and processes that use the same baseline wait. If the file fails, `work` is done again without it.
         """
         if self._memory is None:
             done = self._run_on_file(work)
@@ -111,12 +110,12 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_trouble(self) -> str:
-        """Return why the file is not used, once until it can be used again."""
+        """Return why the file is not used: once, until it has worked again."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 
     def try_file_again(self) -> None:
-        """Go back to the file after a while. For a caller that needs nothing that was done since it failed."""
+        """Go back to the file after a while. Only for a caller that needs nothing done since the file failed."""
         with self._in_memory:
             if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
                 self._memory.close()
@@ -135,7 +134,7 @@ class Baseline:
                 memory.close()
 
     def _run_on_file(self, work: Callable[[BaselineSession], T]) -> tuple[T] | None:
-        """Return the result; None if the file could not be used, and what could be read of it is in memory."""
+        """Return the result; None if the file could not be used: then memory holds what could be read of it."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
             try:
@@ -176,7 +175,7 @@ class Baseline:
         except OSError as error:
             raise _UnusableError(error.strerror or str(error)) from error
         try:
-            if not self._is_checked:  # damage that is found later costs the snapshot of a command
+            if not self._is_checked:  # damage found later would cost the snapshot of a command
                 (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
                 if verdict != "ok":
                     raise SpoiledError(verdict)
@@ -198,11 +197,11 @@ class Baseline:
             return True
 
     def _go_without(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
-        """Use what is in memory from now on, a copy of the file as far as that can be read."""
+        """Work in memory from now on, with a copy of whatever can be read of the file."""
         with self._in_memory:
             if self._memory is None:
                 read = _copied(opened.database) if opened is not None else None
-                if read is None and not is_locked:  # by another process, which may be writing
+                if read is None and not is_locked:  # a lock is another process's, which may be writing
                     read = _rescued(self._file.path)
                 self._memory = read or self._file.in_memory()
                 self._file.prepare(self._memory)
@@ -220,7 +219,7 @@ class Baseline:
             result = work(BaselineSession(database, self._file.path.with_suffix(".objects"), is_in_memory=is_in_memory))
             database.execute("COMMIT")
         except BaseException:
-            with suppress(sqlite3.Error):  # the first failure is the one to be told
+            with suppress(sqlite3.Error):  # the first failure is the one to report
                 if database.in_transaction:
                     database.execute("ROLLBACK")
             raise
@@ -234,7 +233,7 @@ class Baseline:
 
 
 class _UnusableError(Exception):
-    """The file cannot be opened, for a reason that the file system gives."""
+    """The file cannot be opened; the text is the file system's reason."""
 
 
 class _OpenFile(NamedTuple):
@@ -258,7 +257,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
-    """Return a copy in memory; None if the database cannot be read, or others do not let us."""
+    """Return a copy in memory; None if the database cannot be read or stays locked."""
     if database is None:
         return None
     busy = 0
@@ -280,8 +279,8 @@ def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
 
 
 def _rescued(path: Path) -> sqlite3.Connection | None:
-    """Return a copy in memory of a file whose last transaction can neither be kept nor taken back where it is."""
-    import shutil  # hardly ever needed, these two
+    """Return a copy in memory of a file whose last transaction can be neither committed nor rolled back in place."""
+    import shutil  # both are rarely needed
     import tempfile
 
     try:

@@ -33,12 +33,12 @@ CREATE TABLE copy (digest BLOB PRIMARY KEY, content BLOB NOT NULL);
 _USUAL = FileExtras(owner=USUAL.owner)
 _SIGNATURE = struct.Struct("<qqqQI")
 _MOST_VALUES = 500
-"""So many values are bound to one statement."""
+"""How many values are bound to one statement."""
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 class SpoiledError(sqlite3.DatabaseError):
-    """A row holds what was never written to it, which SQLite does not notice by itself."""
+    """A row holds something that was never written to it, which SQLite itself does not notice."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
@@ -134,7 +134,7 @@ class EntryTable:
         return found
 
     def in_folder(self, folder: str, sizes: range, generation: int) -> list[Entry]:
-        """Return the files right in a folder that had a size within `sizes` in a generation."""
+        """Return the files directly in a folder whose size in a generation was within `sizes`."""
         begin, end = (f"{folder}/", f"{folder}0") if folder else ("", "\U0010ffff")  # "0" comes right after "/"
         where, values = "path >= ? AND path < ? AND size BETWEEN ? AND ?", (begin, end, sizes.start, sizes.stop - 1)
         found = self._many(where, generation, values)
@@ -145,7 +145,7 @@ class EntryTable:
         return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
     def left_with_git(self) -> list[tuple[Entry, int]]:
-        """Return what is left to git, with the generation from which on it is so."""
+        """Return the entries that are left to git, each with the generation since when."""
         query = f"SELECT {_COLUMNS}, born FROM entry WHERE kept = 'git'"
         return [(_entry(row[:8]), row[8]) for row in self._database.execute(query)]
 

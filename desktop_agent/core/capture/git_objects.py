@@ -1,9 +1,9 @@
-"""Contents that git has already: a tracked file that is as in the index needs no copy of ours.
+"""Contents that git already has: a tracked file that is the same as in the index needs no copy of ours.
 
-Git may lose them at any time: to a garbage collection, with the repository, with another one that it borrows from. So
+Git may lose them at any time: to garbage collection, with the repository, or with another one that it borrows from. So
 what is left to git is *held*: its packs, and the loose objects that are needed, get a second name (a hard link) in a
-folder of the cache, as `git clone --local` does it. That costs no space while git has them, and no content is read.
-Where no link can be made, on another disk for instance, a copy of the file is kept as if there were no git.
+folder of the cache, as `git clone --local` does it. That takes no space while git has them, and no content is read.
+Where no link can be made, such as to another disk, a copy of the file is kept as if there were no git.
 """
 
 import errno
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     import pygit2
 
 BASELINES = "baselines"
-"""The folder of all baselines, with what they hold of git, in the cache."""
+"""The cache's folder of all baselines and what they hold of git."""
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
-"""A folder may change again in one tick of the file system's clock, and then looks the same."""
+"""A folder that changes twice within one tick of the file system's clock keeps the same time."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
-"""What the name of a loose object has behind the two letters of its folder."""
+"""The least length of a loose object's name, without the two letters of its folder."""
 _MOST_ALTERNATES = 20
 _LARGEST_ALTERNATES = 64 * 1024
 
 
 class GitState(Struct, frozen=True):
-    """The repository of a folder at one moment, by what shows whether its index or its packs changed."""
+    """A folder's repository at one moment: enough to see whether its index or its packs have changed."""
 
     repository: Repository
     index_stamp: int | None
     folders: tuple[str, ...]
-    """Those with its objects: its own, and those that it borrows from."""
+    """The folders with its objects: its own, and those that it borrows from."""
     packs: str
-    """Another text whenever a pack comes or goes."""
+    """Changes whenever a pack is added or removed."""
 
     @classmethod
     def of(cls, folder: Path) -> "GitState | None":
-        """Return that of `folder`; None outside of any repository. Asks for the status of a few files."""
+        """Return the state of the repository around `folder`; None outside of one. Costs the status of a few files."""
         found = find_repository(folder)
         if found is None:
             return None
@@ -81,8 +81,10 @@ def _is_path(line: str) -> bool:
 
 
 def _stamp(folder: str) -> str:
-    """Return a text for the packs in a folder of objects, empty for one that is not there, another one for each moment
-    in which that may still change unseen."""
+    """Return a text that changes with the packs in a folder of objects; empty for a missing folder.
+
+    While the folder may still change within one tick of the clock, it is different each time.
+    """
     try:
         status = Path(folder, "pack").stat()
     except OSError:
@@ -92,10 +94,10 @@ def _stamp(folder: str) -> str:
 
 
 class HeldObjects:
-    """The objects that git cannot lose any more, in a folder of our own. Methods block."""
+    """The objects that git can no longer lose, in a folder of our own. Methods block."""
 
     def __init__(self, folder: Path, *, may_change: bool = True) -> None:
-        """Without `may_change` they are only read."""
+        """Without `may_change` the folder is only read."""
         self._folder = folder
         self._may_change = may_change
         self._may_link = may_change
@@ -104,7 +106,7 @@ class HeldObjects:
 
     @property
     def stamp(self) -> str:
-        """Another text when something else took packs away or brought some."""
+        """Changes when anyone else adds or removes packs."""
         return _stamp(os.fspath(self._folder))
 
     def read(self, identifier: str) -> bytes | None:
@@ -128,13 +130,13 @@ class HeldObjects:
         return size if kind == pygit2.enums.ObjectType.BLOB else None
 
     def take_packs(self, folders: Iterable[str]) -> None:
-        """Hold all packs that git has now, and lay those aside that it does not have any more."""
+        """Hold all packs that git has now, and set aside those that it no longer has."""
         if not self._may_change:
             return
         self._bring_back()
         found = {name: folder for folder in folders for name in _packs(folder)}
         for name, folder in found.items():
-            for ending in (".pack", ".idx"):  # only with its index is a pack there
+            for ending in (".pack", ".idx"):  # a pack counts only with its index
                 self._link(Path(folder, "pack", name + ending), self._folder / "pack" / (name + ending))
         gone = [name for name in _packs(os.fspath(self._folder)) if name not in found]
         _move(gone, self._folder / "pack", self._folder / "retired" / "pack")
@@ -149,7 +151,7 @@ class HeldObjects:
         return is_linked and self.size(identifier) is not None
 
     def drop(self, needed: set[str], *, keeps_retired: bool) -> None:
-        """Let go of loose objects that are not needed, and of the packs that were laid aside, or keep those."""
+        """Drop the loose objects that are not needed, and the packs that were set aside unless `keeps_retired`."""
         if not self._may_change:
             return
         for path in _loose(self._folder):
@@ -162,7 +164,7 @@ class HeldObjects:
             shutil.rmtree(self._folder / "retired", ignore_errors=True)
 
     def _link(self, source: Path, target: Path) -> bool:
-        """Give an ordinary file another name in our folder; return whether it has that."""
+        """Give an ordinary file another name in our folder; return whether it has one now."""
         try:
             if not self._may_link or not stat.S_ISREG(source.lstat().st_mode):
                 return False
@@ -175,7 +177,7 @@ class HeldObjects:
         return True
 
     def _bring_back(self) -> None:
-        """Take back what was laid aside, also by a process that was killed then."""
+        """Take back the packs that were set aside, even by a process that was killed meanwhile."""
         names = _packs(os.fspath(self._folder / "retired"))
         _move(names, self._folder / "retired" / "pack", self._folder / "pack")
         self._open.clear()
@@ -190,9 +192,9 @@ class HeldObjects:
 
 
 def drop_stranded(baselines: Path, now_s: float) -> None:
-    """Let go of packs that git does not have any more, of workspaces in which nobody has worked for two weeks. Blocks.
+    """Drop packs that git no longer has, for workspaces that nobody has worked in for two weeks.
 
-    Only then do they take room. Who comes back to such a workspace holds, or copies, what is needed at the first look.
+    Blocks. Packs that git has take no space. The next look at such a workspace holds, or copies, what it needs.
     """
     for folder in baselines.glob("*.objects"):
         with suppress(OSError):
@@ -225,9 +227,10 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
 
 
 class GitObjects:
-    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes there.
+    """The index and the objects of the repository that a folder is in.
 
-    Takes 90 ms to import what reads them, which a folder outside of any repository does not need.
+    Methods block and never write there. Importing the reader takes 90 ms, which folders outside of a repository are
+    spared.
     """
 
     def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
@@ -241,7 +244,7 @@ class GitObjects:
 
     @classmethod
     def of(cls, state: GitState | None, held: HeldObjects) -> "GitObjects | None":
-        """Return those of a repository; None when there are none that can be read."""
+        """Return the objects of a repository; None if they cannot be read."""
         if state is None:
             return None
         import pygit2
@@ -262,7 +265,7 @@ class GitObjects:
             return False
 
     def hold(self, identifier: str, size: int) -> bool:
-        """Make sure that a blob of this many bytes stays, whatever becomes of the repository; False if it may not."""
+        """Make sure that a blob of this many bytes outlives the repository; False if that is not certain."""
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:

@@ -21,6 +21,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
+from desktop_agent.core.merge.file_merge import CHANGED_SINCE
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.system.displacing import ChangedError
 from desktop_agent.core.system.file_writes import write_state
@@ -387,8 +388,7 @@ def restore_outside(
             current = read_state(path)
             image = current.image() if current else None
             if image not in (file.before, file.after):
-                reason = "It was changed since; your version was left alone."
-                problems.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=reason))
+                problems.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=CHANGED_SINCE))
                 continue
             if image != file.before:
                 before = file.before

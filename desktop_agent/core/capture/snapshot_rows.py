@@ -17,7 +17,7 @@ from desktop_agent.core.capture.entry_table import EntryTable, path_of, stored_p
 from desktop_agent.core.protocol.model import FileImage
 
 _NUMBERS = 2**52
-"""Every reader of JSON knows all of them."""
+"""The largest integer that every reader of JSON keeps exactly."""
 _STALE_NS = 14 * 86_400 * 10**9
 """How long the snapshot of a dead process waits for its session to be opened again."""
 SNAPSHOT_SCHEMA = """
@@ -50,10 +50,10 @@ class SnapshotRows:
         self._entries = entries
 
     def pin(self) -> int:
-        """Make a snapshot of the newest generation and return its number.
+        """Make a snapshot of the newest generation and return its number, which is random.
 
-        That is no count: a journal names it, and the file may be made anew, or be in memory for a while. Then the same
-        number must not mean another command.
+        Journals name it, and the file may be built again, or be replaced by memory for a while. A count could then mean
+        another command's snapshot.
         """
         number = secrets.randbelow(_NUMBERS) + 1
         self._database.execute(

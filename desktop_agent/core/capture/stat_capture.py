@@ -45,17 +45,18 @@ _CLOCK_SLACK_NS = 50_000_000
 """How far the times of files and of the process may be apart."""
 
 
-CACHE_FAILS = "The cache cannot be used. Everything goes on, but looking for changes takes more time and memory."
+CACHE_FAILS = "The cache cannot be used. Work continues, but finding changes takes more time and memory."
 CACHE_HINT = "Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is."
 _FORGOTTEN = Uncaptured(
-    path=".", reason="What the folder held before the command is not known any more, so its changes are not either."
+    path=".",
+    reason="What the folder held before the command is no longer known, and so neither are the command's changes.",
 )
 
 T = TypeVar("T")
 
 
 class _Looked(NamedTuple):
-    """What the look after a command found."""
+    """What a look after a command found."""
 
     span: CommandSpan
     scan: Scan
@@ -148,7 +149,7 @@ class StatCapture:
                 sent.add(change.path)
 
         def report(session: BaselineSession) -> list[Uncaptured]:
-            if session.snapshots.span(snapshot.number) is None:  # the file failed, and cannot be read any more
+            if session.snapshots.span(snapshot.number) is None:  # the file failed and can no longer be read
                 return [_FORGOTTEN]
             paths = session.entries.touched_since(span.generation)
             now = session.snapshots.span(snapshot.number) or span
@@ -186,7 +187,7 @@ class StatCapture:
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_trouble(self) -> str:
-        """Return why looks need more time or memory than usual: once, each time that the cache failed."""
+        """Return why looks take more time or memory than usual: once for each failure of the cache."""
         return self._baseline.take_trouble()
 
     def close(self) -> None:
@@ -195,7 +196,7 @@ class StatCapture:
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T]) -> T:
-        """Do `work` in a transaction, with the table of what is known, which is kept only if the transaction is."""
+        """Do `work` in a transaction with the table of known files, which is kept only if the transaction commits."""
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
             known, self._known = self._known, None
@@ -339,7 +340,7 @@ class _Writer:
             return None
 
     def _from_git(self, entry: Entry) -> tuple[Entry | None, bool]:
-        """Return the entry as git has it, and whether git cannot lose it; None where that is not known unread."""
+        """Return the entry as git has it, and whether it is held; None if only reading the file would tell."""
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
             return None, False
@@ -350,12 +351,12 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return what all that is left to git rests on: equal texts mean that nothing of it can have gone."""
+    """Return a text for the packs that git and we have: while it stays equal, nothing left to git can be lost."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
 class _Keeper:
-    """Sees to it that what was left to git is there, also when git's packs or the repository went."""
+    """Keeps what was left to git available, even if git's packs or the repository are gone."""
 
     def __init__(self, root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None) -> None:
         self._root = root
@@ -365,7 +366,7 @@ class _Keeper:
         self._objects = GitObjects.of(git, session.objects)
 
     def keep(self, deadline: float) -> bool:
-        """Hold what git has, and copy what it lost from wherever it is still; False if there was no time for all."""
+        """Hold what git has, and copy what it has lost from wherever it still exists; False if time ran out."""
         rows = self._session.entries.left_with_git()
         if not rows:
             self._session.objects.drop(set(), keeps_retired=False)
@@ -385,7 +386,7 @@ class _Keeper:
         return is_done
 
     def _content(self, entry: Entry) -> bytes | None:
-        """Return what was left to git, from what we hold, from git, or from the file if that is still the same."""
+        """Return a content that was left to git: from what we hold, from git, or from the file if it is unchanged."""
         for read in (self._session.objects.read, self._read_from_git):
             if _is_of(entry, content := read(entry.object)):
                 return content
@@ -420,7 +421,7 @@ def _is_new_name(item: Touched) -> bool:
 
 
 class _LeftAlone:
-    """The files that were there at the end of a command and are not among those it touched."""
+    """The files that a command left untouched."""
 
     def __init__(
         self,
@@ -435,7 +436,7 @@ class _LeftAlone:
         self._generation = span.last_generation
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Return the digests and the ids in git of those with one of these sizes, with their names."""
+        """Return the names of files with one of these sizes, by digest and by git's id."""
         found: dict[str, set[str]] = {}
         for entry in self._entries.of_sizes(sizes, self._generation):
             if entry.path not in self._touched:
@@ -444,7 +445,7 @@ class _LeftAlone:
         return found
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
-        """Return those in a folder that have about the size of another file."""
+        """Return the files in a folder whose size is within `sizes`."""
         found = self._entries.in_folder(folder, sizes, self._generation)
         paths = [entry.path for entry in found if entry.kind == "file" and entry.path not in self._touched]
         return [entry for path in paths[: MOST_NEIGHBOURS + 1] if (entry := self._read(path)) is not None]

@@ -14,23 +14,23 @@ _ALIKE = 0.5
 """How much two files must have in common to be one that was renamed and edited; git draws the line here, too."""
 _PIECE_BYTES = 64
 _MOST_COMPARED = 2_500
-"""Of more pairs of files that may be alike, only those of one name are compared."""
+"""If more pairs of files than this may be alike, only those with the same name are compared."""
 _MOST_COMPARED_BYTES = 64 * 2**20
 MOST_NEIGHBOURS = 300
-"""Among more files of about its size in its folder, nobody can say of which a new one is a copy."""
+"""If more files than this in its folder are about as large, it is not checked which one a new file is a copy of."""
 
 ContentOf = Callable[[Entry], bytes | None]
 
 
 class LeftAlone(Protocol):
-    """The files that a command did not touch: a new file may be a copy of one of them."""
+    """The files that a command left untouched: a new file may be a copy of one of them."""
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Return the digests and the ids in git of those with one of these sizes, with their names."""
+        """Return the names of files with one of these sizes, by digest and by git's id."""
         ...
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
-        """Return those in a folder that have about the size of another file."""
+        """Return the files in a folder whose size is within `sizes`."""
         ...
 
 
@@ -67,12 +67,12 @@ def _place(item: Touched) -> tuple[int, int, str]:
 
 
 def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> list[Touched]:
-    """Pair each deleted file with the path it went to, where its content says so and nothing else is possible.
+    """Pair each deleted file with the path it went to, if its content says so and nothing else is possible.
 
-    A file was renamed if a file with its content and its modification time has another name now; if a new one has its
-    content; or if a new one has at least half of it. Where two files may have come from one, or one from two, none is
-    paired, unless their names tell. The number of the inode is asked last, and only about files that are equal in all
-    else: file systems give that of a deleted file to the next new one.
+    A file was renamed if a file under a new name has its content and modification time, its content, or at least half
+    of its content, in this order. If two files may have come from one, or one from two, they are paired only if their
+    names tell. Inode numbers are compared last, and only for files that are otherwise equal: file systems give the
+    number of a deleted file to the next new one.
     """
     pairs = dict(_Pairing(touched, content_of, left_alone).pairs())
     sources = {target: source for source, target in pairs.items()}
@@ -80,7 +80,7 @@ def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: 
 
 
 class _Pairing:
-    """The files that went and those that came, which get fewer with each pair that is found."""
+    """The deleted and the new files; each pair that is found takes its two files out."""
 
     def __init__(self, touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> None:
         self._content_of = content_of
@@ -92,10 +92,10 @@ class _Pairing:
         there = [item for item in touched if item.after and _is_movable(item.after)]
         self._came = {item.path: item for item in there if _is_another_file(item)}
         self._stayed = [item for item in there if item.before is not None]
-        """What is there now under a name that was known, or that was found to be a renamed file."""
+        """Names whose files are accounted for: known before, or found to be renamed."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield where each file came from and went to, the surest first."""
+        """Yield the old and the new path of each renamed file, the most certain first."""
         if self._gone and self._came:
             yield from self._take(self._moved_as_they_were())
         if self._gone and self._came:
@@ -111,7 +111,7 @@ class _Pairing:
         return found
 
     def _moved_as_they_were(self) -> Iterator[tuple[str, str]]:
-        """Pair what has content and modification time in common: a move keeps both, and a new file has its own time."""
+        """Pair files with the same content and modification time: a move keeps both, and a new file has a new time."""
         groups = _Groups()
         for path, entry in self._gone.items():
             groups.add_source(_trace(entry), path)
@@ -125,10 +125,10 @@ class _Pairing:
             yield from group.pairs()
 
     def _with_the_same_content(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with those that had their content, if there is no other one that they may be a copy of."""
+        """Pair new files with deleted ones of the same content, unless they may be copies of another file."""
         groups = _Groups()
         for path, entry in self._gone.items():
-            if entry.size:  # all empty files are the same
+            if entry.size:  # all empty files are alike
                 groups.add_source((entry.kind, entry.digest), path)
         for path, item in self._came.items():
             if item.before is None and item.after is not None:
@@ -144,7 +144,7 @@ class _Pairing:
             yield from group.pairs(_names_of(self._gone[group.sources[0]], copied, others))
 
     def _alike(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with those that had at least half of their content, each with the only one possible."""
+        """Pair new files with deleted ones that share at least half of their content, if only one is possible."""
         pairs = self._to_compare()
         sizes = {after.size for _, target in pairs if (after := self._came[target].after)}
         others = self._left_alone.contents(sizes)
@@ -155,7 +155,7 @@ class _Pairing:
         yield from (pair for pair in _only_ones(alike) if self._is_likeliest(*pair))
 
     def _to_compare(self) -> list[tuple[str, str]]:
-        """Return the pairs of which the sizes do not rule out that they are alike."""
+        """Return the pairs that may be alike, judged by their sizes."""
         gone = [(path, entry) for path, entry in self._gone.items() if entry.kind == "file" and entry.size]
         came = [(path, item.after) for path, item in self._came.items() if item.after and item.after.kind == "file"]
         if sum(entry.size for _, entry in (*gone, *came)) > _MOST_COMPARED_BYTES:
@@ -170,20 +170,20 @@ class _Pairing:
         return pairs
 
     def _is_origin(self, source: str, target: str, others: Mapping[str, Collection[str]]) -> bool:
-        """Whether the file that went may be the one that came, and that one is no copy of a file that stayed."""
+        """Whether the deleted file may be the new one, and the new one is not a copy of a file that stayed."""
         before, item = self._gone[source], self._came[target]
         after = item.after
         if after is None or self._likeness(before, after) < _ALIKE:
             return False
         if item.before is not None and self._likeness(item.before, after) >= _ALIKE:
-            return False  # what was at the path before was edited, as far as the content tells
+            return False  # by its content, this is the earlier file at the same path, edited
         twins = [other for other in self._now.get(after.digest, ()) if other is not item]
         if any(twin.before is None or twin.before.digest != before.digest for twin in twins):
             return False  # unless the same was done to both
         return not _names_of(after, others)
 
     def _is_likeliest(self, source: str, target: str) -> bool:
-        """Whether the new file can only be the one that went: no other was as much like it, and is not itself now."""
+        """Whether the new file can only be this deleted one: every other file that was as similar is still itself."""
         before, after = self._gone[source], self._came[target].after
         if after is None or _name(source) == _name(target):
             return True
@@ -196,13 +196,13 @@ class _Pairing:
         return len(stayed) <= _MOST_COMPARED and not any(self._was_rather(item, after, likeness) for item in stayed)
 
     def _was_rather(self, item: Touched, after: Entry, likeness: float) -> bool:
-        """Whether a new file may rather be what stood at the path of `item`, where something is still."""
+        """Whether a new file may rather be what was at the path of `item`, which exists still."""
         if item.before is None or item.after is None or (own := self._likeness(item.before, after)) < likeness:
             return False
         return own > likeness or self._likeness(item.before, item.after) < _ALIKE
 
     def _likeness(self, one: Entry, other: Entry) -> float:
-        """How much of the bigger of two files is in the smaller one."""
+        """Return the share of the larger of two files that the smaller one has, too."""
         first, second = self._pieces_of(one), self._pieces_of(other)
         common = sum(len(piece) * count for piece, count in (first & second).items())
         return common / max(one.size, other.size, 1)
@@ -219,7 +219,7 @@ def _is_movable(entry: Entry) -> bool:
 
 
 def _is_another_file(item: Touched) -> bool:
-    """Whether something else is under the name than before."""
+    """Whether another file than before has the name."""
     return item.before is None or item.after is None or item.before.digest != item.after.digest
 
 
@@ -229,12 +229,12 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _trace(entry: Entry) -> tuple[object, ...]:
-    """What a move keeps. Of a file without content it takes more to recognise it."""
+    """What a move keeps; for an empty file, more than its content is needed to recognise it."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
 def _near(size: int) -> range:
-    """The sizes that a file can have which has half of its content in common with one of this size."""
+    """The sizes of files that can share half of their content with one of this size."""
     return range(max(1, int(size * _ALIKE)), int(size / _ALIKE) + 1)
 
 
@@ -248,13 +248,13 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 class _Twins(Struct):
-    """Files that cannot be told apart by what is in them: where they were, and where they are."""
+    """Files with equal contents: their old paths and their new ones."""
 
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
 
     def pairs_by(self, key: Callable[[str], object]) -> Iterator[tuple[str, str]]:
-        """Take out and yield the pairs of a key that only the two of them have."""
+        """Take out and yield the pairs in which both files alone have their key."""
         sources, targets = _by(key, self.sources), _by(key, self.targets)
         for shared in sources.keys() & targets.keys():
             if len(sources[shared]) == len(targets[shared]) == 1:
@@ -263,9 +263,9 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Pair those of a name that no other has, and then the last two, if there are but two.
+        """Pair files by unique names, then the remaining two if there are only two.
 
-        `others` are the names of files that are the same and still where they were.
+        `others` are the names of equal files that are still where they were.
         """
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
@@ -282,18 +282,18 @@ class _Groups:
         self._groups.setdefault(key, _Twins()).sources.append(path)
 
     def add_target(self, key: tuple[object, ...], path: str) -> None:
-        """Add a file that came, if one like it went."""
+        """Add a new file, if a deleted one is like it."""
         if key in self._groups:
             self._groups[key].targets.append(path)
 
     @property
     def whole(self) -> list[_Twins]:
-        """The groups from which something went and to which something came."""
+        """The groups with both deleted and new files."""
         return [group for group in self._groups.values() if group.targets]
 
 
 def _only_ones(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of which neither end has another partner, after those of one name have found each other."""
+    """Yield pairs in which neither file has another partner, after pairing those with the same name."""
     named = _without_rivals([pair for pair in pairs if _name(pair[0]) == _name(pair[1])])
     taken = {path for pair in named for path in pair}
     yield from named

@@ -1,9 +1,16 @@
 """Three-way merge of whole files by `merge`: content, kind and permission bits, each from the side that changed it."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from desktop_agent.core.merge.merge import merge_bytes
 from desktop_agent.core.system.files import FileState
+
+SAME_LINES: Final = "You changed the same lines since."
+CHANGED_SINCE: Final = "It was changed since; your version was left alone."
+GONE: Final = "It is gone."
+PLACE_TAKEN: Final = "Something else has taken its place since."
 
 
 class ClashError(Exception):
@@ -38,8 +45,8 @@ def _merged_content(base: FileState, yours: FileState, wanted: FileState) -> Fil
         if merge is not None and merge.is_clean:
             return replace(yours, content=merge.content())
         if merge is not None:
-            raise ClashError("You changed the same lines since.")
-    raise ClashError("It was changed since; your version was left alone.")
+            raise ClashError(SAME_LINES)
+    raise ClashError(CHANGED_SINCE)
 
 
 def _merged_mode(base: FileState, yours: FileState, wanted: FileState) -> int:
@@ -56,7 +63,7 @@ def _is_same(left: FileState, right: FileState) -> bool:
 
 def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
     if yours is None:
-        return "It is gone."
+        return GONE
     if wanted is None:
-        return "It was changed since; your version was left alone."
-    return "Something else has taken its place since."
+        return CHANGED_SINCE
+    return PLACE_TAKEN

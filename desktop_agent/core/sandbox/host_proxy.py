@@ -58,7 +58,7 @@ class _Target(Struct, frozen=True, kw_only=True):
     is_tunnel: bool
 
 
-_NEVER = "hands out the credentials of a cloud, and no program in the sandbox reaches it."
+_NEVER = "hands out the credentials of a cloud, which no program in the sandbox may reach."
 
 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
@@ -153,7 +153,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
             raise OSError("it is no name of a host") from error
         addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
         if wrong := next((one for one in addresses if not self._is_allowed(target, one)), None):
-            why = _NEVER if hands_out_credentials(str(wrong)) else "is reached by its address only."
+            why = _NEVER if hands_out_credentials(str(wrong)) else "can only be reached by its address."
             raise _RefusedError("403 Forbidden", f"{target.host} leads to {wrong}, which {why}")
         failure = OSError("it has no address")
         for address in addresses[:_MOST_TRIED]:

@@ -84,7 +84,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         if not names:
             return False
         one, _, _ = names[0][0].rpartition("~")
-        title = f"The id {one} belongs to several changes of this session, so it does not say which is meant."
+        title = f"The id {one} belongs to several changes of this session, so it is not clear which one is meant."
         await self._notify("unclear_selection", title, f"Name the one you mean: {' or '.join(names[0])}.")
         return True
 

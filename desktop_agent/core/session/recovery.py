@@ -92,7 +92,7 @@ async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog)
     if is_command or await asyncio.to_thread(ledger.is_root_in_place):
         return True
     if prepared.call_id:
-        reason = "The folder was gone before it could be seen whether this was written."
+        reason = "The folder was gone before it could be checked whether this was written."
         lost = tuple(Uncaptured(path=change.path, reason=reason) for change in prepared.changes)
         event = ev.ChangesRecorded(turn=prepared.turn, call_id=prepared.call_id, changes=(), uncaptured=lost)
         await log.record(event)

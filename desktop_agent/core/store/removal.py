@@ -19,6 +19,11 @@ from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 
+NEVER_WRITTEN = (
+    "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
+)
+"""Of a session whose journal is empty."""
+
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
@@ -53,9 +58,9 @@ def remove_session(folder: Path) -> None:
 
 
 def discard_session(folder: Path) -> None:
-    """Remove a new session of which nothing was ever written, and that is open nowhere. Blocks; raises nothing.
+    """Remove a session that was never written and is not open anywhere. Blocks; raises nothing.
 
-    One that cannot be removed is reported by verify, and removed by its repair.
+    If it cannot be removed, `verify` reports it, and its repair tries again.
     """
     with suppress(OSError):
         if (folder / JOURNAL_NAME).stat().st_size == 0:

@@ -22,6 +22,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.lines import Line
 from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line
 from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.removal import NEVER_WRITTEN
 from desktop_agent.core.store.unfinished import Unfinished
 
 
@@ -215,10 +216,7 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
     if is_first and not is_open:
-        title = (
-            "Nothing of this session was ever written: the application ended, or the disk was full, as it was created."
-        )
-        yield Finding(code="empty", title=title, repair="It is removed: there is nothing in it."), False
+        yield Finding(code="empty", title=NEVER_WRITTEN, repair="It is removed: there is nothing in it."), False
     elif not is_open and not numbers.unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
         yield finding, False
     for digest, (size, number) in named.items():
@@ -313,8 +311,8 @@ def _unfinished(numbers: Numbers) -> Finding | None:
 
 
 def _repeated_ids(ids: Sequence[ChangeId], number: int) -> Finding:
-    title = f"An earlier version gave {number_of(len(ids), 'id')} to several changes each. "
-    title += f"All of them are kept, and known by their order: {ids[0]}~1, {ids[0]}~2."
+    title = f"An earlier version used {number_of(len(ids), 'id')} for several changes each. "
+    title += f"All of them are kept, and told apart by their order: {ids[0]}~1, {ids[0]}~2."
     return Finding(code="duplicate_change", title=title, is_settled=True, line=number, detail=", ".join(ids))
 
 

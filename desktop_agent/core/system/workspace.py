@@ -148,7 +148,7 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
         return ""  # made by us to be worked in: a demo, a copy
     home = _home()
     if home is not None and (home == folder or home.is_relative_to(folder)):
-        whole = "is the home folder" if folder == home else "has the home folder in it"
+        whole = "is the home folder" if folder == home else "contains the home folder"
         return "" if folder == home and named_by == "user" else whole
     for one in (home, *_homes_above(folder)):
         if one is not None and (why := _why_not_in_home(folder, one, is_own=one == home, named_by=named_by)):
@@ -169,7 +169,7 @@ def _why_not_in_home(folder: Path, home: Path, *, is_own: bool, named_by: NamedB
     is_in_library = sys.platform == "darwin" and _is_below(inside, ("library",))
     is_in_library = is_in_library and not _is_below(inside, _FILES_IN_LIBRARY)
     if is_in_library or _is_below(inside, (*_STARTED, *_PROGRAMS_IN_LIBRARY)):
-        return "holds programs of yours, or what is started by itself"
+        return "holds programs of yours, or what starts by itself"
     if inside in _OF_ALL_PROGRAMS:
         return "holds settings and data of all programs"
     if named_by == "file" and inside.startswith("."):

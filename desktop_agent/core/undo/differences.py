@@ -22,7 +22,7 @@ from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys, edits_by_key
-from desktop_agent.core.merge.file_merge import ClashError, merge_states
+from desktop_agent.core.merge.file_merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import missing_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -220,11 +220,9 @@ def _undo_maker(transcript: Transcript, record: ChangeRecord) -> Maker:
     return Maker("redo" if is_redo else "undo", turns[-1] if turns else 0)
 
 
-_SAME_LINES: Final = "You changed the same lines since."
-_CHANGED: Final = "It was changed since; your version was left alone."
 _IN_TURN: Final = "Turn {} changed the same place later. Undo that first, or choose between the versions."
 _WHO_CHANGED_LINES: Final[Mapping[str, str]] = {
-    "person": _SAME_LINES,
+    "person": SAME_LINES,
     "agent": _IN_TURN,
     "unknown": "A running server, or you, changed the same lines since.",
     "other_session": "Another session changed the same lines since.",
@@ -232,7 +230,7 @@ _WHO_CHANGED_LINES: Final[Mapping[str, str]] = {
     "redo": "The redo of turn {} changed the same lines since.",
 }
 _WHO_CHANGED: Final[Mapping[str, str]] = {
-    "person": _CHANGED,
+    "person": CHANGED_SINCE,
     "agent": _IN_TURN,
     "unknown": "A running server, or you, changed it since; that version was left alone.",
     "other_session": "Another session changed it since; that version was left alone.",
@@ -244,9 +242,9 @@ _WHO_CHANGED: Final[Mapping[str, str]] = {
 def _by_whom(reason: str, makers: Sequence[Maker]) -> str:
     """Return why two versions clash with who made what stands in the way."""
     is_of_a_turn = reason.partition(" changed ")[2] == _IN_TURN.partition(" changed ")[2]
-    if not makers or not (is_of_a_turn or reason in (_SAME_LINES, _CHANGED)):
+    if not makers or not (is_of_a_turn or reason in (SAME_LINES, CHANGED_SINCE)):
         return reason
-    is_of_lines = reason != _CHANGED
+    is_of_lines = reason != CHANGED_SINCE
     if len(makers) > 1:
         several = "The same lines were changed since."
         return several if is_of_lines else "It was changed since; that version was left alone."

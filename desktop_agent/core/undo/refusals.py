@@ -8,11 +8,12 @@ not offer, in `ui/review/panel/file_decisions`.
 
 from typing import Final, Literal
 
+from desktop_agent.core.merge.file_merge import CHANGED_SINCE as CHANGED_SINCE
+from desktop_agent.core.merge.file_merge import GONE as GONE
+from desktop_agent.core.merge.file_merge import PLACE_TAKEN as PLACE_TAKEN
+
 Direction = Literal["undo", "redo"]
 
-CHANGED_SINCE: Final = "It was changed since; your version was left alone."
-PLACE_TAKEN: Final = "Something else has taken its place since."
-GONE: Final = "It is gone."
 RENAMED_SINCE: Final = "It was renamed to {} since. Undo that first."
 LINK_ABOVE: Final = "A symlink has taken the place of the folder {}."
 FILE_ABOVE: Final = "Something else has taken the place of the folder {}."
@@ -21,9 +22,9 @@ UNREADABLE: Final = "It cannot be read: {}."
 CONTENT_MISSING: Final = "Its earlier content is missing from the data folder."
 NO_SUCH_CHANGE: Final = "There is no such change in it."
 FOREIGN_LINES: Final = "Lines of the user or of another change stand among them."
-NOT_THE_AGENTS: Final = "It is not the agent's, so it was left alone. It is undone only if that is asked for by itself."
+NOT_THE_AGENTS: Final = "It is not the agent's, so it was left alone. It is undone only when asked for explicitly."
 MAYBE_NOT_THE_AGENTS: Final = (
-    "It may be a running server's or yours, so it was left alone. It is undone only if that is asked for by itself."
+    "It may be a running server's or yours, so it was left alone. It is undone only when asked for explicitly."
 )
 CHANGED_SINCE_SEEN: Final = "It changed a moment ago. Look at it again first."
 SEVERAL_FILES: Final = "Several files had this path in turn. Undo all of it, or choose between the versions."

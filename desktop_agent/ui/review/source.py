@@ -58,7 +58,7 @@ class DiffSource(FileDiffs, Protocol):
         ...
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return what the agents of the folder's other sessions left: by path, contents."""
+        """Return the contents, by path, that the agents of the folder's other sessions left."""
         ...
 
     async def shares(
@@ -70,10 +70,10 @@ class DiffSource(FileDiffs, Protocol):
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return whose it is that the file in `folder` differs from the commit, or whose these hunks of that are.
+        """Return how much of the file's difference from the commit, or of these hunks of it, is whose.
 
-        `records` are the session's changes of the file, at whichever path it had, and `by_others` contents that
-        another session's agent left there.
+        `records` are the session's changes of the file under any path; `by_others` are contents that another session's
+        agent left there.
         """
         ...
 

@@ -98,7 +98,7 @@ class RunTerminalCmdArguments(ToolArguments):
                 raise ValueError(f"{name!r} is not a variable name")
             _without_nul(name + value)
             if steers_shell(name, value):
-                raise ValueError(f"{name} steers the shell itself, and no command gets it; say it in the command")
+                raise ValueError(f"{name} steers the shell itself, so no command gets it; set it inside the command")
         return env
 
     @model_validator(mode="after")

@@ -28,8 +28,8 @@ from desktop_agent.core.tools.spec import SKIPPED_KEY
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 _DISK_FULL = (
-    "The disk is full, so this did not come to its end. It may have been done in part: look before you rely on it. "
-    "Tell the user, and write nothing more until there is room."
+    "The disk is full, so this was not completed. It may have been done in part: check before you rely on it. "
+    "Tell the user, and write nothing more until there is space."
 )
 
 logger = logging.getLogger(__name__)

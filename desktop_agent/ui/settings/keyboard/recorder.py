@@ -106,7 +106,7 @@ class ShortcutRecorder(QFrame):
 
     def _judged(self, keys: str) -> tuple[str, str]:
         if not can_send(self.action, keys):
-            text = self.tr("{0} answers questions of the agent, and a key that sends a message must not.")
+            text = self.tr("{0} answers the agent's questions, so it cannot send a message.")
             return text.format(native_keys(keys)), "warning"
         if owners := self._table.owners_of(keys, beside=self.action):
             words = (_clash_words(keys, owner, other) for owner, others in owners.items() for other in others)
