@@ -24,8 +24,10 @@ anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file of the workspace if its application only shows it, otherwise its folder: the agent may have written
-    it."""
+    """Open a file of the workspace if its application only shows it, otherwise its folder.
+
+    Nothing the agent wrote may run.
+    """
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 

@@ -60,7 +60,7 @@ def lines_of_steps(
 ) -> list[tuple[int, int]] | None:
     """Return how many lines of `diff`, or of these hunks of it, each step from version to version added and removed.
 
-    The diff leads from the first version to the last. None where a version is no text.
+    The diff leads from the first version to the last. None if a version is not text.
     """
     lines = _follow(versions, len(diff.old_lines))
     if lines is None:
@@ -78,7 +78,7 @@ def lines_of_steps(
 
 
 class _Lines(Struct, frozen=True):
-    """By which step each line of the last version was added, and each of the first one removed."""
+    """Which step added each line of the last version, and which removed each line of the first."""
 
     added_by: list[int | None]
     removed_by: dict[int, int]
@@ -89,7 +89,7 @@ class _Lines(Struct, frozen=True):
 
 
 def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
-    """Follow the lines of the first version, so many, to the last one. None where a version is no text."""
+    """Follow the first version's `line_count` lines to the last version. None if a version is not text."""
     texts = [text for version in versions if (text := as_utf8(version)) is not None]
     if len(texts) < len(versions):
         return None

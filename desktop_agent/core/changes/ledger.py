@@ -72,13 +72,13 @@ class Ledger:
         self._held.check()
 
     def is_root_in_place(self) -> bool:
-        """Whether `require_root` would raise nothing; it does not count as having told the user."""
+        """Whether `require_root` would pass. Asking does not count as telling the user."""
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Go on in the folder that is there now, if the user has learned that it is another one.
+        """Go on in the folder that is there now, if the user has been told that it is another one.
 
-        Return which folder it is, where the session does not know that yet.
+        Return its identity if the session does not know that yet.
         """
         return self._held.accept()
 

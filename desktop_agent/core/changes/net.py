@@ -77,9 +77,9 @@ def net_state(records: Iterable[ChangeRecord]) -> NetState:
 def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
     """Return the rows for `records`, given in the order they were made. Rows come in the order of their first change.
 
-    With `is_of_everyone`, the user's changes are in the rows of their files, like any others.
+    With `is_of_everyone`, the user's changes are in the rows of their files, like all others.
 
-    To compare a row, take its `change`: where files replaced each other, its records alone do not tell all of it.
+    To compare a row, take its `change`: if files replaced each other, its records alone do not tell everything.
     """
     known = list(records)
     if is_of_everyone:

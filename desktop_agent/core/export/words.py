@@ -81,7 +81,7 @@ def call_title(entry: ToolEntry) -> str:
 
 
 def explanation_in(entry: ToolEntry) -> str:
-    """What the model said the call is for, on one line; empty where it said nothing."""
+    """What the model said the call is for, on one line; empty if it said nothing."""
     return one_line(explanation_of(entry.call), 600)
 
 

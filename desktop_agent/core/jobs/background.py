@@ -80,7 +80,7 @@ class Jobs:
         return self._jobs.get(job_id)
 
     def activity(self, job_id: str) -> Activity | None:
-        """Return when a running job ran, and what it wrote; None once it has ended."""
+        """Return the activity of a running job; None once it has ended."""
         running = self._running.get(job_id)
         return running.child.activity if running else None
 

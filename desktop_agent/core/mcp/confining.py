@@ -169,7 +169,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return run.kernel.wrap(replace(command, environ=environ), spec)
 
     def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
-        """Return the program of `command`, as it is named, and what it starts by. Blocks."""
+        """Return the program of `command`, as it is named, and the programs that it is started by. Blocks."""
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()
@@ -177,7 +177,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return tuple(dict.fromkeys((found, *launching(found, theirs))))
 
     def _chosen(self, command: Command, programs: Iterable[Path], kernel: Sandbox) -> Iterator[Path]:
-        """Yield what of `programs` it may read wherever it lies: secrets only where the user named them. Blocks."""
+        """Yield those `programs` that it may read wherever they are; secrets only if the user named them. Blocks."""
         for program in programs:
             if str(program) == command.argv[0] or not is_within(program.resolve(), kernel.guards.hidden):
                 yield program

@@ -35,7 +35,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     justification: str = ""
     """Why, in the model's words."""
     repository: str = ""
-    """The repository that all of the command would run in, as in `Rule`; empty where it goes to another one."""
+    """The repository that all of the command would run in, as in `Rule`; empty if it goes to another one."""
     repository_mark: str = ""
 
 
@@ -52,7 +52,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     workspace: str = ""
     """The folder, absolute; empty when it is not known, and then no path is inside."""
     shell: Literal["bash", "sh", ""] = "bash"
-    """What commands run in; empty where there is no shell that reads a line as it is judged."""
+    """The shell that commands run in; empty if no shell reads a line as it is judged."""
     writable_folders: tuple[str, ...] = ()
     """Folders beside the workspace that the sandbox lets commands write, absolute."""
 

@@ -1,8 +1,8 @@
-"""What a rule that begins with some words covers beyond them, where it lets commands out of the sandbox.
+"""What a rule for commands outside the sandbox covers beyond the words that it begins with.
 
-Nothing, for a program that is not listed here; of the others the options that are listed, and words that can only name
-what the program works on in the folder. An option that names a program, a file to send or another host is in no list,
-so it needs a rule of its own: the exact line.
+Nothing for programs that are not listed here. For the others, the listed options, and words that can only name what the
+program works on in the folder. Options that name a program, a file to send or another host are in no list, so they need
+a rule for the exact line.
 """
 
 import re
@@ -24,7 +24,7 @@ class Cover(Struct, frozen=True):
     longs: tuple[str, ...] = ()
     values: tuple[tuple[str, re.Pattern[str]], ...] = ()
     others: re.Pattern[str] | None = None
-    """None: no other words. They name a command, a package, a host, or a file to send."""
+    """None: no other words, because they name a command, a package, a host, or a file to send."""
 
 
 _TESTS = Cover(
@@ -77,14 +77,14 @@ COVERED: dict[tuple[str, ...], Cover] = {
     ("go", "vet"): Cover("v", (), (), _PATH),
     ("make",): Cover("ks", ("keep-going", "silent", "quiet"), (("-j", _NUMBER), ("--jobs", _NUMBER))),
 }
-"""By the first words of a command. `python -m pytest` is covered like `pytest`."""
+"""By the first words of a command. `python -m pytest` counts as `pytest`."""
 
 _TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
-"""Commands whose next word is the other side: only a rule that names it covers the branches behind it."""
+"""Commands whose next word is the remote: only a rule that names it covers the branches after it."""
 
 
 def covers(named: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a rule for commands that begin with `named` covers all of `words`, which begin so."""
+    """Whether a rule for commands that begin with `named` covers all of `words`, which begin with it."""
     rest = list(words[len(named) :])
     if not rest:
         return True
@@ -99,7 +99,7 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _key(words: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the entry that a command may have, and how many more words than that it begins with."""
+    """Return the key that a command may be listed under, and how many words it begins with in addition."""
     if re.fullmatch(r"python[\d.]*", words[0]) and tuple(words[1:3]) == ("-m", "pytest"):
         return ("pytest",), 2
     first = tuple(words[:1])

@@ -288,7 +288,7 @@ def _decide_command(command: _Command) -> Verdict:
 
 
 def _why_stale(rule: Rule, call: CallFacts) -> str:
-    """Say why a rule that would let the command out of the sandbox does not."""
+    """Say why a rule that would let the command out of the sandbox does not count."""
     if not (rule.repository and rule.repository_mark):
         return (
             f"Your rule `{rule.pattern}` does not say in which repository it was made, so it does not count any more."
@@ -307,7 +307,7 @@ _NO_SHELL = (
 
 
 def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
-    """Return the question about a line that names a secret: no rule for a command answers it, so a yes is for once."""
+    """Return the question about a line that names a secret. No rule for a command answers it, so a yes counts once."""
     asked = _asked(command, question, secret.note)
     if question is not None and question.confinement == "none":
         asked = replace(asked, risks=(question.reason, *asked.risks))
@@ -348,7 +348,7 @@ def _question(command: _Command) -> Ask | None:
 
 
 def _may_leave(command: _Command) -> bool:
-    """Whether the command has anything to do outside the sandbox, as far as a rule may say so."""
+    """Whether a rule may say that the command runs outside the sandbox."""
     context = command.context
     return (
         not context.is_confined

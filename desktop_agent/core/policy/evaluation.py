@@ -1,8 +1,8 @@
-"""What bash evaluates beyond expanding it: in an arithmetic context a name stands for its value, evaluated in turn.
+"""What bash evaluates: in an arithmetic context a name stands for its value, which is evaluated in turn.
 
-The value of `n` may be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run whatever it says. This is
-an allow-list: an expression is plain when it has only numbers, operators, and names that the line in front of it sets
-to a literal number, and never to anything else. All others are a *problem* of the line.
+The value of `n` may be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run what it says. This is an
+allow-list: an expression is plain if it has only numbers, operators, and names that the line has set to a literal
+number before, and to nothing else. Any other expression is a *problem* of the line.
 """
 
 import re
@@ -19,7 +19,7 @@ ASSIGNERS = frozenset(
         "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
     }
 )  # fmt: skip
-"""What may give a variable a value that the line does not show; `printf` by `-v` and `%n`."""
+"""What may give a variable a value that the line does not show; `printf` does by `-v` and `%n`."""
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
 """The problem of a line with an expression that is not plain."""
@@ -63,7 +63,7 @@ def are_numbers(word: Word) -> bool:
 _NAME = re.compile(r"([A-Za-z_]\w*)(?:\+?=.*)?", re.ASCII | re.DOTALL)
 _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
-"""Options that change how values are read: `declare -i n=x` evaluates `x`, and `-n` makes another name of `n`."""
+"""Options that change how values are read: `declare -i n=x` evaluates `x`, and with `-n` `n` names another variable."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
 """A conversion of `printf` that gives a variable a number."""
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
@@ -76,7 +76,7 @@ _TAKE_NAMES = frozenset(
 
 
 def evaluates_words(program: str, words: Sequence[Word]) -> bool:
-    """Whether a builtin may evaluate a name or an index that its words have, or that stands behind a variable."""
+    """Whether a builtin may evaluate a name or an index that is in its words, or in a variable's value."""
     texts = [word.text for word in words]
     if program in ("[", "test", "[["):
         return any(text in ("-v", "-R") for text in texts) and any("[" in t or "$" in t or "`" in t for t in texts)
@@ -94,7 +94,7 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
 
 
 def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the variables that a builtin may set or unset by its words: `read PATH`, `printf -v PATH`."""
+    """Return the variables that a builtin may set or unset: `read PATH`, `printf -v PATH`."""
     if program == "printf":
         words = words[1:2] if words and words[0].text == "-v" else [word for word in words[:1] if word.text[:2] == "-v"]
         return tuple(word.text.removeprefix("-v") for word in words)
@@ -104,7 +104,7 @@ def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
 
 
 class Evaluations:
-    """The expressions of one line, and the values that it gives to names. Offsets say what comes before what."""
+    """The expressions of one line, and the values that it gives to names. Offsets tell their order."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[tuple[int, bool]]] = {}
@@ -112,11 +112,11 @@ class Evaluations:
         self._is_plain = True
 
     def assign(self, name: str, end: int, *, is_number: bool) -> None:
-        """Note that `name` has a value behind `end`."""
+        """Note that `name` has a value after `end`."""
         self._values.setdefault(name, []).append((end, is_number))
 
     def doubt(self) -> None:
-        """Note something that is evaluated and was not understood."""
+        """Note that something is evaluated that was not understood."""
         self._is_plain = False
 
     def expressions(self, text: str, start: int) -> None:
@@ -126,7 +126,7 @@ class Evaluations:
             start += len(part) + 1
 
     def expression(self, text: str, start: int) -> None:
-        """Note an arithmetic expression. With brackets that do not fit, `((` opens two subshells, with programs."""
+        """Note an arithmetic expression. If its brackets do not match, `((` opens two subshells, which run programs."""
         depth = 0
         for match in re.finditer(r"[()]", text):
             depth += 1 if match[0] == "(" else -1
@@ -135,7 +135,7 @@ class Evaluations:
         self._tokens(text, start)
 
     def expansion(self, text: str, start: int) -> None:
-        """Note `${…}`: what it evaluates, when it does, or that it is none of those that are known."""
+        """Note `${…}`: what it evaluates, if anything, or that its form is not known."""
         match = _EXPANSION.fullmatch(text)
         if match is None:
             self.doubt()
@@ -153,7 +153,7 @@ class Evaluations:
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Yield what makes the line one that may run the value of a name; `programs` are all that it runs."""
+        """Yield why the line may run the value of a name; `programs` are all programs that it runs."""
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)
@@ -183,7 +183,7 @@ class Evaluations:
             read = token["value"] or token["braced"]
             if name := token["name"]:
                 if re.match(r"\s*=(?!=)", text[position:]):
-                    # Its value is a number whatever the expression, but only once that is evaluated.
+                    # An assignment yields a number whatever the expression, but only after that has been evaluated.
                     self.assign(name, start + len(text), is_number=_PLAIN_NAME.fullmatch(name) is not None)
                 else:
                     read = name

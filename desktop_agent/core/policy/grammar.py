@@ -112,7 +112,7 @@ IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
 
 
 def knows_substitutions(text: str, start: int, nodes: "Iterable[Node]", begins: re.Pattern[str]) -> bool:
-    """Whether the expansions among `nodes` cover every place of `text` where one may begin; it stands at `start`."""
+    """Whether the expansions among `nodes` cover all places in `text`, which begins at `start`, that may begin one."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
@@ -142,11 +142,11 @@ _POSIX = frozenset(
         "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case", "esac",
     }
 )  # fmt: skip
-"""Nodes, and the signs between them, that every shell like `sh` reads as bash does."""
+"""Nodes, and the tokens between them, that every POSIX shell reads as bash does."""
 
 
 def is_posix(root: "Node") -> bool:
-    """Whether the tree of a line has nothing of bash's own."""
+    """Whether a line has only syntax that every POSIX shell reads as bash does."""
     pending = [root]
     while pending:
         node = pending.pop()

@@ -42,7 +42,7 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
         "always": f"Always allow {what}{outside}",
     }
     # Every file of every folder, for ever, is nothing to offer with one press.
-    # Outside the sandbox a rule counts in one repository, so none holds everywhere.
+    # A rule for outside the sandbox counts in one repository, so it cannot hold everywhere.
     is_outside = call.command is not None and question.confinement == "none"
     scopes = _WIDER[:2] if what == "edits" or is_outside else _WIDER
     quick = {"session"} if _is_quick(call, question) else set[str]()
@@ -80,7 +80,7 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
 
 
 def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
-    """Return a rule with the repository that it counts in, where it lets commands out of the sandbox."""
+    """Return the rule; one that lets commands out of the sandbox gets the repository in which it counts."""
     if rule.kind != "command" or not rule.is_unconfined:
         return rule
     return replace(rule, repository=request.repository, repository_mark=request.repository_mark)
@@ -124,7 +124,7 @@ def _are_all_edits(choices: Sequence[Sequence[str]]) -> bool:
 def _what(call: CallFacts, question: Ask) -> str:
     choices = question.rule_patterns
     if call.command is not None:
-        is_outside = question.confinement == "none"  # what is offered there is the line itself
+        is_outside = question.confinement == "none"  # the line itself is offered there
         shown = (None if call.details or is_outside else _short_pattern(choices)) or call.command
         return f"`{shown}`" if len(shown) <= _LONGEST_NAMED and "\n" not in shown else "exactly this command"
     match question.rule_kind:

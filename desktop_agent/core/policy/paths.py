@@ -21,7 +21,7 @@ SECRET_FOLDERS = frozenset({
     ".secrets", ".envs",
 })  # fmt: skip
 _FOLDERS_FOR_SECRETS = frozenset({"secrets", "private_keys", "private-keys"})
-"""Also folders of source code and texts: directly in them data is secret, the rest is what its name says."""
+"""Also names of folders with source code and texts: data directly in them is secret, the rest is judged by its name."""
 
 _STAGES = (
     "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
@@ -32,19 +32,19 @@ _COPIES = (
     "|rpmsave"
 )
 _VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
-"""What people add to the name of a file when they make another one of its kind."""
+"""What people add to a file's name when they make another one of its kind."""
 
 _OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
-"""The same, of any word, which only a program's own file has: `.npmrc-work`."""
+"""The same with any word, for the files of one program: `.npmrc-work`."""
 
 _LONGEST_NAME = 255
-"""No file system has longer ones; commands have longer words."""
+"""No file system has longer names; commands have longer words."""
 
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
-"""A file without values, to be filled in."""
+"""A template without values."""
 
 _MANUAL = re.compile(r"\.[1-9][a-z]*\.gz$")
-"""A page of a manual, about some command."""
+"""A manual page of some command."""
 
 _CODE = frozenset(
     """
@@ -53,7 +53,7 @@ _CODE = frozenset(
     php zig nim proto graphql png jpg jpeg gif svg ico webp pdf mp3 mp4 pyc o so class snap lock map wasm
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Endings of source code, texts and pictures: what is named for secrets there is about them."""
+"""Endings of source code, texts and pictures: such a file named after secrets is about them."""
 
 _DATA = frozenset(
     """
@@ -71,7 +71,7 @@ _KEYS = frozenset(
 """Endings of files that hold keys and passwords, or are made of them."""
 
 _KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
-"""What says the same before another ending, and is no word besides."""
+"""Endings that say the same before another ending, and are not words."""
 
 _EXACT = re.compile(
     r"""
@@ -109,10 +109,10 @@ _IN_DATA = re.compile(
     """,
     re.VERBOSE,
 )
-"""What the name of a file with data, such as JSON, says of its contents."""
+"""Words in the name of a data file, such as JSON, that say that it holds secrets."""
 
 _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
-"""The same, which says so of JSON only: a service account in YAML is a name."""
+"""The same for JSON only: a service account in YAML is just a name."""
 
 _REMARKABLE = re.compile(
     r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
@@ -120,16 +120,15 @@ _REMARKABLE = re.compile(
     r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
     r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
 )
-"""One of these is in the name of every secret file that does not begin with a dot: most names need no closer look."""
+"""Every secret file's name that does not begin with a dot has one of these, so most names need no closer look."""
 
 
 def holds_secrets(name: str) -> bool:
-    """Whether a file of this plain name, as `plain_name` returns it, usually holds secrets. Not by its folder.
+    """Whether a file with this plain name (see `plain_name`) usually holds secrets, whatever its folder.
 
-    A list of names is always one short, so this looks at what names are made of: what the file is (an environment, a
-    key, a program's own file of passwords), what has been added to tell it from another one of its kind (`-prod`,
-    `.local`, `.bak`), and words that say what is in a file of data. Templates, and source code and texts about secrets,
-    are ordinary.
+    A list of names is never complete, so this looks at the parts of names: the kind of file (an environment, a key, a
+    program's own password file), additions that tell it from others of its kind (`-prod`, `.local`, `.bak`), and words
+    for the contents of a data file. Templates, source code and texts about secrets are ordinary.
     """
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
@@ -137,7 +136,7 @@ def holds_secrets(name: str) -> bool:
 
 
 def _variants_of(name: str) -> Iterator[str]:
-    """Yield a name, and what is left of it without each thing that was added at its end."""
+    """Yield a name, and the shorter names that are left as additions at its end are removed."""
     if name.endswith((".swp", ".swo")) and name.startswith("."):
         name = name[1:]  # an editor's copy of what it has open
     left = name.lstrip("#")
@@ -184,7 +183,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith("credentials.")
         if is_code or not _REMARKABLE.search(name):
-            return None  # nearly all paths: searches ask for tens of thousands
+            return None  # true of nearly all paths, and searches ask about tens of thousands
     return looked_at_closely(relative_path)
 
 
@@ -214,12 +213,15 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
     if any(part in SECRET_FOLDERS for part in parts):
         return None if name.endswith(".pub") else "secret"
     is_for_secrets = len(parts) > 1 and parts[-2] in _FOLDERS_FOR_SECRETS and _is_data(name)
-    meant = {name, _GLOB.sub("", name)}  # in a command or a rule, `.env*` means `.env`, too
+    meant = {name, _GLOB.sub("", name)}  # in a command or a rule, `.env*` also means `.env`
     return "secret" if is_for_secrets or any(map(holds_secrets, meant)) else None
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file in a folder for secrets holds some: `db_password` and `db.yaml`, not `README` nor `store.py`."""
+    """Whether a file in a folder for secrets holds some:
+
+    `db_password` and `db.yaml` do, `README` and `store.py` do not.
+    """
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
     for variant in _variants_of(name):

@@ -275,8 +275,8 @@ def _is_plain_sed(command: str) -> bool:
 def _is_test(segment: Segment) -> bool:
     """Whether a test compares and looks at files; `-v` and `-R` evaluate a name.
 
-    In `[[` every operator stands in the line. `[` finds its operators among the words it gets, so one that is not known
-    may be `-v`: only quoted ones count, and only where they are what is compared.
+    In `[[` every operator is written in the line. `[` finds its operators among the words that it gets, so an unknown
+    word may be `-v`: unknown words are fine only if they are quoted and are operands of a comparison.
     """
     parts = segment.parts[1:]
     if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):
@@ -297,11 +297,11 @@ _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),
 }
-"""By how many words a test has."""
+"""By the number of words in a test."""
 
 
 def _printf(arguments: Sequence[str]) -> bool:
-    """Only `printf FORMAT …` that prints: `-v` and `%n` give variables a value, and one may be `PATH`."""
+    """Whether it only prints: `-v` and `%n` set variables, and one may be `PATH`."""
     words = arguments[1:] if arguments[:1] == ("--",) else arguments
     return bool(words) and not words[0].startswith("-") and _FORMAT.fullmatch(words[0]) is not None
 

@@ -183,7 +183,7 @@ def secret_in(parsed: ParsedCommand) -> Risk | None:
 
 
 def _said(segment: Segment) -> Iterator[str]:
-    """Yield everything in a command that may name a file, with its quotes removed where its value is not known."""
+    """Yield everything in a command that may name a file; words with unknown values as written, without quotes."""
     words = [*segment.parts[1:], *(redirection.target for redirection in segment.redirections)]
     words += [word for outer in segment.outer for word in outer[1:]]
     yield from (word.text if word.is_known else re.sub("[\"'\\\\]", "", word.text) for word in words)

@@ -84,7 +84,7 @@ _UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
 """Wrappers under which a rule for a command still means it."""
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
-"""Wrappers under which a rule that lets a command out of the sandbox still means it."""
+"""Wrappers that a command may have without losing a rule that lets it out of the sandbox."""
 
 _CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 
@@ -215,13 +215,13 @@ def _is_exactly(rule: Rule, call: CallFacts) -> bool:
 
 
 def needs_no_rule(segment: Segment) -> bool:
-    """Whether a command of a line may run beside those that rules name: it reads, and reads only what its words say.
+    """Whether a command may run beside those that rules name, because it only reads, and only what its words name.
 
-    The line then runs where secrets can be read, so files that a wildcard, a variable or a walk through folders finds
-    are not known to be harmless.
+    The line then runs where secrets can be read, so files found by a wildcard, a variable or a walk through folders are
+    not known to be harmless.
     """
     if "ssh" in segment.wrappers:
-        return True  # a remote command belongs to the `ssh` that a rule must name
+        return True  # a remote command is part of the `ssh` that a rule must name
     return is_reading(segment) and segment.is_static and not _reads_what_it_finds(segment)
 
 
@@ -239,20 +239,20 @@ def _reads_what_it_finds(segment: Segment) -> bool:
 def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
     """Return the rule that lets a command line run outside the sandbox: one that says so names *every* command in it.
 
-    Nothing beside the named commands leaves it with them: no reading command, no `cd`, no file that is read or written
-    by a redirection, no variable that is not plain, no wrapper but those that only measure or end a command. It counts
-    in the repository that it was made in, as long as nothing there changed that git runs.
+    Nothing else leaves the sandbox with them: no reading command, no `cd`, no redirection to or from a file, no
+    variable that is not plain, and no wrapper but those that only time or end a command. The rule counts in the
+    repository in which it was made, until something changes there that git runs.
     """
     return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
 
 
 def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that would let a command line out, had it been made here and now."""
+    """Return the rule that would let a command line out of the sandbox if it had been made here and now."""
     return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
 
 
 def counts_here(rule: Rule, call: CallFacts) -> bool:
-    """Whether a rule for outside the sandbox was made in this repository, as it is."""
+    """Whether a rule for outside the sandbox was made in this repository as it is now."""
     made = rule.repository, rule.repository_mark
     return all(made) and made == (call.repository, call.repository_mark)
 
@@ -484,9 +484,10 @@ def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
 
 
 def patterns_outside(command: str) -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of rules that let a line out of the sandbox: first the whole line, which is the narrowest.
+    """Return patterns for rules that let a line out of the sandbox, beginning with the narrowest: the whole line.
 
-    The wider ones, for a line of one command, cover that command and little else. Empty for a line too long to be read.
+    For a line with one command, wider ones follow, which cover that command and little else. Empty for a line that is
+    too long to read.
     """
     if "\n" in command or not command.isprintable() or len(command) > _LONGEST_EXACT:
         return ()
@@ -505,7 +506,7 @@ def patterns_outside(command: str) -> tuple[tuple[str, ...], ...]:
 
 
 _LONGEST_EXACT = 200
-"""Characters of a line that a field can show."""
+"""The longest line that a field can show, in characters."""
 
 
 def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import program_name
 
 UNKNOWN_VALUE = "…"
-"""In place of a variable's value that is not known before the line runs."""
+"""Stands for a variable's value that is not known before the line runs."""
 
 
 class Redirection(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Redirection(Struct, frozen=True):
 
     @property
     def has_file(self) -> bool:
-        """Whether it opens a file, for reading or writing; `2>&1`, `>&-`, `/dev/null` and text in the line do not."""
+        """Whether it opens a file for reading or writing; `2>&1`, `>&-`, `/dev/null` and text in the line do not."""
         if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
@@ -71,7 +71,7 @@ class ParsedCommand(Struct, frozen=True):
     segments: tuple[Segment, ...]
     problems: tuple[str, ...] = ()
     is_posix: bool = False
-    """Whether it has nothing but what every shell like `sh` reads as bash does."""
+    """Whether it has only syntax that every POSIX shell reads as bash does."""
 
     def source(self, segment: Segment) -> str:
         """The part of the line that `segment` comes from."""

@@ -59,7 +59,7 @@ NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 @lru_cache(maxsize=128)
 def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
-    """Take a command line for bash apart; for a plain `sh` bash's own syntax is a problem. Never raises."""
+    """Parse a command line for bash; if it `is_for_sh`, bash's own syntax is a problem. Never raises."""
     parsed = _parse(command, 0)
     if is_for_sh and not parsed.is_posix:
         return replace(parsed, problems=(*parsed.problems, NOT_POSIX))
@@ -190,7 +190,7 @@ class _Walker:
             self._arithmetic(node, redirects)
             return
         if node.type == "subshell" and self._source.startswith("((", node.start_byte):
-            self._evaluations.doubt()  # to bash an expression, unless its brackets say otherwise
+            self._evaluations.doubt()  # an expression to bash, unless its brackets do not match
         if node.type == "for_statement":
             self._for(node)
         children = [child for child in node.named_children if child.type != "comment"]
@@ -200,7 +200,7 @@ class _Walker:
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
     def _arithmetic(self, node: "Node", redirects: Sequence["Node"]) -> None:
-        """Read `((…))` and `for ((…))`: an expression, and what stands around it."""
+        """Read `((…))` and `for ((…))`: an expression, and what is around it."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
         self._evaluates = True
@@ -221,7 +221,7 @@ class _Walker:
         self._evaluations.expression(self._source[start:end], start)
 
     def _for(self, node: "Node") -> None:
-        """Count the variable of a loop as set to each of the words that it goes through."""
+        """Note that a loop sets its variable to each of its words."""
         name, *rest = [child for child in node.named_children if child.type != "comment"]
         words = [child for child in rest if child.type in WORDS]
         values = [self._decoded(word.start_byte, word.end_byte, holes_of(word)) for word in words]
@@ -448,7 +448,7 @@ class _Walker:
     # --- taking further apart -----------------------------------------------------------------------------------
 
     def _builtin(self, segment: Segment) -> Segment:
-        """Note what a builtin evaluates, and return the command with the variables that it may set."""
+        """Note what a builtin evaluates; return its command with the variables that it may set."""
         if given := names_given(segment.program, segment.parts[1:]):
             segment = replace(segment, assignments=(*segment.assignments, *((name, UNKNOWN_VALUE) for name in given)))
         if evaluates_words(segment.program, segment.parts[1:]):

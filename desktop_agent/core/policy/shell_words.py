@@ -46,7 +46,7 @@ class NotAWordError(Exception):
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
     """Return the one word at `source[start:end]`. Raises `NotAWordError` when a shell would not see exactly one."""
     if source[start:end][:1] in (" ", "\t", "\n"):
-        raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for one
+        raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for a word
     words = split_words(source, start, end, holes)
     if len(words) != 1:
         raise NotAWordError("words that run together")

@@ -153,7 +153,7 @@ _LOADER_FORM = WrapperForm(
 """The dynamic loader, which starts the program that it is given."""
 
 _OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
-"""Shells that read a script as it is read here; zsh and ksh evaluate other words of it."""
+"""Shells that read a script as we do; zsh and ksh evaluate more of its words."""
 _POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
 _PIPEFAIL = Word("pipefail")
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
@@ -170,7 +170,7 @@ class Unwrapped(Struct, frozen=True):
     is_beside: bool = False
     """Whether the program does something itself, too, so that it counts as a command of its own."""
     is_posix: bool = False
-    """Whether the `script` is for a shell that may know nothing of bash's own syntax, and reads it differently."""
+    """Whether the `script` is for a shell that may not know bash's own syntax, and reads it differently."""
 
 
 def program_name(word: str) -> str:
@@ -288,7 +288,7 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
 
 
 def _replaced_by_xargs(options: Sequence[Word]) -> str:
-    """Return the text that `xargs` replaces by what it reads, in the name of the program as well: empty for none."""
+    """Return the text that `xargs` replaces by its input, even in the name of the program; empty if there is none."""
     for index, option in enumerate(options):
         if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
             is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
@@ -339,7 +339,7 @@ def _shell(name: str, rest: tuple[Word, ...]) -> Unwrapped:
             problem = problem or (f"`{name} {text}`" if text in ("--posix", "--login") else "")
             continue
         if not re.fullmatch(r"[-+][ceuxfo]+", text) or (text.endswith("o") and rest[index : index + 1] != (_PIPEFAIL,)):
-            problem = problem or f"`{name} {text}`"  # as `-l` and `-i`, which run the user's own files first
+            problem = problem or f"`{name} {text}`"  # such as `-l` and `-i`, which run the user's start files first
         has_script = has_script or "c" in text
         if "s" in text and "c" not in text:
             return Unwrapped(problem=f"`{name}` runs what it reads", is_beside=True)

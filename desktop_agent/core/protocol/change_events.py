@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import (
 ChangePurpose = Literal["apply", "undo", "redo"]
 
 REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
-"""The codes of the notices that an undo or redo was not carried out: one of them comes, or else its record."""
+"""The codes of notices that an undo or redo was not carried out. It ends with one of them, or with its record."""
 
 
 class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):

@@ -97,12 +97,12 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
-    """Which folder it is that stands at `workspace`, so that no other one there is taken for it later."""
+    """The identity of the folder at `workspace`, so that no other folder is later taken for it."""
     type: Literal["session_opened"] = "session_opened"
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
-    """The session goes on in this folder at its path; before, it was another one, or nobody knew which."""
+    """The session goes on in this folder at its path. Before, it was another one, or its identity was not known."""
 
     folder: FolderIdentity
     type: Literal["folder_accepted"] = "folder_accepted"
@@ -252,9 +252,10 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     reason: TurnEndReason
     requests: int
     duration_s: Finite
-    """How long it worked; at least, when it `is_cut_off`. 0 when that is not known."""
+    """How long it worked, or a lower bound if it `is_cut_off`. 0: not known."""
     is_cut_off: bool = False
-    """Whether the application ended in the middle of it, killed for instance: the next opening wrote this down."""
+    """Whether the application ended in the middle of it, for instance was killed. Then the next opening recorded
+    this."""
     type: Literal["turn_ended"] = "turn_ended"
 
 

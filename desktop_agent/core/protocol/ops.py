@@ -108,29 +108,30 @@ class UndoChanges(Struct, frozen=True, kw_only=True):
 
     selection: ChangeSelection
     reason: str = ""
-    """A word to the model, which learns of the undo with the next prompt."""
+    """A message to the model, which reads of the undo with the next prompt."""
     is_recovery: bool = False
     """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
     includes_others: bool = False
-    """Whether what is not the agent's is undone, too, because the user was asked. It is left alone otherwise."""
+    """Whether what is not the agent's is undone, too, because the user was asked. Otherwise it is left alone."""
     further: tuple[ChangeSelection, ...] = ()
-    """More selections, of other files, that are undone in the same step."""
+    """More selections, for other files, that are undone in the same step."""
     type: Literal["undo_changes"] = "undo_changes"
 
 
 class UndoDifferences(Struct, frozen=True, kw_only=True):
-    """Take back how files differ from a commit, whoever changed them. Refused while a turn is running.
+    """Take back how files differ from a commit, whoever changed them.
 
-    A file that is not what the user saw is left alone. So is what is not the agent's, unless the op `includes_others`.
+    Refused while a turn is running. A file that is no longer as the user saw it is left alone, and so is what is not
+    the agent's, unless the op `includes_others`.
     """
 
     files: tuple[CommittedFile, ...]
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of how the one file differs."""
+    """Only these hunks of the one file's difference."""
     includes_others: bool = False
     """Whether what is not the agent's is undone, too, because the user was asked."""
     reason: str = ""
-    """A word to the model, which learns of the undo with the next prompt."""
+    """A message to the model, which reads of the undo with the next prompt."""
     type: Literal["undo_differences"] = "undo_differences"
 
 

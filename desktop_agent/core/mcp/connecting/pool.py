@@ -102,7 +102,7 @@ class ServerPool:
         return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
 
     def activities(self, workspace: Path) -> tuple[tuple[Connection, Activity, bool], ...]:
-        """Return the servers of a folder that run as processes here, when each ran, and whether sessions share it."""
+        """Return a folder's servers that run as processes here, with their activity and whether sessions share them."""
         found: list[tuple[Connection, Activity, bool]] = []
         for key, connection in self._connections.items():
             pid = connection.status.pid if key.workspace == workspace else None

@@ -47,12 +47,13 @@ class Rule(Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     """When it ends; None: it does not."""
     is_unconfined: bool = False
-    """Whether what it allows runs outside the sandbox. It then counts in the repository that it was made in."""
+    """Whether what it allows runs outside the sandbox. It then counts only in the repository in which it was made."""
     repository: str = ""
-    """Where that is: the top folder, absolute; without a repository the command's folder. Empty: it counts nowhere."""
+    """The top folder of that repository, absolute; without a repository, the command's folder. Empty: it counts
+    nowhere."""
     repository_mark: Digest = ""
-    """What its configuration, hooks and attributes were, and the scripts that the command runs: when they change, the
-    rule does not count any more."""
+    """A mark of its configuration, hooks and attributes, and of the scripts that the command runs. When they change,
+    the rule no longer counts."""
 
 
 class ScopeOffer(Struct, frozen=True, kw_only=True):
@@ -130,7 +131,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     server_tool: str = ""
     """What that server calls the tool; `tool` is what the model calls it."""
     arguments: JsonObject = field(default_factory=dict[str, object])
-    """What the tool would be called with, as far as `command`, `changes` and `details` do not show it whole."""
+    """What the tool would be called with, except what `command`, `changes` and `details` show in full."""
     explanation: str = ""
     """What the model says the call is for."""
     changes: tuple[FileChange, ...] = ()
@@ -150,11 +151,11 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     scripts: tuple[ScriptMark, ...] = ()
     """The files that the command runs, as they were when it asked: a yes is for these."""
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest.
+    """What such rules could say: for every part that needs one, its patterns from the narrowest to the widest.
 
     Outside the sandbox there is one part, and its first pattern is the whole line: a rule for exactly that."""
     repository: str = ""
-    """Of a command that would run outside the sandbox: where a rule for it would count, as in `Rule`."""
+    """For a command that would run outside the sandbox: where a rule for it would count, as in `Rule`."""
     repository_mark: Digest = ""
     spending: SpendingQuestion | None = None
     """The limit that asks, in place of a call."""

@@ -14,7 +14,8 @@ Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
 """
 
 Owner = Literal["agent", "other_session", "person", "unknown"]
-"""Whose work something is: the agent's, maybe another session's, the user's, or either the user's or a program of ours.
+"""Whose work something is: the agent's, perhaps another session's, the user's, or either the user's or a program's of
+ours.
 """
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
@@ -93,22 +94,22 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """Whether the path became another name (a hard link) of a file. Its undo writes a file of its own there: written in
     place, it would change that file, too."""
     is_prior: bool = False
-    """Whether it came before all other changes of its path: how the file had come, from the commit that an undo goes
-    back to, to what the session first changed."""
+    """Whether it came before all other changes of its path: it leads from the commit that an undo goes back to, to what
+    the session first changed."""
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether the agent is known to have made it, with whatever tool; not the user, nor an undo or redo."""
+        """Whether the agent is known to have made it, with any tool; not the user, and not an undo or redo."""
         return self.author not in ("person", "undo", "unknown")
 
     @property
     def needs_own_question(self) -> bool:
-        """Whether it is the user's, or may be, so that it is undone only where the user says yes to exactly that."""
+        """Whether it is the user's, or may be. Then it is undone only if the user says yes to exactly that."""
         return self.author in ("person", "unknown")
 
     @property
     def owner(self) -> Owner:
-        """Whose work it is; of an undo, the user's."""
+        """Whose work it is. An undo is the user's."""
         if self.is_shared:
             return "other_session"
         if self.author == "unknown":
@@ -117,7 +118,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class Share(Struct, frozen=True):
-    """How much of a difference is one owner's, in lines. None are counted in what is no text."""
+    """How much of a difference is one owner's, in lines. Only lines of text are counted."""
 
     owner: Owner
     added: int = 0
@@ -125,7 +126,7 @@ class Share(Struct, frozen=True):
 
 
 class CommittedFile(Struct, frozen=True, kw_only=True):
-    """A file as a commit has it, beside the version on disk that was compared with it. `None`: there is no file."""
+    """A file as a commit has it, and the version on disk that it was compared with. `None`: there is no file."""
 
     path: str
     content: bytes | None
@@ -135,7 +136,7 @@ class CommittedFile(Struct, frozen=True, kw_only=True):
     kind: FileKind = "file"
     is_executable: bool = False
     moved_from: str = ""
-    """The path that the commit has it at, where it is another one."""
+    """Its path in the commit, if that is a different one."""
 
 
 class Uncaptured(Struct, frozen=True, kw_only=True):
@@ -179,8 +180,8 @@ class OutsideFile(Struct, frozen=True, kw_only=True):
 class ChangeSelection(Struct, frozen=True, kw_only=True):
     """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
 
-    Changes that are the user's or may be, and the undos and redos themselves, are meant only when `change_ids` names
-    them.
+    The user's changes, changes that may be the user's, and undos and redos themselves are selected only if `change_ids`
+    names them.
     """
 
     turn: int | None = None
@@ -209,11 +210,11 @@ OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
 
 
 class Maker(Struct, frozen=True):
-    """Who made a version of a file: somebody, or an undo or redo."""
+    """Who, or which undo or redo, made a version of a file."""
 
     by: Owner | Literal["undo", "redo"]
     turn: int = 0
-    """Of the agent the turn; of an undo or redo, the turn that it took back or did again."""
+    """The agent's turn; for an undo or redo, the turn that it took back or applied again."""
 
 
 class Clash(Struct, frozen=True, kw_only=True):
@@ -223,7 +224,7 @@ class Clash(Struct, frozen=True, kw_only=True):
     """
 
     base_by: tuple[Maker, ...] = ()
-    """Who made the selected changes; nobody where that is not on record."""
+    """Who made the selected changes; empty if that is not on record."""
     yours_by: tuple[Maker, ...] = ()
     """Who made what stands in the way, oldest first."""
     base: FileImage | None

@@ -16,15 +16,13 @@ SessionPurpose = Literal["conversation", "call"]
 
 
 class FolderIdentity(Struct, frozen=True, kw_only=True):
-    """What tells a folder from any other that comes to stand at its path."""
+    """Tells a folder from any other that is later at the same path."""
 
     device: int
     inode: int
     born_ns: int | None = None
-    """When it was made, in nanoseconds since 1970; None where the system does not say.
-
-    Numbers of folders that are gone are given to new ones, and those of devices may differ after a restart.
-    """
+    """When it was created, in nanoseconds since 1970; None where the system does not tell. Inode numbers of deleted
+    folders are used again, and device numbers may differ after a restart."""
 
     def is_same(self, other: "FolderIdentity") -> bool:
         """Whether both are one folder."""
