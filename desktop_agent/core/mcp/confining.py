@@ -169,7 +169,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return run.kernel.wrap(replace(command, environ=environ), spec)
 
     def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
-        """Return the program of `command`, as it is named, and the programs that it is started by. Blocks."""
+        """Return the program of `command`, as it is named, and the programs that it starts through. Blocks."""
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()

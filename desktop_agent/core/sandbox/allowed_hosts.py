@@ -21,11 +21,11 @@ class AllowedHosts(Struct, frozen=True):
         return self._best(host, port) is not None and not hands_out_credentials(host)
 
     def allow_address(self, host: str, port: int, address: IpAddress) -> bool:
-        """Whether `address`, which is one of an allowed `host`, may be connected to.
+        """Whether `address`, which an allowed `host` resolves to, may be connected to.
 
-        Nothing leads to the service of a cloud that hands out credentials. A name does not lead to this machine,
-        however it is resolved; one that only a `*` allows leads to public addresses. What else is written as an address
-        is meant.
+        Services that hand out a cloud's credentials are never allowed. A name may not lead to this machine, and one
+        that only a `*` allows may only lead to public addresses. Any other host that is written as an address is
+        allowed.
         """
         entry = self._best(host, port)
         if entry is None or hands_out_credentials(str(address)):

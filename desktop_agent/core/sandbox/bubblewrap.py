@@ -42,7 +42,7 @@ class Bubblewrap(Struct, frozen=True):
     can_forbid_namespaces: bool = True
     """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
     is_supervised: bool = True
-    """Whether a supervisor sets access lists and answers for masks of modes, since Linux 5.19."""
+    """Whether a supervisor sets access lists and answers `umask`: from Linux 5.19 on."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:

@@ -55,11 +55,11 @@ def installed_with(
 
 
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
-    """Return `program` and the programs it starts by, nearest first, as they are named. Blocks.
+    """Return `program` and the programs that it starts through, nearest first, as they are named.
 
-    These are where its links lead, the interpreter of a script, and what a shell's script names by an absolute path:
-    `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
-    folder is followed: a command may have written it.
+    Blocks. These are the targets of links, the interpreter of a script, and what a shell script names by an absolute
+    path: `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
+    folder is followed, because a command may have written it.
     """
     found: dict[Path, None] = {}
     waiting = [program]
@@ -72,17 +72,17 @@ def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
 
 
 def _named_in(script: str) -> Iterator[Path]:
-    """Yield what a script's first line, and the lines of a shell's script, name by an absolute path."""
+    """Yield what a script's first line, or any line of a shell script, names by an absolute path."""
     with suppress(OSError, ValueError):
-        if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - a pipe would keep us waiting
+        if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - opening a pipe would block
             return
-        with open(script, "rb") as file:  # noqa: PTH123 - `Path` does not forgive a folder that is closed to us
+        with open(script, "rb") as file:  # noqa: PTH123 - `Path` raises for a folder that is closed to us
             text = file.read(_LONGEST_SCRIPT)
         first, _, lines = text.partition(b"\n")
         if not first.startswith(b"#!") or b"\0" in text:
             return
         words = first[2:].split()
-        is_of_a_shell = any(word.rpartition(b"/")[2] in _SHELLS for word in words)  # `/usr/bin/env -S bash`, too
+        is_of_a_shell = any(word.rpartition(b"/")[2] in _SHELLS for word in words)  # also `/usr/bin/env -S bash`
         named = [words[0]] if words else []
         if is_of_a_shell:
             named += re.findall(_QUOTED_PATH, lines) + re.findall(_BARE_PATH, lines)

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     _prctl(_SET_PDEATHSIG, _SIGKILL)
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities()
-    os.umask(os.umask(0) | 0o002)  # whatever we were started with: nothing new is writable for all
+    os.umask(os.umask(0) | 0o002)  # whatever mask we inherited: nothing new is writable for all
     if os.getppid() != parent:
         return FAILED  # it died before it could take us along
     if "way_out" in options:
@@ -167,7 +167,7 @@ def _watch(
         os._exit(_become(command))
     theirs.close()
     if "mounted" in options:
-        _prctl(_SET_DUMPABLE, 0)  # this process has no filter: its memory is not for the command
+        _prctl(_SET_DUMPABLE, 0)  # this process has no filter, so the command must not see its memory
     if "listener" in options:
         _supervise(ours, None if "mounted" in options else rules)
     ours.close()

@@ -209,7 +209,7 @@ def serve(listener: int, writable: frozenset[bytes] | None) -> None:
             value = caller.umask()
         else:
             error = _answer(calls[number], caller, writable)
-        _ioctl(listener, _SEND, _ANSWER.pack(identity, value, -error, 0))  # fails when the caller was ended meanwhile
+        _ioctl(listener, _SEND, _ANSWER.pack(identity, value, -error, 0))  # fails if the caller has ended meanwhile
 
 
 def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | None) -> int:
@@ -249,7 +249,7 @@ class _Caller:
             os.close(descriptor)
 
     def umask(self) -> int:
-        """Return its mask for the modes of new files; the usual one where that cannot be read."""
+        """Return the caller's umask, or the usual one if that cannot be read."""
         try:
             with open(f"{self._proc}/status", "rb") as file:  # noqa: PTH123 - importing pathlib takes longer
                 line = next(line for line in file if line.startswith(b"Umask:"))

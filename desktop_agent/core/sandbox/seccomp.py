@@ -43,7 +43,7 @@ _FOR_OTHERS = 0o7077
 _SET_ID = 0o6000
 _WRITABLE_FOR_ALL = 0o002
 _CREATES = 0o100 | 0o20000000
-"""`O_CREAT`, and what `O_TMPFILE` has beside `O_DIRECTORY`: only then the mode counts."""
+"""`O_CREAT`, and the bit of `O_TMPFILE` that is not `O_DIRECTORY`: only with these does the mode count."""
 _OPENAT2 = 437
 # name: (x86_64, aarch64, which argument has the flags, which the mode)
 _MAKING: Mapping[str, tuple[int | None, int | None, int | None, int]] = {
@@ -222,14 +222,14 @@ def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: b
 
 
 def _guard_modes(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
-    """Refuse dangerous modes, where mounts say what may be changed at all."""
+    """Refuse dangerous modes; mounts say which files may be changed at all."""
     dangerous = [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)]
     for call in CALLS.values():
         number = call.numbers[machine.column]
         if number is not None and call.mode is not None:
             program.when(number, call.mode, dangerous, otherwise=_ALLOW)
         elif number is not None and call.sets_attributes:
-            # As on a file system without access lists: copies go on with modes.
+            # As on a file system without access lists: programs that copy files then go on with modes.
             program.answer(number, _ASK if is_supervised else _ERRNO | errno.EOPNOTSUPP)
 
 
@@ -299,7 +299,7 @@ class _Program:
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
-        """For one call that makes a file, where its `flags` say so, refuse a mode with any of `bits`."""
+        """For a call that creates a file, if its `flags` say so, apply `verdict` to a mode with any of `bits`."""
         body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
         if flags is not None:
             body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]

@@ -79,7 +79,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
 
     async def _is_unclear(self, selection: ChangeSelection) -> bool:
-        """Whether it names a change by an id that several have; a notice says so."""
+        """Whether the selection uses an id that several changes have. If so, record a notice."""
         names = [names for one in selection.change_ids if (names := self.state.transcript.changed.namesakes(one))]
         if not names:
             return False

@@ -23,11 +23,11 @@ class Readiness:
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
         self._left_open = parts.state.unfinished.turn
-        """The turn that an earlier process began, and ended before it was over."""
+        """The turn that an earlier process began and did not finish."""
         self._is_stopped = False
         """Whether the user stopped that turn while it waited for them."""
         self.failure = ""
-        """Why the last turn has no end on record, in words for the model; empty when nobody knows."""
+        """Why the last turn has no recorded end, in words for the model; empty if not known."""
 
     @property
     def unfinished(self) -> Unfinished:
@@ -55,9 +55,9 @@ class Readiness:
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:
-        """Take the workspace as it is now for the one that is meant, at the start of a turn; put on record which it is.
+        """At the start of a turn, accept the workspace as it is now, and record its identity.
 
-        What could not be concluded while it was away is concluded now.
+        What could not be concluded while the folder was missing is concluded now.
         """
         folder = await asyncio.to_thread(self._parts.tools.ledger.accept_root)
         if folder is not None:
@@ -94,9 +94,9 @@ class Readiness:
         turn = self._parts.state.transcript.turn if unfinished.turn is None else unfinished.turn
         is_left = unfinished.turn is None or unfinished.turn == self._left_open
         is_cut_off = is_left and not self._is_stopped
-        requests, worked_s = unfinished.requests, unfinished.worked_s  # before these records are folded in, too
+        requests, worked_s = unfinished.requests, unfinished.worked_s  # also before these records are folded in
         await self.settle(turn, is_cut_off=is_cut_off)
-        if unfinished.turn is not None:  # of this process, only one whose end could not be written is still open
+        if unfinished.turn is not None:  # a turn of this process is still open only if its end could not be written
             reason = "interrupted" if is_left else "storage_error"
             await self._parts.recorder.record(
                 ev.TurnEnded(turn=turn, reason=reason, requests=requests, duration_s=worked_s, is_cut_off=is_cut_off)

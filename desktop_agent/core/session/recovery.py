@@ -83,10 +83,10 @@ async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
 
 
 async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog) -> bool:
-    """Whether the folder can say how far a write got: not one that is gone, or another one at its path.
+    """Whether the folder can say how far a write got; it cannot if it is gone, or another one is at its path.
 
-    Then an undo, a redo and what the user wrote wait until the folder is back. Of a call, which gets its result now,
-    it is put on record that nobody knows.
+    Then an undo, a redo or a write of the user's waits until the folder is back. A call gets its result now, so it is
+    recorded that nobody knows how far it got.
     """
     is_command = prepared.purpose == "apply" and not prepared.changes
     if is_command or await asyncio.to_thread(ledger.is_root_in_place):

@@ -106,9 +106,9 @@ class Session:
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     async def wait_until_ready(self) -> None:
-        """Return when what an earlier process left open is concluded, or could not be, or the session has ended.
+        """Return when recovery is over, whether it succeeded or not, or when the session has ended.
 
-        Before that, a turn that was cut off still counts as running.
+        Until then, a turn that an earlier process did not finish still counts as running.
         """
         await self._is_ready.wait()
 
@@ -300,7 +300,7 @@ class Session:
             ends.push_async_callback(parts.release)
             ends.push_async_callback(parts.telemetry.aclose)
             ends.push_async_callback(parts.recorder.aclose)
-            # What programs of ours changed at the end goes on record, too.
+            # Record what programs of ours changed at the end, too.
             ends.push_async_callback(parts.tools.effects.jobs.aclose)
             ends.push_async_callback(parts.tools.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)

@@ -165,7 +165,7 @@ class TurnRunner:
     async def _start(self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...]) -> None:
         await self.get_ready()
         await self._readiness.accept_root()
-        # Where the line that began a turn is damaged, its changes still have the number.
+        # If the line that began a turn is damaged, its changes still have the turn's number.
         number = max(self._transcript.turn, *self._transcript.changed.numbers, 0) + 1
         model = self._transcript.session.model
         assert model is not None, "the journal's first line names the model"

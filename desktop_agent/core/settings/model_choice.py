@@ -66,19 +66,19 @@ def model_meant(
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """Where the requests of an account really go, and who says so."""
+    """Where the requests of an account really go, and what sets that."""
 
     address: str
     named_by: str = ""
-    """The environment variable, `settings` or `account`; empty: it is the provider's own address."""
+    """An environment variable, `settings` or `account`; empty for the provider's own address."""
     proxy: str = ""
-    """The proxy on the way; empty for none."""
+    """The proxy that is used; empty if there is none."""
     proxy_named_by: str = ""
-    """The environment variable, or where else that is configured."""
+    """The environment variable, or other place, that configures the proxy."""
 
     @property
     def words(self) -> str:
-        """The address with where it comes from, as the command line says it."""
+        """The address and its source, as the command line says it."""
         said = {"": "", "settings": " (from the settings)", "account": " (the account's own)"}
         source = said.get(self.named_by, f" (from {self.named_by})")
         way = f", through the proxy {self.proxy} (from {self.proxy_named_by})" if self.proxy else ""
@@ -86,7 +86,7 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 def destination(account: Account, loaded: LoadedSettings, environ: Mapping[str, str]) -> Destination:
-    """Return where the requests of an account go now: the usual one goes where settings or environment say."""
+    """Return where an account's requests go now: the usual account follows the settings and the environment."""
     named_by = "account" if account.address else ""
     address = account.where
     if account.is_usual and not account.address:
@@ -95,7 +95,7 @@ def destination(account: Account, loaded: LoadedSettings, environ: Mapping[str, 
             address, named_by = base_url, _who_named_address(account.provider, loaded)
     try:
         proxy = proxy_for(address, environ)
-    except ProviderError:  # one of no use: nothing goes anywhere, and each request says why
+    except ProviderError:  # unusable: nothing is sent, and each request says why
         proxy = None
     if proxy is None:
         return Destination(address=address, named_by=named_by)
@@ -103,7 +103,7 @@ def destination(account: Account, loaded: LoadedSettings, environ: Mapping[str, 
 
 
 def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
-    """Return who says where a provider is that is not where it usually is."""
+    """Return what sets a provider's address, if it is not the usual one."""
     if provider != loaded.settings.model.provider:
         return vendor_of(provider).address_variable
     source = loaded.sources.get("model.base_url")

@@ -52,7 +52,7 @@ async def _tokens(parts: CommandParts) -> str:
 
 
 async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
-    """Say where the session's requests go; nothing of a provider that asks nobody."""
+    """Say where the session's requests go; nothing for a provider that sends none."""
     vendor = known_vendor(model.provider) if model is not None else None
     if model is None or vendor is None:
         return []

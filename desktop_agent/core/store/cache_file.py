@@ -1,8 +1,7 @@
 """A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
 
-What it holds can be made again, so nothing here is worth an error for a user: the caller discards a damaged file
-and goes on without one that cannot be written, in memory or in a spare file. Every database in the cache folder is
-opened here.
+What it holds can be built again, so nothing here is worth an error for a user: the caller discards a damaged file, and
+goes on in memory or in a spare file if one cannot be written. Every database in the cache folder is opened here.
 """
 
 import sqlite3
@@ -20,7 +19,7 @@ from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_fil
 
 _BUSY_S = 10
 _READER_BUSY_S = 2
-"""Who only reads waits for nobody, unless somebody keeps the whole file for himself, and then for no good reason."""
+"""A reader waits only if another process locks the whole file, which it should not."""
 _LOCK_POLL_S = 0.05
 _LONGEST_STEP_S = 0.5
 _INTERRUPT_AFTER = 50_000
@@ -41,12 +40,12 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def is_lock(error: sqlite3.Error) -> bool:
-    """Whether `error` means that others did not let go of the file in time."""
+    """Whether `error` means that others kept the file locked for too long."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def is_usable(path: Path) -> bool:
-    """Whether a database can be read and written, by somebody who waits for no one. Writes nothing."""
+    """Whether a database can be read and written, without waiting for locks. Writes nothing."""
     try:
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
@@ -81,9 +80,9 @@ class CacheFile(Struct, frozen=True):
     """Those of any version, in the order in which they can be dropped."""
     is_spare: bool = False
     journal: Literal["WAL", "TRUNCATE"] = "WAL"
-    """`TRUNCATE` for a file of which few read beside the one that writes: half the waits for the disk."""
+    """`TRUNCATE` for a file with few readers beside its writer: half the waits for the disk."""
     synchronous: Literal["NORMAL", "OFF"] = "NORMAL"
-    """`OFF` where waiting for the disk costs more than a file that a power failure may have damaged."""
+    """`OFF` if waiting for the disk costs more than losing the file to a power failure."""
 
     @contextmanager
     def opened(
@@ -100,7 +99,7 @@ class CacheFile(Struct, frozen=True):
     def connect(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
     ) -> sqlite3.Connection:
-        """Return it open to write, for a caller that keeps it open and closes it. Raises like `opened`.
+        """Open it for writing, for a caller that keeps it open and closes it. Raises like `opened`.
 
         `is_shared` lets threads use it in turns.
         """
@@ -129,20 +128,20 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return one like it among the system's temporary files, if something can be kept there; None for a spare one.
+        """Return a stand-in among the system's temporary files, for what is too large for memory.
 
-        For what is too large for the memory.
+        None if nothing can be kept there, or if this is a stand-in itself.
         """
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
     def discard_spare(self) -> None:
-        """Delete the spare one, once this can be used again."""
+        """Delete the spare file, once this one can be used again."""
         with suppress(OSError):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 
     def newest(self) -> "CacheFile":
-        """Return the spare one, if there is one that was written after this."""
+        """Return the spare file if it was written after this one, else this one."""
         try:
             place = place_of_spare_cache(self.path.parent) / self.path.name
             if not place.exists() or (self.path.exists() and self.path.stat().st_mtime > place.stat().st_mtime):
@@ -152,7 +151,7 @@ class CacheFile(Struct, frozen=True):
         return self.spare() or self
 
     def in_memory(self) -> sqlite3.Connection:
-        """Return an empty one without a file, for threads that use it in turns."""
+        """Return an empty database without a file, for threads that use it in turns."""
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
     @contextmanager

@@ -35,7 +35,7 @@ _VERSION = 4
 """Of what a summary in the cache is."""
 _MOST_OTHERS = 20
 _HEAD_BYTES = 400
-"""The type of a line is in so much of it."""
+"""The type of a line is within this many bytes of its start."""
 
 
 class Catalog:
@@ -141,9 +141,9 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """What the agents of a folder's other sessions made of its files: by path, the contents they left there.
+        """Return the contents, by path, that the agents of a folder's other sessions left in its files.
 
-        Of the sessions that were used last. What cannot be read is passed over.
+        Only the sessions that were used last are read; what cannot be read is passed over.
         """
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)

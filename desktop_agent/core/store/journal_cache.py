@@ -30,7 +30,7 @@ _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for others before doing without."""
 _LOCKED_S = 30.0
-"""How long a file that stays locked is not asked again: the list of sessions would wait for it each time."""
+"""How long a file that stays locked is left alone: the list of sessions would wait for it each time."""
 
 Known = TypeVar("Known")
 _Row = tuple[str, int, int, int, bytes, str]

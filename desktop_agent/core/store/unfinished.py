@@ -20,7 +20,7 @@ class Unfinished(Struct):
     since: datetime | None = None
     """When that turn began; None without one."""
     seen_at: datetime | None = None
-    """When the last thing was written down in it."""
+    """When something was last recorded in it."""
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
@@ -56,13 +56,13 @@ class Unfinished(Struct):
 
     @property
     def worked_s(self) -> float:
-        """How long the turn worked at least, in seconds: as far as it is on record."""
+        """How long the turn worked at least, in seconds, as far as the journal shows."""
         if self.since is None or self.seen_at is None:
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
     def is_untouched(self, call_id: CallId) -> bool:
-        """Whether a call without a result has certainly not acted: it was not taken up, or waited for a yes."""
+        """Whether a call without a result has certainly not acted: it was not started, or was waiting for an answer."""
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:

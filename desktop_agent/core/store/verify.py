@@ -35,7 +35,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     repair: str = ""
     """What a repair does about it; empty when nothing can, or has to."""
     is_settled: bool = False
-    """Whether nothing has to be done: the session is read as if it were right."""
+    """Whether nothing has to be done, because the session is read correctly anyway."""
     line: int | None = None
     """Of the journal, from 1; None when it is not about one line."""
     detail: str = ""
@@ -100,9 +100,9 @@ class Numbers(Struct):
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
     """The ids of changes that were made."""
     prepared: set[ChangeId] = field(default_factory=set[ChangeId])
-    """Those of changes that were about to be made, and may not have been."""
+    """The ids of changes that were prepared, and may not have been made."""
     doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
-    """Those that changes which are about to be made share with others."""
+    """The ids that prepared changes share with others."""
 
     @property
     def open_calls(self) -> list[ToolUseBlock]:
@@ -134,7 +134,7 @@ class Numbers(Struct):
                 pass
 
     def repeated(self, event: ChangeEvent) -> list[ChangeId]:
-        """Return the ids that `event` gives to changes although others have them, each where it is met first."""
+        """Return the ids in `event` that other changes already have, each reported only once."""
         times = Counter(change.id for change in event.changes)
         if isinstance(event, ev.ChangesPrepared):
             return [one for one, count in times.items() if count > 1 or one in self.changes or one in self.prepared]

@@ -94,7 +94,7 @@ class FileTransition(Struct, frozen=True):
     is_new_name: bool = False
     """Whether the path became another name (a hard link) of a file that was there."""
     is_prior: bool = False
-    """Whether it came before everything that is on record of the path."""
+    """Whether it came before everything recorded of the path."""
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:

@@ -37,7 +37,7 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
 _STATX_BYTES: Final = 256
-"""Of `linux/stat.h`: the call that tells when a file was made, which Python does not offer."""
+"""`statx` of `linux/stat.h`, which tells when a file was created; Python does not offer it."""
 
 
 class FolderListing(NamedTuple):
@@ -74,7 +74,8 @@ def check_workspace(path: Path) -> None:
 
 
 NamedBy = Literal["user", "client", "file"]
-"""Who names a folder: the user, in person; a program that acts for the user; or a file, which may come from anybody."""
+"""Who names a folder: the user in person, a program that acts for the user, or a file, which anybody may have
+written."""
 
 _SYSTEM: Final = frozenset(
     f"/{name}"
@@ -86,10 +87,10 @@ _SYSTEM: Final = frozenset(
 )
 _OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
 _FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
-"""What people have projects in, though it lies in the system's folders."""
+"""Places in the system's folders where people do have projects."""
 _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
 _FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
-"""Nobody's project as a whole, whoever names them. What lies in them may be one."""
+"""Never a project as a whole, whoever names them; folders in them may be one."""
 _HOMES: Final = ("/home", "/users")
 
 _OF_VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", ".jj"})
@@ -102,16 +103,16 @@ _STARTED: Final = (
     ".profile.d", ".bashrc.d", ".zshrc.d", ".init.d",
     "appdata", "start menu",
 )  # fmt: skip
-"""Places in a home with programs, or with what a desktop or a shell starts by itself."""
+"""Places in a home with programs, or with files that a desktop or a shell runs by itself."""
 _SECRET: Final = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".pki", ".mozilla",
     ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/gh", ".config/gcloud", ".config/op",
     ".config/1password", ".config/bitwarden", ".local/share/keyrings", ".local/share/kwalletd",
 )  # fmt: skip
 _OF_ALL_PROGRAMS: Final = frozenset({".config", ".local", ".local/share", ".local/state", ".cache", ".var", ".cargo"})
-"""Settings and data of all programs. The folder of one of them may be a project, such as an editor's settings."""
+"""Settings and data of all programs. The folder of one program may be a project, such as an editor's settings."""
 _FILES_IN_LIBRARY: Final = ("library/mobile documents", "library/cloudstorage", "library/developer")
-"""What of macOS's `Library` holds the user's own files."""
+"""The part of macOS's `Library` that holds the user's own files."""
 _PROGRAMS_IN_LIBRARY: Final = tuple(
     f"library/{name}"
     for name in (
@@ -120,15 +121,15 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
         *("internet plug-ins", "input methods", "quicklook", "spotlight", "screen savers", "workflows", "cookies"),
     )
 )
-"""What of it is refused on other systems, too, where a folder of that name may be anybody's."""
+"""The parts that are refused on other systems, too, where a folder named `Library` may be anything."""
 
 
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
-    """Say what makes a folder none to work in; empty for one that may be a workspace. `folder` is resolved. Blocks.
+    """Say why a folder cannot be a workspace; empty if it can. `folder` is resolved. Blocks.
 
-    An agent writes in its workspace, so what lies there must not be what something starts by itself, or what belongs to
-    others. The user may choose the home folder, and the settings of one program; a file may not, since whoever wrote it
-    would choose what commands can reach.
+    An agent writes in its workspace, so nothing there may be run by other programs on their own, or belong to others.
+    The user may choose the home folder, and the settings of one program; a file may not, because its author would then
+    choose what commands can reach.
     """
     names = folder.parts[1:]
     place = "/" + "/".join(names).casefold()
@@ -145,7 +146,7 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
     if _holds((paths.config, paths.sessions, paths.blobs, paths.logs), folder):
         return "is where this application keeps its own files"
     if _holds((paths.data, paths.cache), folder) and folder not in (paths.data.resolve(), paths.cache.resolve()):
-        return ""  # made by us to be worked in: a demo, a copy
+        return ""  # made by us as workspaces: a demo, a copy
     home = _home()
     if home is not None and (home == folder or home.is_relative_to(folder)):
         whole = "is the home folder" if folder == home else "contains the home folder"
@@ -197,13 +198,13 @@ def _is_git_folder(folder: Path) -> bool:
 def _home() -> Path | None:
     try:
         home = Path.home().resolve()
-    except (OSError, RuntimeError):  # a user without one
+    except (OSError, RuntimeError):  # a user without a home
         return None
     return home if len(home.parts) > 1 else None
 
 
 def _homes_above(folder: Path) -> Iterator[Path]:
-    """Yield root's home, and those where others have theirs, that `folder` is or lies in."""
+    """Yield the homes, root's and other users', that `folder` is or lies in."""
     for one in (folder, *folder.parents):
         if str(one).casefold() in ("/root", "/var/root") or _as_place(one.parent) in _HOMES:
             yield one
@@ -218,7 +219,7 @@ def _holds(folders: Iterable[Path], path: Path) -> bool:
 
 
 def identity_of(folder: Path) -> FolderIdentity | None:
-    """Return what tells a folder from any other that comes to stand at its path; None when there is none. Blocks."""
+    """Return the identity of the folder at this path; None if there is none. Blocks."""
     try:
         status = folder.lstat()
     except OSError:
@@ -229,7 +230,7 @@ def identity_of(folder: Path) -> FolderIdentity | None:
 
 
 def _born_ns(folder: Path, status: os.stat_result) -> int | None:
-    """Return when a folder was made, if the system says so: the number of one that is gone is given to others."""
+    """Return when a folder was created, if the system tells: inode numbers of deleted folders are used again."""
     if sys.platform == "linux":
         return _born_ns_on_linux(os.fsencode(folder))
     if os.name == "nt":
@@ -260,9 +261,9 @@ class HeldWorkspace:
     """
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Hold the folder at `root`, which is resolved; one that is missing is held when it is first seen.
+        """Hold the folder at `root`, which is resolved; a missing one is held when it is first seen.
 
-        `known` is the one that the session worked in, if it says so: no other is taken for it.
+        `known` is the identity of the folder that the session worked in, if it has one: no other folder is accepted.
         """
         self.root = root
         self._known = known
@@ -295,7 +296,7 @@ class HeldWorkspace:
                 hint="Nothing was done there. Put the folder back. To go on in the one that is there now, send another "
                 "message; on the command line, add --accept-folder.",
             )
-        if not self._is_judged:  # once: a session that was imported, or made before, may name any folder
+        if not self._is_judged:  # once: imported and older sessions may name any folder
             require_workspace(self.root)
             self._is_judged = True
         if self._identity is None:
@@ -313,7 +314,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """Whether `check` would let it pass, without the user having to read why it does not."""
+        """Whether `check` would pass; the user is not told if not."""
         has_refused = self._has_refused
         try:
             self.check()
@@ -324,9 +325,9 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """Take the folder that is there now, if `check` refused it: the user has read that and goes on.
+        """Accept the folder that is there now, if `check` refused it: the user has read that and goes on.
 
-        Return which folder it is, where the session does not know that yet.
+        Return its identity if the session does not know that yet.
         """
         if self._has_refused:
             self.close()
@@ -341,7 +342,7 @@ class HeldWorkspace:
     def _is_the_known_one(self) -> bool:
         """Whether the folder that is there is the one that the session worked in, as far as that is known.
 
-        One that is held cannot have been another: `check` compares it with what it was when it was taken.
+        A folder that is already held is the right one: `check` compares it with what it was when it was taken.
         """
         if self._known is None or self._identity is not None:
             return True
@@ -378,7 +379,7 @@ def current_folder() -> Path:
 
 
 def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
-    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` when it is none."""
+    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` if it cannot be one."""
     root = path.expanduser().resolve()
     check_workspace(root)
     require_workspace(root, named_by)
@@ -386,7 +387,7 @@ def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
 
 
 def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
-    """Raise `WorkspaceError` when `root`, which is resolved, is none to work in. Blocks."""
+    """Raise `WorkspaceError` if `root`, which is resolved, cannot be a workspace. Blocks."""
     if why := why_no_workspace(root, named_by):
         raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
 

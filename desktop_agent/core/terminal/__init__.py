@@ -1,1 +1,1 @@
-"""A terminal without a window: a screen, its history, answers to programs; and what a printed text says in the end."""
+"""A terminal without a window: a screen, its history, answers to programs, and the text that an output comes to."""

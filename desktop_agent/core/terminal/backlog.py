@@ -1,11 +1,11 @@
-"""Output that waits to be taken in, and what of a flood of it need not be: rows that could not be scrolled back to."""
+"""Output that waits to be read, and rows of a flood that need not be: those that nobody could scroll back to."""
 
 import re
 import threading
 from typing import Final
 
 MOST_BYTES: Final = 1024 * 1024
-"""What waits at most. The program that prints more than is taken in waits then, as at every terminal."""
+"""The most that waits. A program that prints faster than is read then waits, as at every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
 """Less is taken in as it is."""
@@ -51,9 +51,9 @@ class Backlog:
 
 
 def without_unseen(output: bytes, rows: int) -> bytes:
-    """Return output that leaves the same: without lines that scroll beyond the last `rows`, if they are only lines.
+    """Return output that leaves the same screen, without plain lines that scroll out of the last `rows`.
 
-    Only for a screen whose cursor is at its bottom and which scrolls as a whole. What the lines that go did to the
+    Only for a screen whose cursor is at its bottom and which scrolls as a whole. The effect of the dropped lines on
     colours is kept.
     """
     if len(output) < FLOOD_BYTES:

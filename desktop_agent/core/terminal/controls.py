@@ -14,11 +14,11 @@ Numbers = list[int]
 _Action = Callable[[Screen, Numbers], object]
 
 _MOST = 100_000
-"""No number of a sequence means more."""
+"""Larger numbers in a sequence mean no more than this."""
 
 
 def numbers_of(parameters: str) -> Numbers:
-    """Return the numbers of a sequence; one that is missing is 0."""
+    """Return the numbers of a sequence; missing ones are 0."""
     return [min(int(part), _MOST) if part.isdigit() else 0 for part in parameters.split(";")]
 
 

@@ -1,8 +1,8 @@
 """A terminal without a window: bytes of a program in, a screen with its history out.
 
-Programs that ask get a few facts, in fixed words, and nothing that a program has printed: an answer arrives as if it
-were typed. One with text of the asker's (a title, a setting by its name) would let a file that is only looked at type
-into the shell.
+Programs that ask get a few facts in fixed words, and nothing that a program has printed, because an answer arrives as
+if it were typed. An answer with the asker's own text (a title, a setting by its name) would let a file that is only
+displayed type into the shell.
 """
 
 from codecs import getincrementaldecoder
@@ -21,7 +21,7 @@ _CHARS_A_STEP: Final = 512
 _LINES_A_STEP: Final = 200
 _LONGEST_TITLE: Final = 120
 _MOST_ANSWERS: Final = 32
-"""In one piece of output. Who asks more often wants to fill the shell's input."""
+"""The most answers to one piece of output. A program that asks more often wants to fill the shell's input."""
 
 IDENTITY: Final = "\x1b[?62;22c"
 """A VT220 with colours."""
@@ -40,10 +40,10 @@ class Emulator:
         history_rows: int = HISTORY_ROWS,
         screen: Screen | None = None,
     ) -> None:
-        """`answered` is given what is to be sent back to the program; `screen` is one of another kind."""
+        """`answered` gets what is to be sent back to the program; `screen` replaces the usual screen."""
         self.screen = screen or Screen(height, columns, history_rows)
         self.title = ""
-        """What the program calls itself: text of a stranger, to be shown as such."""
+        """What the program calls itself. It is a stranger's text and must be shown as such."""
         self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
         """Of text and ground, for programs that ask."""
         self._writer = Writer(self.screen)
@@ -59,7 +59,7 @@ class Emulator:
 
     @property
     def is_scrolling(self) -> bool:
-        """Whether only lines matter that come now: it stands at the end of the usual screen, amid no sequence."""
+        """Whether only new lines matter: the cursor is at the end of the usual screen, and no sequence has begun."""
         screen = self.screen
         is_whole = screen.top == 0 and screen.cursor.row == screen.bottom == screen.height - 1
         is_amid = self._tokenizer.is_amid or self._decoder.getstate()[0] != b""
@@ -71,7 +71,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Take this in; between two steps, each a fraction of a millisecond, other work can be done."""
+        """Take this in by steps of a fraction of a millisecond, so that other work can be done in between."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
@@ -80,12 +80,12 @@ class Emulator:
             yield from self._take_all(text)
 
     def take_text(self, text: str) -> None:
-        """Take in what was decoded already."""
+        """Take in decoded text."""
         for token in self._tokenizer.read(text):
             self._take(token)
 
     def _flow(self, text: str) -> Iterator[None]:
-        """Take plain lines in the short way, and what is between them in the long one."""
+        """Take in plain lines at once, and what is between them token by token."""
         *lines, rest = text.split(LINE_END)
         at = 0
         while at < len(lines):

@@ -20,9 +20,9 @@ from desktop_agent.core.terminal.screen import Grid, Screen
 ROWS: Final = 40
 COLUMNS: Final = 1_000
 _MOST_CELLS: Final = 8
-"""That one character takes: a tab."""
+"""The most cells that one character takes: a tab."""
 _MOST_LINES: Final = 2_000
-"""In one step of the short way."""
+"""In one step of plain lines."""
 _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
@@ -30,14 +30,14 @@ _TEXT = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*"
 _PLAIN_LINES = re.compile(rf"(?:{_TEXT}(?:\x1b\[[0-9;:]{{0,100}}m{_TEXT})*\r?\n){{1,{_MOST_LINES}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x7F})
-"""Control characters that no terminal minds, wherever they stand. A file of zeros is full of them."""
+"""Control characters that terminals ignore anywhere. A file of zeros is full of them."""
 _IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
 """Bytes of text and lines, whatever stands beside them: after 0xC2 a C1 control may follow."""
 
 
 class _PrintedScreen(Screen):
-    """Gives every row away that scrolls out of it."""
+    """Passes on every row that scrolls out of it."""
 
     is_printout: ClassVar[bool] = True
     makes_row: ClassVar[type[Row]] = WrittenRow
@@ -51,7 +51,7 @@ class _PrintedScreen(Screen):
 
     @property
     def main(self) -> Grid:
-        """The screen with history, also while the other one is shown."""
+        """The screen with history, even while the other one is shown."""
         return self._main
 
     @property
@@ -75,7 +75,7 @@ class Printout:
         them is given to it as it was written. That is the short way for floods.
         """
         self.effort = 0
-        """How much was read the long way: characters, and rows for as much as they take."""
+        """How much was read character by character, with rows counted by what they cost."""
         self._settled = settled
         self._unseen = unseen
         self._seen_rows = seen_rows
@@ -99,7 +99,7 @@ class Printout:
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
         """Take in bytes, which `text_of` decodes. Of a flood of text, `unseen` is given most, undecoded."""
         output = output.translate(None, _IGNORED)
-        if len(output) >= _LEAST_BULK and not self.is_fresh:  # what is cut off goes on to its end first
+        if len(output) >= _LEAST_BULK and not self.is_fresh:  # first, what was cut off in the last piece
             end = output.find(b"\n") + 1
             self.feed(text_of(output[:end]))
             output = output[end:]
@@ -115,7 +115,7 @@ class Printout:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a line begins at the end of all that was printed, and is written plainly."""
+        """Whether a new plain line begins at the end of everything printed."""
         screen = self._screen
         cursor, modes = screen.cursor, screen.modes
         if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
@@ -125,7 +125,7 @@ class Printout:
         return not self._emulator.is_amid and not any(row.cells for row in screen.grid.rows[cursor.row :])
 
     def standing(self) -> list[PrintedRow]:
-        """Return the rows that may still change, to the last that has something or in which the cursor is."""
+        """Return the rows that may still change, up to the last one with text or the cursor."""
         screen = self._screen
         rows = _printed(_to_the_last(screen.main.rows, -1 if screen.modes.is_alternate else screen.cursor.row))
         if screen.modes.is_alternate:
@@ -133,7 +133,7 @@ class Printout:
         return rows
 
     def _take(self, text: str) -> None:
-        """Take in a line, or a part of one, with all that it may hold."""
+        """Take in a line, or a part of one, whatever it contains."""
         self._emulator.take_text(text.replace("\n", "\r\n"))
         self.effort += len(text) + _EFFORT_OF_A_ROW * len(self._screen.left)
         if self._screen.left:
@@ -161,7 +161,7 @@ class Printout:
         self._add(rows)
 
     def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
-        """Give away the lines of `text` that nobody asks about any more; return the others."""
+        """Pass on the lines of `text` that nobody will look at; return the others."""
         start = len(text) - 1
         for _ in range(ROWS + self._seen_rows):
             start = text.rfind("\n", 0, start)
@@ -172,7 +172,7 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Give away the rows on the screen and what follows them, which fills it."""
+        """Pass on the rows on the screen and what follows them, which fills it."""
         screen = self._screen
         self._settled(_printed(screen.grid.rows[: screen.cursor.row]))
         give()
@@ -215,7 +215,7 @@ def _fits(line: str) -> bool:
 
 
 def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
-    """Read a line of text and colours, which begins with `look`; return it, and how the next one begins."""
+    """Read a line of text and colours that begins with `look`; return it and the look after it."""
     text, *rest = SGR.split(line)
     runs = [Run(0, len(text), look)] if text and look != PLAIN else []
     for parameters, part in zip(rest[::2], rest[1::2], strict=True):
@@ -239,6 +239,6 @@ def _printed(rows: Sequence[Row]) -> list[PrintedRow]:
 
 
 def _to_the_last(rows: Sequence[Row], cursor_row: int) -> Sequence[Row]:
-    """Return the rows up to the cursor's, or to the last in which something stands."""
+    """Return the rows up to the cursor's, or to the last one with text."""
     last = max((number for number, row in enumerate(rows) if row.cells), default=-1)
     return rows[: max(last, cursor_row) + 1]

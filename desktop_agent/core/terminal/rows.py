@@ -24,7 +24,7 @@ class CellRun(NamedTuple):
 
 
 class KeptRow(NamedTuple):
-    """A row that changes no more, without its blank end. Cells that look as usual are in no run."""
+    """A row that no longer changes, without its blank end. Cells that look as usual are in no run."""
 
     cells: Sequence[str] = ""
     """The characters of each cell; `""` is the second half of a wide one."""
@@ -122,7 +122,7 @@ class Row:
         cells, looks = self.cells, self.looks
         is_plain = looks.count(PLAIN) == len(looks)
         text = "".join(cells)
-        if is_plain and text.isascii():  # the most of what is printed
+        if is_plain and text.isascii():  # most of what is printed
             return KeptRow(text.rstrip(BLANK), (), self.is_continued)
         end = len(cells)
         while end and cells[end - 1] == BLANK and looks[end - 1] == PLAIN:
@@ -149,7 +149,7 @@ class Run(NamedTuple):
 
 
 class PrintedRow(NamedTuple):
-    """A row as it is in the end. Parts that look as usual have no run."""
+    """A row that no longer changes. Parts that look as usual have no run."""
 
     text: str
     runs: tuple[Run, ...] = ()
@@ -162,7 +162,7 @@ _CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
 
 
 class WrittenRow(Row):
-    """A row that is as long as what was written to it, so that blanks at its end are some that were printed."""
+    """A row as long as what was written to it, so that blanks at its end are printed ones."""
 
     __slots__ = ("_columns",)
 

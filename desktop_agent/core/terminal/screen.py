@@ -105,7 +105,7 @@ class Screen:
         self.forgotten_rows = 0
 
     def reset(self) -> None:
-        """Begin anew, as after it was switched on; the history stays."""
+        """Start again, as if just switched on; the history stays."""
         self.grid = self._main = Grid(self.height, self.columns, self.makes_row)
         self.modes = Modes()
         self.cursor = Cursor()
@@ -173,7 +173,7 @@ class Screen:
         self.keep_all(row.kept() for row in rows)
 
     def keep_all(self, rows: Iterable[KeptRow]) -> None:
-        """Put rows into the history that change no more."""
+        """Put rows that no longer change into the history."""
         history = self.history
         for row in rows:
             self.forgotten_rows += len(history) == history.maxlen

@@ -38,7 +38,7 @@ class Writer:
         while at < len(text):
             room = self._room()
             part = text[at : at + room]
-            if room < len(text) - at and not self._screen.modes.wraps:  # the rest goes over the last cell
+            if room < len(text) - at and not self._screen.modes.wraps:  # the rest overwrites the last cell
                 part = part[:-1] + text[-1]
                 at = len(text)
             self._make_way(len(part))
@@ -85,7 +85,7 @@ class Writer:
         return self._screen.cursor.column if self._screen.cursor.is_past_end else max(0, self._screen.cursor.column - 1)
 
     def tab(self) -> None:
-        """Write a tab that is kept as one where nothing stands, and go over what does."""
+        """Write a tab where nothing is written yet, and move over what is."""
         room, cursor = self._room(), self._screen.cursor
         row, width = self._row(), min(TAB - cursor.column % TAB, room)
         if isinstance(row, WrittenRow) and cursor.column >= len(row.cells):

@@ -109,7 +109,7 @@ def fit_all(
 
 
 def printed_in(content: str) -> str:
-    """Return what a command printed, out of the JSON that the model reads of it."""
+    """Return what a command printed, taken from the JSON that the model reads."""
     try:
         answer: object = json.loads(content)
     except ValueError:

@@ -175,14 +175,14 @@ class Tool(ABC, Generic[A]):
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """What the question about a call shows of its arguments: all that it does not show in another form.
+        """Return the arguments that the question about a call shows: those that it does not show in another form.
 
-        `given` are those of the model, which are shown unless the tool says otherwise.
+        `given` are the model's, which are shown unless the tool says otherwise.
         """
         return given
 
     def explanation(self, arguments: A) -> str:
-        """What the model says this call is for, in a line; empty: nothing."""
+        """Return what the model says this call is for, on one line; empty if it says nothing."""
         return ""
 
     def parse(self, arguments: JsonObject) -> A:
@@ -230,7 +230,7 @@ class EditTool(Tool[A]):
         """Return the files as they would be, and write nothing. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return none: the changes show what they come to."""
+        """Return none: the changes show their effect."""
         return {}
 
     def is_dry_run(self, arguments: A) -> bool:
@@ -254,7 +254,7 @@ class CommandTool(Tool[A]):
         """What else decides what runs, one line each for the user who is asked: variables, input, a special shell."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return those that the command and its circumstances do not show whole."""
+        """Return those that the command and its details do not show in full."""
         return {}
 
     def variables(self, arguments: A) -> Collection[str]:

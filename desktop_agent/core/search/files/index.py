@@ -61,9 +61,10 @@ class CodeIndex:
         self._is_secret = is_secret
 
     def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
-        """Bring the index up to date with `paths`, all files there are unless `is_partial`, or until `stop`.
+        """Update the index for `paths`, which are all files unless `is_partial`; end early at `stop`.
 
-        One that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` when that fails, too.
+        An index that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` if that fails,
+        too.
         """
         try:
             self._update_when_free(paths, progress, stop, is_partial)
@@ -74,7 +75,7 @@ class CodeIndex:
             self._update_when_free(paths, progress, stop, is_partial)
 
     def use_spare(self) -> bool:
-        """Go on in a spare place; False when there is none, or it is in use already."""
+        """Go on in a spare place; False if there is none, or it is already in use."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None

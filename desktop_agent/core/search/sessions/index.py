@@ -45,9 +45,9 @@ class SessionSearch:
         return {name: state for name, (state, _) in known.items()} == states
 
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
-        """Take in what is new, the newest sessions first, until it is done or stopped.
+        """Index what is new, the newest sessions first, until it is done or stopped.
 
-        An index that cannot be written is made in a spare place. Raises `StorageError` when that fails, too.
+        An index that cannot be written is made in a spare place. Raises `StorageError` if that fails, too.
         """
         try:
             self._update_when_free(self._file, is_stopped)

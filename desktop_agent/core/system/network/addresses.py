@@ -1,4 +1,4 @@
-"""Where addresses lead, and the addresses of a name: a name can lead anywhere, also to this machine."""
+"""Where addresses lead, and which addresses a name has: a name can lead anywhere, even to this machine."""
 
 import asyncio
 import ipaddress
@@ -12,7 +12,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, in the order to try them. Raises `OSError` when it has none."""
 
 Reach = Literal["public", "local", "closed"]
-"""`local`: somebody's own network. `closed`: this machine, and what answers it only, such as a cloud's credentials."""
+"""`local`: a private network. `closed`: this machine, and what answers only it, such as a cloud's credentials."""
 
 _NOT_PUBLIC = tuple(
     map(
@@ -41,7 +41,7 @@ _OF_CREDENTIALS = frozenset(
             "169.254.42.42",
             "169.254.0.23",  # Tencent
             "100.100.100.200",  # Alibaba
-            "192.0.0.192",  # Oracle, as it was
+            "192.0.0.192",  # Oracle, formerly
             "168.63.129.16",  # Azure's agent, at an address that looks public
         ),
     )
@@ -54,16 +54,16 @@ _NAMES_OF_CREDENTIALS = frozenset(
         "metadata.tencentyun.com", "metadata.azure.internal", "metadata.internal",
     )
 )  # fmt: skip
-"""Names that lead to some of them: a proxy resolves them out of our sight."""
+"""Names of some of them: a proxy resolves names where we cannot see it."""
 
 _TRANSLATED, _TRANSLATED_LOCALLY = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE, _RENUMBERED = ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96")
 _IN_A_SITE = (0x00005EFE, 0x02005EFE)
-"""How the second half of an address begins that carries an IPv4 one through a site (ISATAP)."""
+"""How the second half of an ISATAP address begins, which carries an IPv4 one through a site."""
 
 
 def reach_of(address: IpAddress) -> Reach:
-    """Say where `address` leads, also seen through the IPv6 forms that carry an IPv4 one."""
+    """Say where `address` leads, even if it is an IPv6 address that carries an IPv4 one."""
     carried = _carried(address) if isinstance(address, ipaddress.IPv6Address) else ()
     reaches = {reach_of(inner) for inner in carried}
     own = _own_reach(address, is_carrying=bool(carried))
@@ -76,7 +76,7 @@ def is_public(address: IpAddress) -> bool:
 
 
 def hands_out_credentials(host: str) -> bool:
-    """Whether `host`, a name or an address in any form, is a cloud's service for credentials, by itself."""
+    """Whether `host`, a name or an address in any form, itself is a service that hands out a cloud's credentials."""
     name = host.rstrip(".").lower().strip("[]")
     if name in _NAMES_OF_CREDENTIALS:
         return True
@@ -88,7 +88,7 @@ def _own_reach(address: IpAddress, *, is_carrying: bool) -> Reach:
     if address in _OF_CREDENTIALS or address.is_loopback or address.is_unspecified or address.is_link_local:
         return "closed"
     if isinstance(address, ipaddress.IPv6Address) and is_carrying:
-        # What it carries says the rest; but forms that nobody routes any more lead nowhere good.
+        # The address it carries decides; but forms that nobody routes any more are never fine.
         is_old = address in _COMPATIBLE or address in _RENUMBERED
         is_routed = address in _TRANSLATED or address.ipv4_mapped is not None or address.sixtofour is not None
         return "closed" if is_old else "public" if is_routed else "local"

@@ -1,8 +1,8 @@
-"""When the processes of a program of ours ran, and how much they wrote: what tells its files from the user's.
+"""When a program of ours ran, and how much it wrote: this tells its files from the user's.
 
-A program that did not run did not write. The kernel's clock of each process tells, for the price of a system call, so
-that it can be asked several times a second. Only for one that ran is it read how many bytes it wrote. What came to us
-through its pipes is not counted. Linux counts bytes for every process; elsewhere it is only known when one ran.
+A program that did not run did not write. The kernel's clock for each process tells whether it ran; reading it costs one
+system call, so that can be done several times a second. Only if it ran are its written bytes read. What it wrote to our
+pipes is not counted. Linux counts bytes for every process; other systems only tell when one ran.
 
 Rejected: fanotify, which names the writer of each file but only to root, and a trace of its system calls, which changes
 how it runs.
@@ -21,7 +21,7 @@ from desktop_agent.core.system.processes.tree import ProcessTree
 
 _MOST_STRETCHES = 1_000
 _CPU_CLOCK = 2
-"""Of a process whose number is the rest of the clock's, inverted: `clock_getcpuclockid` of Linux."""
+"""The clock of a process is this and its inverted number: `clock_getcpuclockid` of Linux."""
 
 
 class Stretch(Struct):
@@ -30,12 +30,12 @@ class Stretch(Struct):
     start_ns: int
     end_ns: int
     written: int | None
-    """How many bytes it wrote, not to us; None where nobody counted."""
+    """How many bytes it wrote elsewhere than to us; None where nobody counts."""
     ran_ns: int = 0
     """For how long it had a processor."""
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
-        """Whether a file that was changed in it may have this date: the clock for files is a little behind."""
+        """Whether a file changed in this stretch may have this date: the clock of files lags a little."""
         return self.start_ns - slack_ns <= at_ns <= self.end_ns
 
 
@@ -45,7 +45,7 @@ class _Counted(Struct, frozen=True):
 
 
 class Activity:
-    """What one tree of processes did since it was started. Methods may be called in any thread."""
+    """What one tree of processes has done since it was started. Methods may be called in any thread."""
 
     def __init__(
         self, tree: ProcessTree, received: Callable[[], int], clock_ns: Callable[[], int] = time.time_ns
@@ -71,7 +71,7 @@ class Activity:
         return self.ended_ns is not None
 
     def note_end(self) -> None:
-        """Note that nothing of it runs any more. What it did since it was last looked at is not known."""
+        """Note that nothing of it runs any more. What it did after the last look is not known."""
         with self._guard:
             if self.ended_ns is None:
                 self.ended_ns = self._clock_ns()
@@ -79,7 +79,7 @@ class Activity:
                 self.seen_ns = self.ended_ns
 
     def is_idle(self) -> bool:
-        """Whether it did not run since it was last looked at; that is noted. Costs a system call for each process."""
+        """Whether it has not run since the last look; if so, note that. Costs a system call for each process."""
         if not self._guard.acquire(blocking=False):
             return False
         try:
@@ -93,14 +93,14 @@ class Activity:
             self._guard.release()
 
     def has_run(self) -> bool:
-        """Whether those of its processes that are known ran since it was last looked at, however briefly."""
+        """Whether any of its known processes has run since the last look, however briefly."""
         with self._guard:
             return not self.has_ended and self._have_known_run()
 
     def look(self, *, is_brief: bool = False) -> None:
-        """Note what it did since it was last looked at. Blocks.
+        """Note what it has done since the last look.
 
-        A brief look does not find what it has started meanwhile, which the next one makes up for.
+        Blocks. A brief look does not find newly started processes; the next full one does.
         """
         if self.is_idle():
             return
@@ -121,7 +121,7 @@ class Activity:
             self._is_partial = is_brief
 
     def pause(self) -> None:
-        """Let none of its processes run until `resume`. Blocks."""
+        """Stop all of its processes until `resume`. Blocks."""
         with self._guard:
             if not self.has_ended:
                 self._tree.pause()
@@ -133,7 +133,7 @@ class Activity:
                 self._tree.resume()
 
     def since(self, at_ns: int) -> list[Stretch]:
-        """Return when it ran after this time, with copies that the caller may count down."""
+        """Return when it ran after this time, as copies that the caller may count down."""
         with self._guard:
             return [
                 Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
@@ -145,7 +145,10 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return what it wrote, not to us. A process that has ended is counted by the one that waited for it."""
+        """Return how much it wrote elsewhere than to us.
+
+        A process that has ended is counted by its parent, which waited.
+        """
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -156,7 +159,7 @@ class Activity:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return how long a process has run, with all of its threads; -1 when it has ended, or that is not known."""
+    """Return how long a process and its threads have run; -1 if it has ended or that is not known."""
     if sys.platform == "linux":
         try:
             return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
@@ -172,7 +175,7 @@ def _cpu_ns(pid: int) -> int:
 
 
 def _written_by(pid: int) -> int | None:
-    """Return how many bytes a process has written, by calls of any kind; None where that is not told."""
+    """Return how many bytes a process has written by any call; None where that is not known."""
     if sys.platform != "linux":
         return None
     try:

@@ -163,7 +163,8 @@ class ChildProcess:
     ) -> None:
         """`let_go` is called in a thread once nothing of the command is left, before its end is reported.
 
-        With `keeps_detached`, what it detached properly lives on when it ends by itself: own session, own output.
+        With `keeps_detached`, what it detached properly (its own session and output) lives on when the command ends by
+        itself.
         """
         self._clock = clock
         self._let_go = let_go

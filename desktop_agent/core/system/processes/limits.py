@@ -65,7 +65,7 @@ def limited(
 ) -> tuple[str, ...]:
     """Return `argv` so that a shell does `beginning`, sets the limits and then becomes it. Blocks for a moment.
 
-    Raises `OSError` for a program that is not there, which the shell would only print.
+    Raises `OSError` for a missing program, which the shell would only report in its output.
     """
     if sys.platform == "win32":
         return argv

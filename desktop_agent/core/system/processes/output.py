@@ -1,7 +1,7 @@
-"""What a command prints, in bounded memory: both ends as a terminal shows them, the whole in a file, live text.
+"""What a command prints, in bounded memory: both ends as a terminal shows them, all of it in a file, live text.
 
-An `OutputCapture` may be fed from any one thread. With a file it writes as it is fed, so feed that one from a thread
-that may wait for the disk.
+An `OutputCapture` may be fed from any one thread. With a file, feeding writes, so do it in a thread that may wait for
+the disk.
 """
 
 import asyncio
@@ -153,7 +153,7 @@ class LiveText:
 class CapturedOutput(Struct, frozen=True, kw_only=True):
     """What a command printed, standard output and error in the order they were written, as a terminal shows it.
 
-    `tail` is empty when `head` is all of it; otherwise something between is left out.
+    `tail` is empty if `head` is all of it; otherwise something in between is left out.
     """
 
     head: str
@@ -163,9 +163,9 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
     total_lines: int
     """How many lines a terminal shows."""
     written: str
-    """The output as it was written, when it is not in the file and a terminal shows something else; otherwise empty."""
+    """The output as it was written, if it is not in the file and a terminal shows it differently; otherwise empty."""
     spool_path: Path | None
-    """The whole output as it was written, when it was more than `KEPT_BYTES`. Who reads this result owns the file."""
+    """The whole output as it was written, if it was more than `KEPT_BYTES`. The reader of this result owns the file."""
     spooled_bytes: int
     """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
@@ -192,7 +192,7 @@ class Ends:
             del self._tail[:-KEPT_BYTES]
 
     def last(self, size_bytes: int) -> bytes:
-        """Return so many bytes of the end, at most `KEPT_BYTES`."""
+        """Return the last bytes, at most `KEPT_BYTES`."""
         return bytes(self._tail[-min(KEPT_BYTES, size_bytes) :]) if size_bytes else b""
 
     def texts(self) -> tuple[str, str]:
@@ -205,7 +205,7 @@ class Ends:
 
 
 MOST_EFFORT = 4 * 1024 * 1024
-"""How much is read the long way, character by character: some seconds of work."""
+"""How much is read character by character, which takes some seconds."""
 _READ_BYTES = 256 * 1024
 """How much of the end is read after that."""
 
@@ -213,7 +213,8 @@ _READ_BYTES = 256 * 1024
 class ShownOutput:
     """What a terminal shows of an output, in bounded memory.
 
-    Of very much that is not plain text, such as a film, the beginning and the end are read, and the rest is counted.
+    If there is very much that is not plain text, such as a film, its beginning and its end are read, and the rest is
+    counted.
     """
 
     def __init__(self) -> None:
@@ -230,7 +231,7 @@ class ShownOutput:
             self._waiting += chunk
             if len(self._waiting) > 2 * _READ_BYTES:
                 self._pass_over()
-        elif self._decoder.getstate()[0]:  # amid a character
+        elif self._decoder.getstate()[0]:  # in the middle of a character
             self._printout.feed(self._decoder.decode(chunk))
         else:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
@@ -247,7 +248,7 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Keep the end of what waits, from the beginning of a line if there is one, and say that it is the end."""
+        """Keep only the end of what waits, from the start of a line if there is one, and say that it is the end."""
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return

@@ -174,7 +174,7 @@ class ProcessRunner:
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
 
     def activity(self, pid: int) -> Activity | None:
-        """Return when the running program of this number ran, and what it wrote."""
+        """Return the activity of the running program with this process id; None if there is none."""
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:

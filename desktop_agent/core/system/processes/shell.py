@@ -1,7 +1,7 @@
 """The one shell that commands run in: bash, whose grammar the policy reads, else a plain `sh`; never the user's own.
 
-It is named by its path, starts without profile and rc files, and gets no variable that makes a shell run something
-before, beside or instead of the command. The user's own terminal keeps the user's shell.
+It is named by its path, starts without profile and rc files, and gets no variable that makes a shell run anything but
+the command. The user's own terminal keeps the user's shell.
 """
 
 import os
@@ -16,13 +16,13 @@ from msgspec import Struct
 from desktop_agent.core.base.programs import find_program
 
 ShellKind = Literal["bash", "sh", ""]
-"""Empty where there is neither: what a command line means is not known there."""
+"""Empty if there is neither: then it is not known what a command line means."""
 
 PLACES: tuple[str, ...] = (
     "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin",
     r"C:\Program Files\Git\bin", r"C:\Program Files\Git\usr\bin",
 )  # fmt: skip
-"""Where shells are looked for first; what is there is the system's, whatever `PATH` says."""
+"""Where shells are looked for first: these folders are the system's, whatever `PATH` says."""
 
 _STEERS = re.compile(
     r"BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|PS4|PROMPT_COMMAND|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH",
@@ -37,15 +37,15 @@ class Shell(Struct, frozen=True):
     kind: Literal["bash", "sh"]
 
     def argv(self, line: str) -> tuple[str, ...]:
-        """Return what runs `line`, also one that begins like an option."""
+        """Return the arguments that run `line`, even one that begins like an option."""
         if self.kind == "sh":
             return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
-        # `--norc`: with a socket for its input bash takes itself for a remote login, and reads the user's file.
+        # `--norc`: with a socket as its input, bash believes it is a remote login and reads the user's file.
         return self.path, "--noprofile", "--norc", "-c", "--", line
 
 
 def find_shell(environ: Mapping[str, str], workspace: Path | None = None) -> Shell | None:
-    """Return bash, else `sh`; None where there is neither. Looks once, and never in the workspace. Blocks."""
+    """Return bash, else `sh`; None if there is neither. Looks once, and never in the workspace. Blocks."""
     return _find(PLACES, environ.get("PATH", os.defpath), workspace)
 
 
@@ -56,16 +56,16 @@ def _find(places: tuple[str, ...], path: str, workspace: Path | None) -> Shell |
         fixed = (f"{place}/{kind}{'.exe' * (os.name == 'nt')}" for place in places)
         found = next((file for file in fixed if os.access(file, os.X_OK)), None)
         found = found or find_program(kind, {"PATH": path}, workspace)
-        if found and "system32" not in found.casefold():  # Windows' own bash is another system, with other files
+        if found and "system32" not in found.casefold():  # Windows' own `bash` is another system (WSL) with other files
             return Shell(found, kind)
     return None
 
 
 def steers_shell(name: str, value: str = "") -> bool:
-    """Whether a variable makes a shell run something of its own, or read a command line differently."""
+    """Whether a variable makes a shell run something else, or read a command line differently."""
     return _STEERS.fullmatch(name) is not None or value.startswith("() {")
 
 
 def without_steering(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment for the shell: without start files, exported functions and options of another one."""
+    """Return an environment for the shell, without start files, exported functions and options of other shells."""
     return {name: value for name, value in environ.items() if not steers_shell(name, value)}

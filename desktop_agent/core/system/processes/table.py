@@ -40,7 +40,7 @@ def process_table() -> dict[int, ProcessEntry]:
 
 
 def started_now() -> float:
-    """Return what `started` is, at least, of a process that starts from now on."""
+    """Return the least `started` of any process that starts from now on."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
     return time.time() - 1
@@ -74,7 +74,7 @@ def environment_value(pid: int, variable: str) -> str:
 
 
 def resident_limit(pid: int) -> int:
-    """Return the hard limit of another process's resident set, in bytes; 0 where there is none, or nobody tells."""
+    """Return the hard limit of another process's resident set, in bytes; 0 if there is none or it is not known."""
     try:
         with open(f"/proc/{pid}/limits", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
             content = file.read(4096)

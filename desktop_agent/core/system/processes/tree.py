@@ -29,7 +29,7 @@ MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 """The environment variable that says which application, and which of its commands, a process belongs to."""
 
 LIMIT_UNIT = 2**30
-"""What a marked limit is divided by for the number of the application, which all of its commands have."""
+"""A marked limit divided by this is the application's number, which all of its commands share."""
 _NUMBER_BITS = 20
 _KIB = 1024
 
@@ -41,20 +41,22 @@ _SWEEPS = 200
 
 
 def marked_limit(mark: str) -> int:
-    """Return the limit of the resident set that carries a mark, in bytes: whole KiB, as shells count, of which are more
-    than any machine has memory. Several of one application have the same quotient by `LIMIT_UNIT`."""
+    """Return the resident-set limit that carries a mark, in bytes: whole KiB, and more than any machine has.
+
+    All limits of one application have the same quotient by `LIMIT_UNIT`.
+    """
     application, _, number = mark.partition(".")
     digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
     return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
 
 
 def put_mark(pid: int, mark: str) -> None:
-    """Let a process that has just been started carry the mark of its limit, where there is one."""
+    """Give a newly started process the limit that carries its mark, where the system has one."""
     if sys.platform == "linux":
         import resource
 
         limit = marked_limit(mark)
-        with suppress(OSError, ValueError):  # it has ended, or is another user's
+        with suppress(OSError, ValueError):  # it has ended, or belongs to another user
             resource.prlimit(pid, resource.RLIMIT_RSS, (limit, limit))
 
 
@@ -67,7 +69,7 @@ class ProcessTree:
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """None of its processes was `started` before `since`."""
+        """`since`: none of its processes has an earlier `started`."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
@@ -110,7 +112,10 @@ class ProcessTree:
             give_back()
 
     def pause(self) -> None:
-        """Let no member run until `resume`, also none that a member was just starting. Nothing where that cannot be."""
+        """Stop all members until `resume`, including any that is just being started.
+
+        Does nothing where that is impossible.
+        """
         seen: set[tuple[int, float]] = set()
         for _ in range(_SWEEPS):
             members = self.members()

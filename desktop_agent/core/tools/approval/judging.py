@@ -113,7 +113,7 @@ class Judge:
         context = await self._policies.context_for(facts)
         if facts.command is None:
             return decide(facts, context)
-        if await asyncio.to_thread(stale_rule, facts, context) is not None:  # it may count here: that takes a look
+        if await asyncio.to_thread(stale_rule, facts, context) is not None:  # it may count here: look at the repository
             place = await self.repository(facts)
             facts = replace(facts, repository=place.path, repository_mark=place.mark)
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
@@ -132,7 +132,7 @@ class Judge:
         return Judged(request, ask.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
-        """Say where a rule for a command outside the sandbox would count; one that counts nowhere is not offered."""
+        """Say where a rule for a command outside the sandbox would count; if nowhere, offer none."""
         place = await self.repository(facts)
         if place.mark:
             return structs.replace(request, repository=place.path, repository_mark=place.mark)
@@ -142,7 +142,7 @@ class Judge:
     async def repository(self, facts: CallFacts) -> ScriptMark:
         """Return the repository that a command would run in, and a mark of all that git runs there by itself."""
         if any(name in detail for detail in facts.details for name in ("GIT_", "PATH=")):
-            return ScriptMark(path="", mark="")  # its variables may lead it to another repository, or other programs
+            return ScriptMark(path="", mark="")  # its variables may lead to another repository, or to other programs
         environ = self._policies.confiner.probe.environ
         return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)
 

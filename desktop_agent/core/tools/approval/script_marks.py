@@ -1,4 +1,4 @@
-"""What a command runs besides itself, as it is now: the scripts that it names, and what git runs in the repository.
+"""Marks of what a command runs besides itself: the scripts that it names, and what git runs in the repository.
 
 A change is seen before the command runs.
 """
@@ -55,20 +55,20 @@ def _mark_of(path: Path) -> Digest:
 # --- the repository -----------------------------------------------------------------------------------------------
 
 _MOST_FOLDERS = 5_000
-"""Of a work tree, which are looked through for `.gitattributes`."""
+"""The most folders of a work tree that are searched for `.gitattributes`."""
 _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
 _CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
-"""Options of git's own that make a repository of what they say."""
+"""Options of git that choose another repository or its settings."""
 
 
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
-    """Return the repository that the whole of `command` would run in, and a mark of all that git runs there by itself.
+    """Return the repository that all of `command` would run in, and a mark of everything that git runs there by itself.
 
     That is its configuration with what this includes and names, hooks, attributes, submodules; also the scripts and
     recipes that the line runs, and those of its programs that `PATH` finds inside the repository. Where there is no
-    repository, it is the folder. Both are empty when the command goes to another one, or nobody knows where. Blocks.
+    repository, it is the folder. Both are empty if the command goes to another one, or may do so. Blocks.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -118,7 +118,7 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
 
 
 def _top_of(folder: Path) -> Path | None:
-    """Return the top of the repository that git would find: by `.git`, or by what looks like the inside of one."""
+    """Return the top of the repository that git would find, by `.git` or by what looks like the inside of one."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place / ".git") or all((place / name).exists() for name in ("HEAD", "objects", "refs")):
             return place
@@ -155,7 +155,7 @@ def _mark_inside(git_dir: Path, top: Path, seen: dict[str, str]) -> None:
 
 
 def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], depth: int) -> None:
-    """Mark a configuration, and every file or folder that a value in it names: programs, hooks, what it includes."""
+    """Mark a configuration, and every file or folder that its values name: programs, hooks, included files."""
     if str(path) in seen or depth == 0:
         return
     _mark_file(path, seen)

@@ -57,7 +57,7 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
         return f"The agent says: {arguments.reason}"
 
     def asked_arguments(self, arguments: RequestApprovalArguments, given: JsonObject) -> JsonObject:
-        """Return none: the question, its reason and its details are what was given."""
+        """Return none: the question with its reason and details already shows them."""
         return {}
 
     def circumstances(self, arguments: RequestApprovalArguments) -> tuple[str, ...]:

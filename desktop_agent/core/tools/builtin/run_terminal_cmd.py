@@ -1,10 +1,10 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is the context's (no secrets in it) with everything switched off that would wait for a user: pagers,
-git's password prompt, git's editor. That is done by variables, not by rewriting the command. Whether a command is
-dangerous is for the policy to say, not for a list of words here.
+The environment is the context's, without secrets, with everything switched off that would wait for a user: pagers,
+git's password prompt, git's editor. Variables do that; the command is not rewritten. The policy decides whether a
+command is dangerous, not a list of words here.
 
-The model reads what a terminal would show in the end, as people do, but without colours; the file has what was written.
+The model reads what a terminal would show in the end, as people do, but without colours. The file has what was written.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
-"""Of variables and input in a line: rules hold these lines, too. What is longer is shown whole as an argument."""
+"""The most of variables and input that a line shows, because rules keep these lines. Longer ones are shown in full as
+arguments."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -283,7 +284,7 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     if end.excess:
         metadata["excess"] = end.excess
     spool = printed.spool_path
-    if spool is None and (output.is_truncated or printed.written):  # people can open what the model does not read
+    if spool is None and (output.is_truncated or printed.written):  # people can open what the model does not get
         spool = _write_spool(context.spool_folder, printed.written or printed.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
@@ -331,7 +332,10 @@ def _write_spool(folder: Path, text: str) -> Path | None:
 
 
 def _argv(arguments: RunTerminalCmdArguments, context: ToolContext) -> tuple[str, ...]:
-    """Return what runs the command line. Blocks. Raises `ToolError` when no shell reads it as it was judged."""
+    """Return the arguments that run the command line.
+
+    Blocks. Raises `ToolError` if no shell reads it as it was judged.
+    """
     shell = find_shell(context.environ, context.boundary.root)
     named = arguments.shell
     if named is not None:

@@ -103,7 +103,7 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
         return Confinement(sandbox, spec, self.probe.environ, self.passed())
 
     def _made_temp(self) -> Path:
-        """Return the folder for temporary files, a spare one where it cannot be made. Raises `ToolError`."""
+        """Return the folder for temporary files, or a spare one if it cannot be made. Raises `ToolError`."""
         try:
             make_private_folder(self.temp)
         except OSError as error:

@@ -56,10 +56,10 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Return what changed since the snapshot by whose work it is; without `call_id`, no call brackets it.
+        """Return what changed since the snapshot, by maker; without `call_id`, no call brackets it.
 
-        The call's own changes are those of `author`. `may_release` lets go of the snapshot if nothing changed.
-        What the user did is among them only where this session has changed the file before.
+        The call's own changes are by `author`. With `may_release`, the snapshot is released if nothing changed. The
+        user's changes are included only for files that this session has changed before.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:
@@ -81,7 +81,7 @@ class ChangeFinder(Struct):
                     transition = self._since_record(transition, last)
                     maker = self.writers.maker_of(transition) or users
                 if maker != own and _is_on_record(transition, last):
-                    return  # before the process was killed, or because it was written for an undo
+                    return  # recorded before the process was killed, or written by an undo
                 if maker == users and transition.path not in last:
                     return
                 (change_id,) = self.recording.reserve_ids(maker.turn, 1)
@@ -104,12 +104,12 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def _since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition from what the records left, where that was written since the last look, by an undo."""
+        """Return the transition; it begins with what the records left if an undo wrote that since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:
             return transition
-        with suppress(StorageError):  # that content is gone: then it stays as the folder tells it
+        with suppress(StorageError):  # if that content is missing, the transition stays as it was found
             return replace(transition, before=self.ledger.images.state(image), is_shared=False)
         return transition
 

@@ -1,6 +1,6 @@
-"""What programs of ours change while no call waits for them is put on record: background commands, and servers.
+"""Records what programs of ours change while no call waits for them: background commands and servers.
 
-Each change goes to the call that started its maker, or called it last (`writers`). The folder is looked at before
+Each change belongs to the call that started its maker, or last called it (`writers`). The folder is looked at before
 anything else changes it, when a background command ends, and when a server has written something.
 """
 
@@ -24,16 +24,16 @@ from desktop_agent.core.tools.execution.found_changes import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 
 SEE_EVERY_S = 0.25
-"""How often it is asked which programs ran: so exactly the date of a file is told from theirs."""
+"""How often it is checked which programs ran. This limits how exactly dates of files can be told from their times."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
-"""Looks at the folder that nothing but a server asked for take one part of the time in so many."""
+"""Looks that only a server's writing causes take at most one part in this many of the time."""
 
 T = TypeVar("T")
 
 
 class JobWatch:
-    """Looks after the background commands and the servers of one session."""
+    """Watches the background commands and the servers of one session."""
 
     def __init__(
         self, writers: Writers, finder: ChangeFinder, capture: StatCapture, log: EventLog, clock: Clock | None = None
@@ -45,7 +45,7 @@ class JobWatch:
         self._clock = clock or SystemClock()
         self._seeing: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
-        """Held by who looks at the folder or writes in it, so that nobody is given what somebody else is writing."""
+        """Held while anyone looks at the folder or writes in it, so that no change is given to the wrong writer."""
         self.is_command_running = False
         """Whether a command runs whose own look, when it ends, separates its changes from theirs."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
@@ -72,14 +72,14 @@ class JobWatch:
         return True
 
     def note_turn(self, turn: int) -> None:
-        """Take in that a call of this turn begins or ends, and which servers run by then."""
+        """Note that a call of this turn begins or ends, and which servers run now."""
         self._writers.turn = turn
         self._writers.note_servers(self.servers())
         if self._writers.has_servers:
             self._see_to_it()
 
     def note_call(self, server: str, call_id: CallId) -> None:
-        """Let what a server does from now on count for this call of the newest turn; nothing for a call of none."""
+        """Attribute what a server does from now on to this call of the newest turn; ignored if no server was called."""
         if server:
             self._writers.note_call(server, self._writers.turn, call_id)
 
@@ -100,7 +100,7 @@ class JobWatch:
                 await self.look_now()
 
     async def aclose(self) -> None:
-        """Record what the servers have changed to the end of the session."""
+        """Record what the servers changed until the end of the session."""
         if self._seeing is not None:
             self._seeing.cancel()
             await asyncio.wait({self._seeing})
@@ -117,7 +117,7 @@ class JobWatch:
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether the folder as it was after the last call is needed: for a background command, or a server."""
+        """Whether the state of the folder after the last call is needed, for a background command or a server."""
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, turn: int, call_id: CallId, snapshot: Snapshot) -> None:
@@ -127,9 +127,10 @@ class JobWatch:
             await to_its_end(self.look_now(), f"conclude {call_id}")
 
     async def look_now(self, *, is_forced: bool = False) -> None:
-        """Look at what writes late, if no other command runs. Under the lock.
+        """Look for late writes, if no other command runs.
 
-        Servers that did not run are looked at only if it `is_forced`: because the folder was changed otherwise.
+        The caller holds the lock. Servers that did not run are checked only if it `is_forced`, because something else
+        changed the folder.
         """
         if not self._writers or self.is_command_running:
             return
@@ -139,15 +140,15 @@ class JobWatch:
         snapshot = self._writers.jobs[0].snapshot if self._writers.jobs else self._writers.snapshot
         assert snapshot is not None
         found = await asyncio.to_thread(self._finder.collect, self._writers.turn, "", snapshot, SafetyReport())
-        await self.record(found.by_maker, found.lost)  # a repository that one made is among the lost
+        await self.record(found.by_maker, found.lost)  # a repository that a program made is in `lost`
         await self.advance(snapshot)
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncGenerator[None]:
-        """Let nothing of ours write meanwhile; all that it wrote until then is on record.
+        """Keep programs of ours from writing meanwhile; what they wrote until then is on record.
 
-        Programs stand still for as long. What they write to a file between it was read and it is written again would be
-        taken for the user's, or lost.
+        They are paused. What they wrote to a file between our reading and writing it would be taken for the user's, or
+        be lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -160,7 +161,7 @@ class JobWatch:
                 await unhurried(asyncio.to_thread(_resume, paused))
 
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """Put on record what was changed, and by whom; `lost` is said of the youngest job."""
+        """Record what was changed, and by whom. `lost` is reported with the youngest job."""
         left = dict(found)
         for job in reversed(self._writers.jobs):
             changes = left.pop(job.maker, ())
@@ -183,9 +184,9 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Go on from what was just recorded, and let go of the jobs that have ended.
+        """Go on from what was just recorded, and drop the jobs that have ended.
 
-        `is_bracketed` says that it was a call's, so that nothing of it belongs to who writes late.
+        `is_bracketed`: it was a call's, so nothing of it is a late write.
         """
         jobs = self._writers.jobs
         snapshots = [job.snapshot for job in jobs]
@@ -202,7 +203,7 @@ class JobWatch:
             await asyncio.to_thread(self._writers.end_look)
 
     def keep(self, snapshot: Snapshot) -> bool:
-        """Keep the snapshot of a call for what servers change after it, if there are any and none is kept yet."""
+        """Keep a call's snapshot for what servers change after it, if there are servers and none is kept yet."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         self._writers.snapshot = snapshot

@@ -16,7 +16,7 @@ from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.writers import Maker, Writers
 
 LastNumber = Callable[[int], int]
-"""The largest number that the journal, as it is by now, has given to a change of a turn; 0 when there is none."""
+"""Returns the largest number of any change of a turn in the journal as it is now; 0 if there is none."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
 """How the session's records left each file that they name."""
 
@@ -29,13 +29,13 @@ class Recording:
         self._log = log
         self._last_number = last_number
         self._reserved: dict[int, int] = {}
-        """The largest number of each turn that was given to somebody, who may not have recorded it yet."""
+        """The largest number of each turn that was reserved, and may not be recorded yet."""
         self._guard = threading.Lock()
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Return ids for `count` more changes of `turn`, which nothing else has or will get.
+        """Return ids for `count` more changes of `turn` that nothing else has or will get.
 
-        This is the one place that makes them. The journal is asked each time: what recovery concludes belongs to it.
+        Only here are ids made. The journal is asked each time, because recovery adds to it.
         """
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
@@ -95,7 +95,7 @@ class UserEdits:
             await self._recording.record_applied(maker.turn, maker.call_id, changes)
 
     def _by_maker(self, turn: int, transitions: Iterable[FileTransition]) -> Mapping[Maker, Sequence[FileTransition]]:
-        """Return whose they are: a program of ours may have written since it was looked at."""
+        """Return them by maker: a program of ours may have written since the last look."""
         found: dict[Maker, list[FileTransition]] = {}
         for item in transitions:
             maker = self._writers.maker_of(item) or Maker(turn, "", "person")

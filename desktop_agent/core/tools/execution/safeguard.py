@@ -53,7 +53,7 @@ class PlannedCommand(Struct, frozen=True):
     author: Author = "shell"
     """Whose work its changes are."""
     server: str = ""
-    """The server that is called, which may go on after the call."""
+    """The server that is called; it may go on writing after the call."""
 
 
 class Precautions(Struct, frozen=True):

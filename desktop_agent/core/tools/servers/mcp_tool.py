@@ -98,7 +98,7 @@ class McpTool(ServerTool[McpArguments]):
         return (f"MCP server {self.server}: {definition.where}", *confinement, *said, *destroys)
 
     def asked_arguments(self, arguments: McpArguments, given: JsonObject) -> JsonObject:
-        """Return them by the server's names: as they are sent."""
+        """Return the arguments as they are sent, by the server's names."""
         return arguments.values
 
     def definition(self) -> ToolDefinition:
