@@ -107,7 +107,7 @@ class BlobDiffs:
         from desktop_agent.core.undo.differences import shares_of
 
         try:
-            disk = read_state(root / file.path, with_special=True)
+            disk = read_state(root / file.path, with_special=True) if file.seen is not None else None
         except OSError as error:
             raise AgentError(f"It cannot be read: {error.strerror or error}.") from error
         return shares_of(file, disk, records, StoredImages(self._blobs), hunks, by_others=by_others)

@@ -8,13 +8,14 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.comparing import Comparer
+from desktop_agent.core.diff.diff import count_lines
 from desktop_agent.core.diff.text import is_binary, line_count
 from desktop_agent.core.protocol.model import ChangeKind, CommittedFile, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.system.files import read_state
@@ -103,9 +104,15 @@ class _Raw(NamedTuple):
 
 def _changes(root: Path, differing: bytes, new: bytes) -> tuple[FileChange, ...]:
     entries, counts = _parse(differing)
-    found = [_change(root, entry, counts.get(entry.path, (0, 0))) for entry in entries]
-    names = sorted(os.fsdecode(name) for name in new.split(b"\0") if name and not name.endswith(b"/"))
-    found += [_new_file(root, name) for name in names]
+    # The index may no longer have a file that is there all the same: `git rm --cached`, or a renaming taken back.
+    still_there = {e.origin: e for e in entries if e.status in "DR" and _image_on_disk(root, e.origin) is not None}
+    names = {os.fsdecode(name) for name in new.split(b"\0") if name and not name.endswith(b"/")}
+    names |= {entry.path for entry in still_there.values() if entry.status == "R"}
+    found = [
+        _change(root, entry, counts.get(entry.path, (0, 0))) for entry in entries if entry.origin not in still_there
+    ]
+    found += [_forgotten(root, entry) for entry in still_there.values()]
+    found += [_new_file(root, name) for name in sorted(names - still_there.keys())]
     return tuple(sorted((change for change in found if change is not None), key=lambda change: change.path))
 
 
@@ -152,6 +159,29 @@ def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChan
     )
 
 
+def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
+    """Return how a file differs that the commit has and the index has not; None if it does not."""
+    change = FileChange(
+        id=f"{GIT_ID}{entry.origin}",
+        path=entry.origin,
+        kind="modified",
+        author="person",
+        before=_image_in_git(entry),
+        after=_image_on_disk(root, entry.origin),
+    )
+    try:
+        before, after = _contents(root, change)
+    except AgentError:  # what the review says when it is looked at
+        return replace(change, is_binary=True)
+    assert change.before is not None
+    assert change.after is not None
+    if (before, change.before.kind, change.before.mode) == (after, change.after.kind, change.after.mode):
+        return None
+    added, removed = count_lines(before, after)
+    is_text = all(content is not None and not is_binary(content) for content in (before, after))
+    return replace(change, added=added, removed=removed, is_binary=not is_text)
+
+
 def _new_file(root: Path, path: str) -> FileChange | None:
     after = _image_on_disk(root, path)
     if after is None:
@@ -179,6 +209,8 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
     """The file as it is; of one too large to be read, a name for this very state of it."""
+    if _is_behind_link(root, path):
+        return None
     try:
         status = (root / path).lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size > _MAX_READ_BYTES:
@@ -192,6 +224,11 @@ def _image_on_disk(root: Path, path: str) -> FileImage | None:
     image = state.image()
     # git knows no other bit than whether a file can be run.
     return image if image.kind == "symlink" else replace(image, mode=0o755 if image.mode & 0o100 else 0o644)
+
+
+def _is_behind_link(root: Path, path: str) -> bool:
+    """Whether a symlink has taken the place of a folder on the way: what it leads to has another path."""
+    return any((root / folder).is_symlink() for folder in PurePosixPath(path).parents if folder.parts)
 
 
 def _content_on_disk(root: Path, path: str) -> bytes:
@@ -224,11 +261,12 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
         assert isinstance(blob, pygit2.Blob)
         if change.before.kind == "symlink":
             return blob.data
-        if isinstance(repository.get_attr(path, "filter"), str):
+        if isinstance(repository.get_attr(os.fsencode(path), "filter"), str):
             raise AgentError("git keeps this file in another form (a filter such as LFS): it is compared by git only.")
         if blob.size > _MAX_READ_BYTES:
             raise AgentError("The file is too large to be compared.")
-        with pygit2.BlobIO(blob, as_path=path) as stream:
+        # The library takes no name that is not UTF-8; the ending of such a one still says how git converts it.
+        with pygit2.BlobIO(blob, as_path=path.encode("utf-8", "replace").decode()) as stream:
             return stream.read()
     except (pygit2.GitError, KeyError, ValueError) as error:
         raise AgentError("git's version of the file cannot be read.", detail=str(error)) from error

@@ -63,8 +63,10 @@ class WorkspaceFiles:
 
     def missing_folders(self, path: str) -> tuple[str, ...]:
         """The folders that writing `path` will have to make, outermost first."""
-        parents = reversed([parent for parent in Path(path).parents if parent != Path()])
-        return tuple(parent.as_posix() for parent in parents if not (self.root / parent).is_dir())
+        parents = [parent.as_posix() for parent in reversed(Path(path).parents) if parent.parts]
+        if link := self.link_above(path):  # a folder takes its place
+            return tuple(parents[parents.index(link) :])
+        return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def has_names_elsewhere(self, path: str) -> bool:
         """Whether the file has a name (a hard link) that a write to `path` must not change, and so breaks off."""

@@ -9,7 +9,7 @@ is, so that a front can ask.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -46,6 +46,8 @@ from desktop_agent.core.undo.whereabouts import as_edit
 
 # -- whose a difference is --
 
+_Seen = TypeVar("_Seen", FileState | None, FileImage | None)
+
 _Step = tuple[Owner, FileState | None]
 """Who made a version of a file, and the version."""
 
@@ -64,7 +66,9 @@ def shares_of(
     `records` are all of the session. What is not recorded is another session's where its agent left one of the
     contents `by_others`, and the user's otherwise. Raises `StorageError`.
     """
-    base = _as_committed(file, disk.mode if disk else None)
+    records = list(records)
+    first = next((record.change.before for record in records if _is_of(record, file)), None)
+    base = _as_committed(file, _usual_mode(first, disk))
     known = _steps(file, base, disk, records, images)
     steps: list[_Step] = [(_owner(owner, state, by_others), state) for owner, state in known]
     found: dict[Owner, tuple[int, int]] = {}
@@ -92,21 +96,19 @@ def _steps(
 ) -> list[_Step]:
     """Return the versions from the commit's to that on disk, as if what is undone had never been."""
     known = list(records)
-    chain = [
-        replace(record, change=as_edit(record.change, (other.change for other in known)))
-        for record in known
-        if _is_of(record, file)
-    ]
+    chain = [record for record in known if _is_of(record, file)]
+    if file.moved_from:  # else, for git, it is a new file
+        chain = [replace(one, change=as_edit(one.change, (other.change for other in known))) for one in chain]
     steps: list[_Step] = []
     now = base
     if (start := _reached(base, chain)) is None:
         start = 0
-        now = images.state(chain[0].change.before) if chain else disk
+        now = _unless_folder(images.state(chain[0].change.before)) if chain else disk
         steps.append(("person", now))
     for record in chain[start:]:
         if record.is_undone:
             continue
-        before, after = images.state(record.change.before), images.state(record.change.after)
+        before, after = (_unless_folder(images.state(one)) for one in (record.change.before, record.change.after))
         try:
             now = merge_states(before, now, after)
         except ClashError:  # what was on disk then is not known to the last line
@@ -303,7 +305,8 @@ def look(
             reason = refusals.UNREADABLE.format(error.strerror or error)
             refused.append(FileOutcome(path=file.path, state="failed", change_ids=(), reason=reason))
             continue
-        if (disk.digest if disk else None) != file.seen:
+        there = _unless_folder(disk)
+        if (there.digest if there else None) != file.seen:
             reason = refusals.CHANGED_SINCE_SEEN
             refused.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=reason))
         else:
@@ -391,7 +394,26 @@ def _selections(
         if not any(selection.change_ids for selection in found):
             reason = refusals.NOT_THE_AGENTS
             left.append(FileOutcome(path=file.path, state="conflict", change_ids=(), hunks=op.hunks, reason=reason))
+    if not op.hunks:
+        gone = {file.path for file, _ in files if file.content is None or file.moved_from}
+        whole += _left_folders(transcript, ledger, gone)
     return [ChangeSelection(change_ids=tuple(whole))] * bool(whole) + partly, left
+
+
+def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
+    """Return the changes that made folders of the agent's which nothing is left in without the files `gone`.
+
+    A comparison with git does not list them, so they go with what was in them.
+    """
+    tops = {folder for path in gone for folder in _folders_above(path)}
+    return [
+        record.change.id
+        for record in transcript.changes.values()
+        if record.change.owner == "agent" and record.change.kind == "created" and not record.is_undone
+        if record.change.after is not None and record.change.after.kind == "folder"
+        if not tops.isdisjoint((record.change.path, *_folders_above(record.change.path)))
+        if ledger.files.is_empty(record.change.path, gone)
+    ]
 
 
 def _agents(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
@@ -425,8 +447,7 @@ _Chains = Mapping[str, list[ChangeRecord]]
 def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
     """Return the paths that have to change for the file to be as it was committed."""
     first = next((record.change.before for record in chains.get(file.moved_from or file.path, ())), None)
-    like = first or disk
-    base = _as_committed(file, like.mode if like is not None and like.kind == "file" else None)
+    base = _as_committed(file, _usual_mode(first, disk))
     if not file.moved_from:
         return [Seen(file.path, base, disk)]
     return [Seen(file.moved_from, base, ledger.files.current(file.moved_from)), Seen(file.path, None, disk)]
@@ -477,7 +498,18 @@ def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
     return FileState(content=file.content, mode=mode)
 
 
+def _usual_mode(*seen: FileImage | FileState | None) -> int | None:
+    """Return the permissions of the first of these that is a file."""
+    return next((one.mode for one in seen if one is not None and one.kind == "file"), None)
+
+
+def _unless_folder(seen: _Seen) -> _Seen | None:
+    """Return what git knows of it: it has files, and no folders."""
+    return None if seen is not None and seen.kind == "folder" else seen
+
+
 def _is_image(base: FileState | None, image: FileImage | None) -> bool:
+    image = _unless_folder(image)
     if base is None or image is None:
         return base is image
     is_same_mode = base.kind == "symlink" or bool(base.mode & 0o100) == bool(image.mode & 0o100)

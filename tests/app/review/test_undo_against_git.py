@@ -320,3 +320,69 @@ async def test_files_without_lines_are_whose_the_changes_are(ground: Ground) -> 
         ground.write("made.bin", b"\0\3")
         assert await look.shares(s, "made.bin") == {"agent": (0, 0), "person": (0, 0)}
     assert Share("agent") == Share("agent", 0, 0)
+
+
+BEFORE_KINDS = "mkdir d e; echo 1 > d/x; echo 2 > e/x; ln -s e l"
+KINDS = {
+    "a file became a folder": "rm a.txt; mkdir a.txt; echo 1 > a.txt/x; echo 2 > a.txt/y",
+    "a folder became a file": "rm -r d; echo 1 > d",
+    "a folder became a link": "rm -r d; ln -s e d",
+    "a link became a folder": "rm l; mkdir l; echo 1 > l/x",
+    "a file became a link": "rm notes.md; ln -s nowhere notes.md",
+    "new folders": "mkdir -p new/deep/empty new/side; echo 1 > new/deep/x; echo 2 > new/y",
+    "permissions": "chmod 700 notes.md",
+    "a file was renamed": "mv a.txt b.txt; mkdir f; mv notes.md f",
+    "no UTF-8": "mv a.txt $'caf\\xe9.txt'; echo 2 > $'\\xff.md'",
+}
+
+
+def run(ground: Ground, line: str) -> None:
+    subprocess.run(["bash", "-ec", line], cwd=ground.workspace, check=True)  # noqa: TID251 - a test's own folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and permissions are another matter there")
+@pytest.mark.parametrize("line", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("is_agents", [True, False], ids=["agent", "user"])
+async def test_whatever_became_of_files_they_go_back_in_one_step_unasked_if_the_agent_did_it_and_come_again(
+    ground: Ground, line: str, *, is_agents: bool
+) -> None:
+    run(ground, BEFORE_KINDS)
+    commit(ground)
+    start = files(ground)
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": line})], [Say("done")]] if is_agents else []
+    async with ground.session(script, approval="never") as s:
+        if is_agents:
+            await s.prompt()
+        else:
+            run(ground, line)
+        before, look = files(ground), Look(ground)
+        owners = {owner for path in await look.changes() for owner in await look.shares(s, path)}
+        assert owners == {"agent" if is_agents else "person"}
+        done = await undo(s, await look.committed(), includes_others=not is_agents)
+        assert set(states(done).values()) == {"restored"}
+        assert not await look.changes()
+        if is_agents:
+            assert files(ground) == start
+        session = s.id
+    async with ground.session([], resume=session) as s:
+        await redo(s)
+        assert files(ground) == before
+
+
+@pytest.mark.parametrize("forget", [["rm", "-q", "--cached", "a.txt"], ["mv", "a.txt", "b.txt"]], ids=["rm", "mv"])
+async def test_a_file_that_only_the_index_has_no_more_is_as_committed_and_is_never_removed(
+    ground: Ground, forget: Sequence[str]
+) -> None:
+    git(ground, *forget)
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session([], approval="never") as s:
+        look = Look(ground)
+        assert "a.txt" not in await look.changes()
+        ground.write("a.txt", MINE)
+        change = (await look.changes())["a.txt"]
+        assert (change.kind, change.added, change.removed) == ("modified", 1, 1)
+        await undo(s, await look.committed(), includes_others=True)
+        assert ground.read("a.txt") == "".join(LINES)
+        assert not await look.changes()
+        await redo(s)
+        assert ground.read("a.txt") == MINE
