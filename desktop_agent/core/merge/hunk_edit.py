@@ -70,8 +70,13 @@ def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], no
 
 
 def _covers(later: Sequence[Edit], edit: Edit) -> bool:
-    at = bisect_left(later, edit.new_start + 1, key=lambda one: one.old_end)
-    return at < len(later) and later[at].old_start <= edit.new_start and edit.new_end <= later[at].old_end
+    """Whether later edits, which may touch one another, replaced every line that this one added."""
+    line = edit.new_start
+    at = bisect_left(later, line + 1, key=lambda one: one.old_end)
+    while at < len(later) and later[at].old_start <= line < edit.new_end:
+        line = later[at].old_end
+        at += 1
+    return line >= edit.new_end
 
 
 def _is_gone(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:

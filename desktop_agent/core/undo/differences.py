@@ -9,6 +9,7 @@ is, so that a front can ask.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from msgspec import Struct, structs
@@ -21,7 +22,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunks import all_keys, edits_by_key
+from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
 from desktop_agent.core.merge.file_merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import missing_keys
 from desktop_agent.core.protocol import ops
@@ -40,8 +41,9 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo import refusals
+from desktop_agent.core.undo.composition import NeededError
 from desktop_agent.core.undo.draft import UndoDraft
-from desktop_agent.core.undo.plan import draft_reverts
+from desktop_agent.core.undo.plan import composition_of, draft_reverts
 from desktop_agent.core.undo.whereabouts import as_edit
 
 # -- whose a difference is --
@@ -77,9 +79,22 @@ def shares_of(
         if added or removed:
             before = found.get(owner, (0, 0))
             found[owner] = before[0] + added, before[1] + removed
+    if not hunks or MODE in hunks:
+        found = dict.fromkeys(_who_changed_mode(base, steps), (0, 0)) | found
     if not found:  # no line tells: everyone has a part who did anything
         found = dict.fromkeys((owner for owner, _ in steps), (0, 0)) or {"person": (0, 0)}
     return tuple(Share(owner, *lines) for owner, lines in sorted(found.items()))
+
+
+def _who_changed_mode(base: FileState | None, steps: Sequence[_Step]) -> set[Owner]:
+    """Return who changed whether the file can be run, if it is not as in the commit."""
+    states = [base, *(state for _, state in steps)]
+    files = [state if state is not None and state.kind == "file" else None for state in states]
+    can_run = [None if state is None else bool(state.mode & 0o100) for state in files]
+    if can_run[0] is None or can_run[0] == can_run[-1] or can_run[-1] is None:
+        return set()
+    changes = zip(steps, pairwise(can_run), strict=True)
+    return {owner for (owner, _), (before, after) in changes if after is not None and before != after}
 
 
 def _owner(owner: Owner, state: FileState | None, by_others: Collection[Digest]) -> Owner:
@@ -342,6 +357,29 @@ def unrecorded(
                     new_folders=() if one.base else _folders_above(one.path),
                 )
             )
+    return found
+
+
+def written_along(
+    transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
+) -> list[FileTransition]:
+    """Return what undos and redos wrote of the user's edits together with their own, which no record has alone. Blocks.
+
+    It is what a file is now beyond what its standing changes make of it.
+    """
+    composition = composition_of(transcript, ledger)
+    found: list[FileTransition] = []
+    for path, disk in {file.path: disk for file, disk in files}.items():
+        lineage = composition.at(path)
+        if lineage is None or disk is None:
+            continue
+        try:
+            made = composition.by_records(lineage, composition.status)
+            state = composition.state(made.image) if made is not None and made.path == path else None
+        except (NeededError, StorageError):
+            continue
+        if state is not None and (state.kind, state.digest, state.mode) != (disk.kind, disk.digest, disk.mode):
+            found.append(FileTransition(path, state, disk))
     return found
 
 

@@ -95,9 +95,10 @@ class Undoing:
             file.moved_from: self._ledger.files.current(file.moved_from) for file, _ in files if file.moved_from
         }
         await self._effects.record_edits(turn, [FileTransition(path, state, state) for path, state in now.items()])
-        missing = await asyncio.to_thread(differences.unrecorded, self._transcript, self._ledger, files)
-        changes = await asyncio.to_thread(self._effects.recording.store, turn, missing, "person")
-        await self._effects.recording.record_applied(turn, "", changes)
+        for find in (differences.unrecorded, differences.written_along):
+            missing = await asyncio.to_thread(find, self._transcript, self._ledger, files)
+            changes = await asyncio.to_thread(self._effects.recording.store, turn, missing, "person")
+            await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
         """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""

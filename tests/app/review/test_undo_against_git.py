@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -386,3 +386,58 @@ async def test_a_file_that_only_the_index_has_no_more_is_as_committed_and_is_nev
         assert not await look.changes()
         await redo(s)
         assert ground.read("a.txt") == MINE
+
+
+async def test_lines_and_permissions_of_one_file_are_whose_they_are(ground: Ground) -> None:
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "chmod +x a.txt"})], [Say("done")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", MINE)
+        look = Look(ground)
+        lines, mode = await look.hunks("a.txt")
+        assert await look.shares(s, "a.txt") == {"agent": (0, 0), "person": (1, 1)}
+        assert await look.shares(s, "a.txt", [lines]) == {"person": (1, 1)}
+        assert await look.shares(s, "a.txt", [mode]) == {"agent": (0, 0)}
+        assert set(states(await undo(s, await look.committed("a.txt"), [mode])).values()) <= {"restored", "merged"}
+        assert (ground.read("a.txt"), os.access(ground.workspace / "a.txt", os.X_OK)) == (MINE, False)
+
+
+async def test_line_endings_that_the_agent_changed_go_where_the_user_had_changed_a_line(ground: Ground) -> None:
+    ground.write("a.txt", MINE)
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "sed -i 's/$/\\r/' a.txt"})], [Say("done")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        assert "\r\n" in ground.read("a.txt")
+        await undo(s, await Look(ground).committed("a.txt"))
+        assert ground.read("a.txt") == MINE
+
+
+AFTER_REDO: dict[str, tuple[str, str, Callable[[Path], object]]] = {
+    "renamed": ("mv a.txt b.txt", "b.txt", lambda path: path.write_text(MINE)),
+    "chmod": ("chmod +x a.txt", "a.txt", lambda path: path.write_text(MINE)),
+    "edited": ("echo more >> a.txt", "a.txt", lambda path: path.chmod(0o755)),
+    "edited elsewhere": ("echo more >> a.txt", "a.txt", lambda path: path.write_text(MINE + "more\n")),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are another matter there")
+@pytest.mark.parametrize(("line", "path", "edit_it"), AFTER_REDO.values(), ids=AFTER_REDO)
+async def test_what_the_user_changed_goes_with_all_of_it_also_after_an_undo_and_a_redo_that_carried_it_along(
+    ground: Ground, line: str, path: str, edit_it: Callable[[Path], object]
+) -> None:
+    start = files(ground)
+    script: list[Reply] = [[Call("run_terminal_cmd", {"command": line})], [Say("done")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        edit_it(ground.workspace / path)
+        before, look = files(ground), Look(ground)
+        await undo(s, await look.committed())
+        assert files(ground) != start, "the user's stays"
+        await redo(s)
+        assert files(ground) == before
+        session = s.id
+    async with ground.session([], resume=session) as s:
+        await undo(s, await look.committed(), includes_others=True)
+        assert files(ground) == start
+        await redo(s)
+        assert files(ground) == before
