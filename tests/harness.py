@@ -108,6 +108,10 @@ class Receiver:
             names = [one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,))]
             raise AssertionError(f"no {' or '.join(names)} came, but {came}") from None
 
+    def pass_over(self) -> None:
+        """Expect nothing any more of what came so far."""
+        self._next = len(self.events)
+
     @property
     def recorded(self) -> list[ev.JournalEvent]:
         """What went into the journal."""

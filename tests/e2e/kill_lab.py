@@ -14,6 +14,8 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 
 from desktop_agent.core.base.ids import HunkKey
@@ -105,14 +107,14 @@ def prepare(folder: Path) -> Ground:
     return ground
 
 
-def live(ground: Ground, sandbox: SandboxMode) -> int:
-    """Fork a child that lives one life; return its process id."""
+def live(life: Callable[[], Coroutine[object, object, None]]) -> int:
+    """Fork a child that lives this life; return its process id."""
     child = os.fork()
     if child:
         return child
     try:
         os.setpgid(0, 0)
-        asyncio.run(one_life(ground, sandbox))  # noqa: TID251 - the entry point of the forked process
+        asyncio.run(life())  # noqa: TID251 - the entry point of the forked process
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
         print(repr(error), file=sys.stderr, flush=True)
@@ -123,7 +125,7 @@ def main() -> None:
     folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     rng = random.Random(seed)
     started = time.monotonic()
-    child = live(prepare(folder / "whole"), "none")
+    child = live(partial(one_life, prepare(folder / "whole"), "none"))
     _, status = os.waitpid(child, 0)
     assert status == 0, "the whole life must succeed"
     lifetime_s = time.monotonic() - started
@@ -131,7 +133,7 @@ def main() -> None:
     for number in range(count):
         ground = prepare(folder / f"{number:04}")
         delay_s = rng.uniform(0, lifetime_s)
-        child = live(ground, "none" if number % 2 else "restricted")
+        child = live(partial(one_life, ground, "none" if number % 2 else "restricted"))
         time.sleep(delay_s)  # noqa: TID251 - the random moment is the point
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
