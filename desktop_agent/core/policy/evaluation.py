@@ -8,7 +8,9 @@ number before, and to nothing else. Any other expression is a *problem* of the l
 import re
 from collections.abc import Iterator, Sequence
 
+from desktop_agent.core.policy.segments import UNKNOWN_VALUE
 from desktop_agent.core.policy.shell_words import Word
+from desktop_agent.core.system.processes.shell import steers_shell
 
 COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 """Operators of `[[` that evaluate both of their sides."""
@@ -66,6 +68,7 @@ _CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
 """Options that change how values are read: `declare -i n=x` evaluates `x`, and with `-n` `n` names another variable."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
 """A conversion of `printf` that gives a variable a number."""
+_ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset(
     {
@@ -73,6 +76,29 @@ _TAKE_NAMES = frozenset(
     }
 )  # fmt: skip
 """Builtins that evaluate the index in a word such as `a[n]`."""
+
+
+_OWN = frozenset(
+    {
+        "RANDOM", "SRANDOM", "SECONDS", "HISTCMD", "OPTIND", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID",
+        "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME",
+        "GROUPS", "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
+    }
+)  # fmt: skip
+"""Variables of bash's own: it evaluates what they are given, runs it, or means other programs by it."""
+
+
+def is_of_shell(name: str) -> bool:
+    """Whether bash may run or evaluate what a variable of this name is given."""
+    return name in _OWN or steers_shell(name)
+
+
+def _may_be_option(word: Word, letter: str) -> bool:
+    """Whether a word may be an option with `letter`: it is a cluster that has it, or its beginning is not known."""
+    text = word.text.lstrip("\"'")
+    if word.is_known:
+        return word.text.startswith("-") and letter in word.text
+    return text.startswith(("$", "`")) or (text.startswith("-") and (letter in text or "$" in text or "`" in text))
 
 
 def evaluates_words(program: str, words: Sequence[Word]) -> bool:
@@ -83,14 +109,26 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
     if program == "printf" and any(_STORES.search(text) for text in texts):
         return True
     if program == "printf":
-        return bool(texts) and texts[0].startswith("-v") and any("[" in w.text or not w.is_known for w in words[:2])
-    if program in ("mapfile", "readarray") and any(text.startswith("-C") for text in texts):
+        names = words[:1] if words and not words[0].is_known else words[:2]
+        return bool(words) and _may_be_option(words[0], "v") and any("[" in w.text or not w.is_known for w in names)
+    if program in ("mapfile", "readarray") and any(_may_be_option(word, "C") for word in words):
         return True
     if program in _DECLARES and any(_CHANGES_VALUES.fullmatch(text) for text in texts):
+        return True
+    if program in ("declare", "typeset", "local") and any(
+        not (word.is_known or word.text.endswith(f"={UNKNOWN_VALUE}")) for word in words
+    ):
         return True
     return program in _TAKE_NAMES and any(
         "[" in word.text or not (word.is_known or _GIVEN.match(word.text)) for word in words
     )
+
+
+def may_be_list(program: str, words: Sequence[Word], assignments: Sequence[tuple[str, str]]) -> bool:
+    """Whether a builtin may read an unknown value as a list, `(…)`, and so expand it once more."""
+    makes_lists = any(word.text.startswith("-") and set(word.text) & {"a", "A"} for word in words)
+    is_declaring = program in ("declare", "typeset", "local") or (program in _DECLARES and makes_lists)
+    return is_declaring and any(value == UNKNOWN_VALUE for _, value in assignments)
 
 
 def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
@@ -140,6 +178,8 @@ class Evaluations:
         if match is None:
             self.doubt()
             return
+        if (given := _ASSIGNS.match(text)) and is_of_shell(given[1]):
+            self.doubt()
         for group in ("offset", "length", "index"):
             inner = match[group]
             if inner is not None and not (group == "index" and inner in ("@", "*")):

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.policy.evaluation import Evaluations, are_numbers, evaluates_words, is_number, names_given
+from desktop_agent.core.policy.evaluation import (
+    Evaluations,
+    are_numbers,
+    evaluates_words,
+    is_number,
+    is_of_shell,
+    may_be_list,
+    names_given,
+)
 from desktop_agent.core.policy.grammar import (
     ARITHMETIC,
     DEEPEST,
@@ -325,7 +333,7 @@ class _Walker:
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
     def _word(self, node: "Node", found: _Command) -> None:
-        names_descriptor = re.fullmatch(r"\{\w+\}", node_text(node), re.ASCII) is not None
+        names_descriptor = node_text(node).startswith("{") and node_text(node).endswith("}")
         if names_descriptor and self._source[node.end_byte : node.end_byte + 1] in ("<", ">"):
             self.problems.append("a redirection that gives a variable a number")
         found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, holes_of(node))))
@@ -373,6 +381,8 @@ class _Walker:
         if targets:
             word = self._decoded(targets[0].start_byte, targets[0].end_byte, holes_of(targets[0]))
             found.redirections.append(Redirection(operator, word))
+            if operator.endswith("&") and not (word.is_known and re.fullmatch(r"[\w./-]+", word.text)):
+                self.problems.append("a redirection whose target is expanded twice")
         elif not operator.endswith("-"):
             self.problems.append("a redirection without a target")
         for extra in targets[1:]:  # the grammar takes the words behind the target for targets, too
@@ -449,9 +459,14 @@ class _Walker:
 
     def _builtin(self, segment: Segment) -> Segment:
         """Note what a builtin evaluates; return its command with the variables that it may set."""
-        if given := names_given(segment.program, segment.parts[1:]):
+        own = segment.parts[1:]
+        is_list = may_be_list(segment.program, own, segment.assignments)
+        if given := names_given(segment.program, own):
             segment = replace(segment, assignments=(*segment.assignments, *((name, UNKNOWN_VALUE) for name in given)))
-        if evaluates_words(segment.program, segment.parts[1:]):
+        for name, value in segment.assignments:
+            if is_of_shell(name) and not is_number(value):
+                self.problems.append(f"a value of {name}, which the shell may run")
+        if is_list or evaluates_words(segment.program, own):
             self._evaluations.doubt()
         elif segment.program == "let":
             for word in segment.parts[1:]:

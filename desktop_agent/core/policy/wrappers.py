@@ -222,6 +222,8 @@ def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
         return f"`{base}` changes what later commands mean"
     if base == "set" and not all(_is_plain_set(word) for word in rest):
         return "`set` changes how the rest is read"
+    if base == "jobs" and rest:
+        return "`jobs` can run other programs"
     if base in OTHER_SHELLS:
         return f"a script for {base}"
     if base in OPAQUE:
@@ -365,10 +367,15 @@ def _find(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
             inner = [Word("{}", "simple") if "{}" in word.text else word for word in rest[index + 1 : end]]
             found.append(Unwrapped(words=tuple(inner), is_beside=True))
             index = end
-        elif not rest[index].is_known and rest[index].kind == "complex":
+        elif not rest[index].is_known and _may_be_option(rest[index]):
             found.append(Unwrapped(problem="options of `find` that are not known", is_beside=True))
         index += 1
     return tuple(found)
+
+
+def _may_be_option(word: Word) -> bool:
+    """Whether a word that is not known may come to an option."""
+    return word.kind == "complex" or word.text.lstrip("\"'").startswith(("-", "$", "`"))
 
 
 def _ssh(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
@@ -388,6 +395,7 @@ def _eval(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _trap(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    rest = rest[1:] if rest and rest[0].text == "--" else rest
     return (_script(rest[:1], "trap runs text that is not known beforehand"),) if rest else ()
 
 

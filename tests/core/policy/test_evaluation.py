@@ -61,6 +61,34 @@ def test_no_rule_lets_a_line_run_that_evaluates_what_is_no_literal_number(given:
 @pytest.mark.parametrize(
     "line",
     [
+        # Variables of bash's own are numbers to it, or say what it runs.
+        "RANDOM=$n", "RANDOM+=$n", "export RANDOM=$n", "RANDOM=$n ls", "read RANDOM <<< $n", "read x HISTCMD < f",
+        "for SECONDS in $n; do :; done", "mapfile RANDOM < f", "printf -vOPTIND %s $n", "SRANDOM=$n", "RANDOM[0]=$n",
+        "PS4=$n; set -x; ls", "PS4='$(cmd)' bash -xc ls", "env PS4=$n bash -xc ls", "BASH_ENV=f bash -c ls",
+        "export BASH_ENV=f; bash -c ls", "read BASH_ENV <<< f", ": ${BASH_ENV:=f}", "BASH_CMDS[ls]=rm; ls",
+        # A value in brackets is a list, and is expanded once more.
+        'declare -a x="$n"', 'typeset -xA x="$n"', 'declare -a x; declare x="$n"', 'x=(); declare x="$n"',
+        'f() { local -a x="$n"; }; f', 'export -a x="$n"', 'readonly -a x="$n"', 'command declare -a x="$n"',
+        'builtin typeset -a x="$n"',
+        # A target is expanded twice where it may be a number.
+        "ls >&$n", 'ls >& "$n"', "ls >&'a[$(cmd)]'", "cat <&$n", "exec {a[n]}>&1", "ls {a[n]}>&1", ": {a[n]}<<<x",
+        # Options that are not known, or not by themselves.
+        'printf "-v$n" x', 'printf "$n" x', "printf $n 'a[$(cmd)]' x", "mapfile -tC cmd -c 1 x < f",
+        'mapfile "$n" cmd < f', "find . $n cmd ';'", "find . -$n cmd ';'", "find . -e${n}ec cmd ';'",
+        "find . \"$n\" cmd ';'", "jobs -x cmd",
+    ],
+)  # fmt: skip
+def test_what_bash_may_run_by_a_value_makes_a_line_not_understood(line: str) -> None:
+    assert parse(f"n=$(cat f); {line}").problems
+
+
+def test_a_trap_behind_the_end_of_options_is_a_command_of_the_line() -> None:
+    assert [segment.words for segment in parse("trap -- 'cmd x' EXIT").segments] == [("cmd", "x")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "n=3; [[ $n -gt 2 ]] && ls", "n=3; ((n > 2)) && ls", "for ((i=0;i<3;i++)); do ls; done", "n=2\nx=${x:n}",
         "n=1; a[n]=2", "i=0; while [[ i -lt 3 ]]; do cat $i; i=$((i+1)); done",
         "for i in 1 2 3; do ((i == 2)) && ls; done", "[[ $# -gt 0 ]]", "[[ $? -eq 0 ]]", "((1 + 2 * (3 - 1))) && ls",
