@@ -1,7 +1,7 @@
 """A real session on a real folder with a scripted model, and a receiver that waits for events by name."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -258,6 +258,11 @@ class Ground:
         finally:
             session.submit(ops.Shutdown())
             await task
+
+
+def with_lines_changed(lines: Sequence[str], /, **changed: str) -> str:
+    """Return the text of these lines with some of them replaced: `line_5="five\\n"`."""
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(lines))
 
 
 def check_conversation(request: ModelRequest) -> None:

@@ -102,24 +102,24 @@ class SessionOpener:
             gone = await self._models.notices_of(options, taken.state.transcript)
             folder = taken.state.transcript.session.folder
             accepted = await _accepted(root, folder) if options.accepts_folder else ()
+            plan = SessionPlan(
+                storage=taken.storage,
+                state=taken.state,
+                root=root,
+                folder=accepted[0].folder if accepted else folder,
+                system=system,
+                opening=(*accepted, *taken.notices, *gone),
+                sink=sink,
+                settings=settings,
+                rules=options.rules,
+                limits=options.limits,
+                is_attended=is_attended,
+            )
+            await asyncio.to_thread(sweep_folders, plan)
+            return OpenedSession(assemble(shared, plan), taken.transcript)
         except BaseException:
             taken.storage.close()
             raise
-        plan = SessionPlan(
-            storage=taken.storage,
-            state=taken.state,
-            root=root,
-            folder=accepted[0].folder if accepted else folder,
-            system=system,
-            opening=(*accepted, *taken.notices, *gone),
-            sink=sink,
-            settings=settings,
-            rules=options.rules,
-            limits=options.limits,
-            is_attended=is_attended,
-        )
-        await asyncio.to_thread(sweep_folders, plan)
-        return OpenedSession(assemble(shared, plan), taken.transcript)
 
     async def open_unattended(
         self,

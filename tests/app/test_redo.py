@@ -1,6 +1,7 @@
 """Redo in the window is the inverse of undo, whatever was undone before it and whatever was edited since."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,10 @@ from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(60)]
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+text_with = partial(with_lines_changed, LINES)
 
 
 DONE = {"line_5": "five\n", "line_30": "thirty\n", "line_55": "fifty-five\n"}

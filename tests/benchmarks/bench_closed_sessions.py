@@ -53,8 +53,7 @@ async def journey(user):
         await user.until_true(lambda: user.transcript.session.session_id != session, "another session is shown")
         await asyncio.sleep(settling)
         print(json.dumps([session, open_mb, resident()]), flush=True)
-    user.window.request_quit()
-    await user.see_window_close()
+    await user.quit()
 
 drive(["--demo"], folder / "album", journey)
 """

@@ -97,8 +97,7 @@ async def journey(user):
         user.window.panels.sessions.new_requested.emit()
         await user.until_true(lambda: user.transcript.session.session_id != session, "another session is shown")
         await measure("after a long session", 15)
-    user.window.request_quit()
-    await user.see_window_close()
+    await user.quit()
 
 drive(["--demo"], Path(workspace) / "album", journey)
 """

@@ -97,8 +97,7 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
         user.window.ready.connect(lambda: ready.append(True))
         await user.until_true(lambda: bool(ready), "the window is ready")
         rounds.extend([await ask(user) for _ in range(ROUNDS)])
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     argv = [str(tmp_path), "--provider", provider, "--model", "m", "--base-url"]
     with paced(answer, DIALECTS[provider], tmp_path, RATE) as url, idle_beside() as idle:

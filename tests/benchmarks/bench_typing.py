@@ -113,8 +113,7 @@ def test_a_letter_is_shown_within_a_frame_while_an_answer_comes(
             worst.append(most)
             composer.set_text("")
             await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     argv = [str(tmp_path), "--provider", "anthropic", "--model", "m", "--base-url"]
     with paced(answer, ANTHROPIC, tmp_path, RATE) as url, idle_beside() as idle:

@@ -153,8 +153,7 @@ def go_on_tour(folder: Path) -> Tour:
         watchdog.stop()
         heart.stop()
         user.window.panels.composer.set_text("")
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     with idle_beside() as idle:
         drive(["--demo"], folder / "album", journey)

@@ -139,6 +139,11 @@ class Driver:
         await self.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
         await self.see_window_close()
 
+    async def quit(self) -> None:
+        """Quit, and wait until the window is gone."""
+        self.window.request_quit()
+        await self.see_window_close()
+
     async def see_window_close(self) -> None:
         """Wait until the window has closed."""
         await self.until_true(lambda: not self.window.main_window.isVisible(), "the window has closed")

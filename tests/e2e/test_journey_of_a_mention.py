@@ -69,8 +69,7 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: user.transcript.turns.turn == 3, "the third turn begins")
         await user.see_turn_end()
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     with serve(reply(text("Yellow.")), reply(text("All is well.")), reply(text("It doubles."))) as model:
         drive([str(folder), "--base-url", model.url], tmp_path, journey)

@@ -73,8 +73,7 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         await send_comment(review)
         assert "Why not a generator?" in str(server.messages[-1].fields["messages"])
         await look_at_rewinding(user)
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     with serve(*orders.answers(), reply(text("It is one."))) as server:
         drive([str(folder), "--base-url", server.url], tmp_path, journey)

@@ -52,8 +52,7 @@ def test_a_server_asks_the_model_and_the_user_allows_it(
         user.screenshot(tmp_path / "answered.png")
         (notice,) = [notice for notice in user.notices if notice.code == SAMPLING]
         assert notice.detail.endswith("Answer: Oak yellow.")
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     call = reply(tool_use("program__sample", request=ASKED))
     with serve(call, reply(text("Oak yellow.")), reply(text("It is yellow."))) as model:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.harness import with_lines_changed
 from tests.servers.script import ToolUse, reply, text, tool_use
 from tests.servers.threaded import serve
 from tests.trees import Node, tree_of
@@ -26,10 +28,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 LINES = [f"line {number}\n" for number in range(40)]
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+text_with = partial(with_lines_changed, LINES)
 
 
 @pytest.fixture
@@ -76,11 +75,6 @@ async def review_uncommitted(user: Driver) -> None:
     index = next(index for index in range(picker.count()) if picker.itemText(index).startswith("Uncommitted"))
     picker.setCurrentIndex(index)
     picker.activated.emit(index)
-
-
-async def quit_window(user: Driver) -> None:
-    user.window.request_quit()
-    await user.see_window_close()
 
 
 Look = Callable[[Driver, str], Awaitable[None]]
@@ -147,14 +141,14 @@ def test_what_the_user_changed_is_undone_after_a_question_and_redone_after_a_res
 
         async def undo(user: Driver) -> None:
             await undo_mine(user, folder)
-            await quit_window(user)
+            await user.quit()
 
         async def redo(user: Driver) -> None:
             await user.see_ready()
             await user.see(QPushButton, "redoButton")
             await user.press(Qt.Key.Key_Y, CTRL_SHIFT)
             await see_files(user, folder, before, "all is as it was before the undo")
-            await quit_window(user)
+            await user.quit()
 
         drive(argv, tmp_path, undo)
         drive([*argv, "--continue"], tmp_path, redo)
@@ -205,7 +199,7 @@ async def undo_agents_part(user: Driver, folder: Path, look: Look = no_look) -> 
 def test_of_what_both_changed_only_the_agents_part_is_undone(folder: Path, tmp_path: Path) -> None:
     async def journey(user: Driver) -> None:
         await undo_agents_part(user, folder)
-        await quit_window(user)
+        await user.quit()
 
     with serve(reply(write("a.txt", BOTH)), reply(text("Done."))) as server:
         drive([str(folder), "--base-url", server.url], tmp_path, journey)
@@ -235,7 +229,7 @@ async def undo_what_is_undecided(user: Driver, folder: Path, look: Look = no_loo
 def test_what_is_kept_stays_where_only_what_is_undecided_is_undone(folder: Path, tmp_path: Path) -> None:
     async def journey(user: Driver) -> None:
         await undo_what_is_undecided(user, folder)
-        await quit_window(user)
+        await user.quit()
 
     with serve(reply(write("a.txt", AGENTS)), reply(text("Done."))) as server:
         drive([str(folder), "--base-url", server.url], tmp_path, journey)
@@ -298,7 +292,7 @@ def test_a_clash_between_two_turns_is_told_as_one_and_settled_for_both(folder: P
     async def journey(user: Driver) -> None:
         await settle_clash_of_turns(user, folder)
         assert any("Nothing was undone" in said for said in undos_told(user))
-        await quit_window(user)
+        await user.quit()
 
     with serve(*CLASHING) as server:
         drive([str(folder), "--base-url", server.url], tmp_path, journey)

@@ -105,7 +105,7 @@ def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(
         assert (folder / "last.txt").exists() == (hand == "mouse")
         assert hint(user) == ""
         user.screenshot(tmp_path / "end.png")
-        await close(user)
+        await user.quit()
 
     answers = (
         reply(tool_use("program__write", path="notes.txt", text=WRITTEN)),
@@ -132,7 +132,7 @@ def test_a_killed_turn_and_a_gateway_of_the_environment_are_said_to_be_what_they
         await begin(user, "Wait.")
         QTest.mouseClick(allow_button(await waiting_card(user)), Qt.MouseButton.LeftButton)
         await user.see_turn_end()
-        await close(user)
+        await user.quit()
 
     async def look(user: Driver) -> None:
         await user.see_ready()
@@ -153,7 +153,7 @@ def test_a_killed_turn_and_a_gateway_of_the_environment_are_said_to_be_what_they
         assert not any("api.anthropic.com" in label for label in labels_of(dialog))
         dialog.grab().save(str(tmp_path / "gateway.png"))
         await user.press(Qt.Key.Key_Escape)
-        await close(user)
+        await user.quit()
 
     with serve(reply(tool_use("run_terminal_cmd", command="touch a")), reply(text("Done."))) as model:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
@@ -170,11 +170,6 @@ async def begin(user: Driver, prompt: str) -> None:
     user.window.main_window.resize(1024, 700)
     await user.type("composer", prompt)
     await user.press(Qt.Key.Key_Return)
-
-
-async def close(user: Driver) -> None:
-    user.window.request_quit()
-    await user.see_window_close()
 
 
 async def waiting_card(user: Driver, *, behind: ApprovalCard | None = None) -> ApprovalCard:

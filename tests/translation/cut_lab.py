@@ -20,7 +20,7 @@ async def welcome(user: Driver) -> None:
     user.window.main_window.resize(*SMALLEST)
     await _look("welcome", user, await user.see(QDialog, "onboardingDialog"))
     await user.press(Qt.Key.Key_Escape)
-    await _quit(user)
+    await user.quit()
 
 
 async def demo(user: Driver) -> None:
@@ -59,7 +59,7 @@ async def demo(user: Driver) -> None:
     usage = await user.see(QDialog, "usageWindow")
     await _look("usage", user, usage)
     usage.close()
-    await _quit(user)
+    await user.quit()
 
 
 async def _look(stage: str, user: Driver, window: QWidget) -> None:
@@ -67,11 +67,6 @@ async def _look(stage: str, user: Driver, window: QWidget) -> None:
         await user.pause()
     for text in cut_texts(window):
         print(f"{stage}: {text}")
-
-
-async def _quit(user: Driver) -> None:
-    user.window.request_quit()
-    await user.see_window_close()
 
 
 def main(journey: str, folder: Path, compiled: str = "") -> None:

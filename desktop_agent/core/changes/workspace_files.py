@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Collection
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
 from desktop_agent.core.changes.stored_images import image_of
@@ -42,12 +42,11 @@ class WorkspaceFiles:
 
     def link_above(self, path: str) -> str:
         """The outermost folder on the way to `path` that is a symlink; empty without any."""
-        folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
-        return next((str(folder) for folder in folders if (self.root / folder).is_symlink()), "")
+        return next((folder for folder in folders_above(path) if (self.root / folder).is_symlink()), "")
 
     def file_above(self, path: str) -> str:
         """What stands where a folder on the way to `path` has to be, and is no folder; empty without such a thing."""
-        folders = (str(parent) for parent in reversed(PurePosixPath(path).parents) if parent.parts)
+        folders = folders_above(path)
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
@@ -94,3 +93,9 @@ class WorkspaceFiles:
         except OSError:
             return None
         return status if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 else None
+
+
+def folders_above(path: str) -> tuple[str, ...]:
+    """Return the folders that a relative path is in, outermost first."""
+    names = path.split("/")
+    return tuple("/".join(names[:depth]) for depth in range(1, len(names)))

@@ -21,6 +21,7 @@ from desktop_agent.core.changes.attribution import lines_of_steps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.stored_images import StoredImages
+from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
 from desktop_agent.core.merge.file_merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states
@@ -354,7 +355,7 @@ def unrecorded(
                     moved_from=file.moved_from if is_renamed and one.path == file.path else "",
                     moved_to=file.path if is_renamed and one.path == file.moved_from else "",
                     is_prior=bool(chain),
-                    new_folders=() if one.base else _folders_above(one.path),
+                    new_folders=() if one.base else folders_above(one.path),  # a commit has no empty folders
                 )
             )
     return found
@@ -443,13 +444,13 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
     A comparison with git does not list them, so they go with what was in them.
     """
-    tops = {folder for path in gone for folder in _folders_above(path)}
+    tops = {folder for path in gone for folder in folders_above(path)}
     return [
         record.change.id
         for record in transcript.changes.values()
         if record.change.owner == "agent" and record.change.kind == "created" and not record.is_undone
         if record.change.after is not None and record.change.after.kind == "folder"
-        if not tops.isdisjoint((record.change.path, *_folders_above(record.change.path)))
+        if not tops.isdisjoint((record.change.path, *folders_above(record.change.path)))
         if ledger.files.is_empty(record.change.path, gone)
     ]
 
@@ -489,12 +490,6 @@ def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState
     if not file.moved_from:
         return [Seen(file.path, base, disk)]
     return [Seen(file.moved_from, base, ledger.files.current(file.moved_from)), Seen(file.path, None, disk)]
-
-
-def _folders_above(path: str) -> tuple[str, ...]:
-    """Return the folders that a new file is in, outermost first. A commit has none that are empty."""
-    names = path.split("/")[:-1]
-    return tuple("/".join(names[: count + 1]) for count in range(len(names)))
 
 
 def _chains(transcript: Transcript) -> _Chains:

@@ -52,7 +52,7 @@ class InboxRow(QWidget):
 
     def hold_off(self) -> None:
         """The row has moved: what is pressed in the next moment may have been meant for another one."""
-        self._arming.begin_anew()
+        self._arming.restart()
         self.update()
 
     def height_in(self, width: int) -> int:
@@ -189,7 +189,7 @@ class InboxRow(QWidget):
             self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.begin_anew()
+        self._arming.restart()
         super().hideEvent(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:

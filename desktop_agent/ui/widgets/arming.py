@@ -1,4 +1,4 @@
-"""When an answer to a question counts: how long it must have been in sight, and by which press of a key."""
+"""When an answer to a question counts: how long the question must have been in sight, and which key presses count."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,13 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 ARMING_DELAY_MS = 300
-"""A key or a click that comes sooner may have been meant for what was there before."""
+"""An earlier key or click may have been meant for what was there before."""
 
 
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
     """Return a shortcut that answers, anywhere in the window of `owner`.
 
-    A key that is held answers once: its repeats would answer the next question, too.
+    A key that is held down answers once: its repeats would answer the next question, too.
     """
     shortcut = QShortcut(QKeySequence(keys), owner)
     shortcut.setAutoRepeat(False)
@@ -22,7 +22,7 @@ def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> 
 
 
 class Arming(QObject):
-    """Is armed a moment after the question was painted first, however long it took to get there."""
+    """Is armed a moment after the question was first painted, however long that took."""
 
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
@@ -40,8 +40,8 @@ class Arming(QObject):
         """Arm no more: the question goes."""
         self._timer.stop()
 
-    def begin_anew(self) -> None:
-        """Wait again from the next time that the question is painted: it stands somewhere else now."""
+    def restart(self) -> None:
+        """Wait again, from the next time that the question is painted."""
         self._timer.stop()
         self.is_armed = False
 

@@ -36,8 +36,7 @@ def is_about_to_look(edit: MessageEdit) -> bool:
 
 async def end(user: Driver) -> None:
     user.window.panels.composer.set_text("")
-    user.window.request_quit()
-    await user.see_window_close()
+    await user.quit()
 
 
 async def menu_at(user: Driver, edit: MessageEdit, word: str) -> QMenu:

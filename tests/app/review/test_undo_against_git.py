@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,17 +19,14 @@ from desktop_agent.core.protocol.model import CommittedFile, FileChange, Share
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, with_lines_changed
 from tests.trees import tree_of
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 LINES = [f"line {number}\n" for number in range(60)]
+text_with = partial(with_lines_changed, LINES)
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
 
 
 def edit(path: str, content: str) -> Call:

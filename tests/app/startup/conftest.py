@@ -48,8 +48,7 @@ def begin_with(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -
                 await journey(user)
             finally:
                 machinery.may_load.set()
-            user.window.request_quit()
-            await user.see_window_close()
+            await user.quit()
 
         drive(argv, tmp_path / "album", until_quit)
 

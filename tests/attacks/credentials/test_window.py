@@ -36,8 +36,7 @@ def test_a_window_whose_requests_fail_writes_no_key(world: World, qapp: QApplica
             )
         world.hear(user.notices)
         await user.type("composer", "A draft")
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     with serve(*answers) as server:
         drive([str(world.workspace), "--base-url", server.url], world.written / "album", journey)

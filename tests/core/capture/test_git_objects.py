@@ -121,15 +121,15 @@ SETUPS: dict[str, Callable[[Path], Path]] = {
 }
 
 
+def refuse_link(*_args: object, **_options: object) -> None:
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+
 @pytest.fixture(params=["links", "no links", "read at once"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How contents get to be held: with links, on another disk, or of so many files that git's index is asked."""
     if request.param == "no links":
-
-        def refuse(*_args: object, **_options: object) -> None:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-
-        monkeypatch.setattr(os, "link", refuse)
+        monkeypatch.setattr(os, "link", refuse_link)
     if request.param == "read at once":
         monkeypatch.setattr("desktop_agent.core.capture.stat_capture._MANY", 1)
     return request.param
@@ -206,10 +206,7 @@ def test_of_what_is_held_no_content_is_copied(tmp_path: Path) -> None:
 def test_what_does_not_fit_into_the_budget_is_kept_for_as_long_as_git_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_args: object, **_options: object) -> None:
-        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse_link)
     root = packed(tmp_path)
     limits = CaptureSettings(max_total_bytes=3 * len(CONTENT))
     capture = StatCapture(root, Baseline(tmp_path / "cache" / "b.sqlite3"), lambda: limits)

@@ -1,5 +1,6 @@
 """Undo, redo, the user's own writes, remarks and going back, in a whole session."""
 
+from functools import partial
 from itertools import permutations
 
 import pytest
@@ -14,17 +15,14 @@ from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Reve
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.undo.outcome_words import describe_outcome
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(60)]
+text_with = partial(with_lines_changed, LINES)
 
 
 def replacing(number: int, text: str) -> Call:
     return Call("edit_file", {"path": "a.txt", "old_str": f"line {number}\n", "new_str": text})
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
 
 
 THREE_TURNS: list[Reply] = [

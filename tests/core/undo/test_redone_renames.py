@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -13,14 +14,11 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import undone_of
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(60)]
+text_with = partial(with_lines_changed, LINES)
 FIVE, THIRTY = "five\n", "thirty\n"
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
 
 
 def replacing(path: str, number: int, text: str) -> Call:

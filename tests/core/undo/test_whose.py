@@ -1,5 +1,6 @@
 """A clash says whose each version is, and that nothing was undone where nothing was."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,10 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Maker
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.undo.outcome_words import describe_outcome
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(40)]
-
-
-def text_with(**changed: str) -> str:
-    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+text_with = partial(with_lines_changed, LINES)
 
 
 def turn_with(**changed: str) -> list[Reply]:

@@ -109,8 +109,7 @@ def go(
                 await stage.begin_anew()
             journey = make()
             taken[journey.row] = await walk(journey, stage, way(user))
-        user.window.request_quit()
-        await user.see_window_close()
+        await user.quit()
 
     with serve() as server:
         before(server)

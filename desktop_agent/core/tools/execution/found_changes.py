@@ -74,19 +74,11 @@ class ChangeFinder(Struct):
         with self.ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:
-                if call_id:
-                    job = self.writers.job_of(transition)
-                    maker = own if job is None else job.maker
-                else:
-                    transition = self._since_record(transition, last)
-                    maker = self.writers.maker_of(transition) or users
-                if maker != own and _is_on_record(transition, last):
-                    return  # recorded before the process was killed, or written by an undo
-                if maker == users and transition.path not in last:
-                    return
-                (change_id,) = self.recording.reserve_ids(maker.turn, 1)
-                makers.append(maker)
-                recorder.add(transition, author=maker.author, change_id=change_id)
+                if (found := self._news_of(transition, own, users, last)) is not None:
+                    maker, news = found
+                    (change_id,) = self.recording.reserve_ids(maker.turn, 1)
+                    makers.append(maker)
+                    recorder.add(news, author=maker.author, change_id=change_id)
 
             def record_unless_copied(transition: FileTransition) -> None:
                 if transition.path not in copied_paths:
@@ -102,6 +94,22 @@ class ChangeFinder(Struct):
         unsaid = lost + self._news(report.out_of_reach) + planted
         by_maker = _by_maker(makers, recorder.changes)
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
+
+    def _news_of(
+        self, transition: FileTransition, own: Maker, users: Maker, last: Mapping[str, FileImage | None]
+    ) -> tuple[Maker, FileTransition] | None:
+        """Return the change with its maker; None if it is on record, or is the user's in a file of their own."""
+        if own.call_id:
+            job = self.writers.job_of(transition)
+            maker = own if job is None else job.maker
+        else:
+            transition = self._since_record(transition, last)
+            maker = self.writers.maker_of(transition) or users
+        if maker != own and _is_on_record(transition, last):
+            return None  # recorded before the process was killed, or written by an undo
+        if maker == users and transition.path not in last:
+            return None
+        return maker, transition
 
     def _since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
         """Return the transition; it begins with what the records left if an undo wrote that since the last look."""

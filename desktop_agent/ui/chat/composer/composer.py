@@ -110,7 +110,7 @@ class Composer(QWidget):
         """Say which call waits for the user's word, if one does: what is sent then is a no with its reason."""
         if call_id != self._asked:
             self._asked = call_id
-            self._arming.begin_anew()
+            self._arming.restart()
             self._say_state()
 
     def _say_state(self) -> None:
@@ -216,7 +216,7 @@ class Composer(QWidget):
             self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.begin_anew()
+        self._arming.restart()
         super().hideEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -142,12 +142,12 @@ class ApprovalCard(QWidget):
             self._actions.approval_edited.emit(self.request.call_id, edited)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.begin_anew()
+        self._arming.restart()
         super().hideEvent(event)
 
     def hold_off(self) -> None:
         """Another question was just answered: a second press, or click, was not meant for this one."""
-        self._arming.begin_anew()
+        self._arming.restart()
         self.update()
 
     # -- the command --

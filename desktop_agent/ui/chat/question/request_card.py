@@ -119,12 +119,12 @@ class RequestCard(QWidget):
         self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.begin_anew()
+        self._arming.restart()
         super().hideEvent(event)
 
     def hold_off(self) -> None:
         """Another question was just answered: a second press, or click, was not meant for this one."""
-        self._arming.begin_anew()
+        self._arming.restart()
         self.update()
 
     # -- answers --
