@@ -140,7 +140,7 @@ class SingleCall:
 
 
 def _no_result(ended: RunResult) -> ToolResult:
-    """Return what stands for the result of a call that did not come to one: why."""
+    """Return, in place of the missing result of a call, why there is none."""
     words = ("The call ended without a result.", *ended.problems)
     return ToolResult(content="\n".join(words), is_error=True)
 

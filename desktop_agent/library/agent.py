@@ -84,7 +84,7 @@ class Agent:
         self._session: Session | None = None
         self._serving: asyncio.Task[None] | None = None
         self._opened: asyncio.Future[None] | None = None
-        """Whether the session is on disk, and what an earlier process left open is concluded."""
+        """Done once the session is on disk and recovery is over."""
         self._turn: RunningTurn | None = None
 
     # -- opening and closing --

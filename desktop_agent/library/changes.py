@@ -47,12 +47,12 @@ class Changes:
     async def undo(
         self, selection: ChangeSelection | None = None, *, reason: str = "", includes_others: bool = False
     ) -> tuple[FileOutcome, ...]:
-        """Take the selected changes back, all of the agent's without a selection; one outcome for each file.
+        """Take the selected changes back, or all of the agent's without a selection; one outcome for each file.
 
-        What is not the agent's, or may not be, is left alone and said, unless the undo `includes_others`. A file that
-        the user or another program changed since is merged, or left alone and its outcome says so. The
-        model reads of it with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when nothing is
-        selected, and `StorageError` when it cannot be written down: then no file was touched.
+        What is not, or may not be, the agent's is left alone and reported, unless the undo `includes_others`. A file
+        that the user or another program changed since is merged, or left alone with the reason in its outcome. The
+        model reads of the undo with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when
+        nothing is selected, and `StorageError` when it cannot be written down: then no file was touched.
         """
         chosen = selection or ChangeSelection()
         return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))

@@ -1,7 +1,7 @@
 """Who may ask at all: the right host, no other site's page, the token; and no more, nor slower, than the limits.
 
-Without the token nobody takes a place from whoever has it: what is public is answered at once, whatever else comes with
-the request, and what is not is refused.
+Nobody without the token takes a place from whoever has it: public pages are answered at once, whatever else comes with
+the request, and everything else is refused.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class RequestGuard:
     def __init__(
         self, app: ASGIApp, entrance: Entrance, limits: ServerLimits, let_in: Callable[[Peer | None], None]
     ) -> None:
-        """`let_in` is told the other end of each connection that has shown the token."""
+        """`let_in` is given the peer of each connection that has shown the token."""
         self._app = app
         self._let_in = let_in
         self._entrance = entrance
@@ -94,7 +94,7 @@ class RequestGuard:
             self._running -= 1
 
     def _check(self, scope: Scope) -> Literal["public", "owner"]:
-        """Return who asks. Raises `RequestError` for whoever may not."""
+        """Return who asks. Raises `RequestError` for anyone who may not."""
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
         if head_bytes > self._limits.head_bytes:
@@ -170,7 +170,7 @@ async def _without_body() -> Message:
 
 
 def _last(send: Send) -> Send:
-    """Return what sends an answer after which the connection ends: the body of the request was not read."""
+    """Return a `send` that ends the connection after the answer, because the request's body was not read."""
 
     async def send_last(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -14,7 +14,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     body_s: float = 20.0
     """For the whole body."""
     waiting: int = 256
-    """Connections at once that have not shown the token. One more ends the oldest of whoever has most of them."""
+    """The most connections at once that have not shown the token. One more ends the oldest of the host with most of
+    them."""
     requests: int = 200
     """With the token, at once, streams of events among them."""
     streams: int = 100

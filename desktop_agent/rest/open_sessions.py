@@ -46,9 +46,10 @@ class OpenSession:
         self.feed.hear(event)
 
     async def begin(self, session: Session, *, is_new: bool) -> None:
-        """Serve the session. Returns when it takes ops, a new one when it is on the disk.
+        """Serve the session.
 
-        Raises `StorageError` when that cannot be. An old one can be read all the same.
+        Returns when it takes ops; a new one, when it is on disk. Raises `StorageError` if that fails. An existing one
+        can be read even then.
         """
         self._session, self._is_new = session, is_new
         asyncio.create_task(session.run(), name=f"session {session.id}").add_done_callback(self._on_end)

@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 def _as_in_javascript(pattern: str) -> str:
-    """Return a pattern of characters as a browser reads it: with another form for those beyond `\\uffff`."""
+    """Return a pattern of characters as a browser reads it: those beyond `\\uffff` have another form."""
     return re.sub(r"\\U([0-9a-f]{8})", lambda code: f"\\u{{{int(code[1], 16):x}}}", pattern)
 
 
@@ -49,7 +49,7 @@ _FILLED_IN = {
         "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
     }
 }
-"""What is put into a file: the page shows what cannot be seen as the window does, by the same tables."""
+"""What is put into a file, so that the page shows hidden characters by the same tables as the window."""
 
 
 def page_routes() -> list[Route]:

@@ -1,7 +1,7 @@
 """Connections that do not wait for ever, and never keep out whoever has the token.
 
-The head of a request must arrive in time, and only so many are connected at once of those who have not shown the token.
-uvicorn limits how long a connection rests between two requests, and nothing else.
+The head of a request must arrive in time, and the number of connections without the token is limited. uvicorn only
+limits how long a connection rests between two requests.
 """
 
 import asyncio
@@ -17,27 +17,30 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 _MOST_A_TURN: Final = 64
-"""Connections that are taken at once. asyncio would take 2,000 before it closes the first: more than a process may have
-open."""
+"""The most connections accepted in one go. asyncio would accept 2,000 before it closes the first: more than a process
+may have open."""
 
 Peer = tuple[str, int]
 
 
 class Door(socket.socket):
-    """A socket that listens, and knows who has come in without showing the token.
+    """A listening socket that knows who is connected without having shown the token.
 
-    It counts connections when they are accepted: those that have not finished their TLS handshake are among them.
+    Connections count from when they are accepted, so those with an unfinished TLS handshake are included.
     """
 
     def __init__(self, listening: socket.socket, most_waiting: int) -> None:
-        """Take the place of a socket that listens; it is used up."""
+        """Take the place of a listening socket, which must not be used any more."""
         super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
         self._most_waiting = most_waiting
         self._waiting: dict[Peer, ref[socket.socket]] = {}
         self._taken = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Take the next connection. Raises `BlockingIOError` when there is none, and after many: work comes first."""
+        """Accept the next connection.
+
+        Raises `BlockingIOError` if there is none, and after many, so that other work is done.
+        """
         self._taken += 1
         if self._taken > _MOST_A_TURN:
             self._taken = 0
@@ -55,7 +58,7 @@ class Door(socket.socket):
         return connection, address
 
     def let_in(self, peer: Peer | None) -> None:
-        """Count a connection no more: it has shown the token."""
+        """Stop counting a connection: it has shown the token."""
         if peer is not None:
             self._waiting.pop((peer[0], peer[1]), None)
 
@@ -66,11 +69,11 @@ class Door(socket.socket):
                 del self._waiting[peer]
 
     def _send_one_away(self) -> None:
-        """End the oldest connection of the host that has most of them."""
+        """End the oldest connection of the host that has the most."""
         ((host, _),) = Counter(host for host, _ in self._waiting).most_common(1)
         connection = self._waiting.pop(next(peer for peer in self._waiting if peer[0] == host))()
         if connection is not None:
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # it has just been closed
                 connection.shutdown(socket.SHUT_RDWR)
 
 

@@ -261,7 +261,7 @@ class SessionEndpoints:
 async def folder_meant(named: str | None, folder: Path) -> Path:
     """Return the folder that a client names, or the usual one.
 
-    Raises `RequestError` for one that is not absolute, and `WorkspaceError` for one that is none to work in.
+    Raises `RequestError` for one that is not absolute, and `WorkspaceError` for one that cannot be a workspace.
     """
     if named is None:
         return folder

@@ -61,7 +61,7 @@ class Undo(Reversal, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to undo; without a selection, everything that the agent changed."""
 
     includes_others: bool = False
-    """Whether what is not the agent's, or may not be, is undone, too. Otherwise it is left alone, and said."""
+    """Whether what is not, or may not be, the agent's is undone, too. Otherwise it is left alone and reported."""
 
 
 class Execution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

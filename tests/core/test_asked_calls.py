@@ -1,4 +1,4 @@
-"""What a question shows of a call: the tool and its arguments, exactly, and so that none passes for another."""
+"""What a question shows of a call: the tool and its exact arguments, so that none can pass for another."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The real window, with mouse and keyboard: what is asked before an undo, and that every undo can be taken back."""
+"""The real window, by mouse and keyboard: the questions before an undo, and that every undo can be taken back."""
 
 import os
 import shutil
@@ -123,7 +123,7 @@ async def undo_mine(user: Driver, folder: Path, look: Look = no_look) -> None:
 
 
 def files_at_commit() -> dict[str, object]:
-    """What a checkout of the commit would be."""
+    """What a checkout of the commit would give."""
     return {
         "a.txt": Node("file", 0o644, "".join(LINES).encode()),
         "notes.md": Node("file", 0o644, b"one\n"),
@@ -244,7 +244,7 @@ CLASHING = (
 
 
 async def settle_clash_of_turns(user: Driver, folder: Path, look: Look = no_look) -> None:
-    """The undo of a turn clashes with a later one: nothing is undone by Escape, and taking the undo is one for both."""
+    """The undo of a turn clashes with a later one: Escape undoes nothing, and *Take the undo* undoes both."""
     await let_agent_change(user)
     await let_agent_change(user, turn=2)
     before = (folder / "a.txt").read_text()

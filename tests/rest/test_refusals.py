@@ -150,7 +150,7 @@ UNFINISHED = {
 
 @asynccontextmanager
 async def crowd(server: RestServer, count: int, request: str) -> AsyncGenerator[list[asyncio.StreamReader]]:
-    """Have so many connect without the token, each with this request, and stay."""
+    """Open this many connections without the token, each with this request, and keep them open."""
     async with AsyncExitStack() as stack:
         readers: list[asyncio.StreamReader] = []
         for _ in range(count):

@@ -44,7 +44,8 @@ class ChangeState(Struct):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made, with the user's and with undos and redos. One that `is_prior` was recorded later."""
+    """In the order they were made, including the user's, undos and redos. A change that `is_prior` was recorded
+    later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """By path, the hunks that the user decided to keep."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
@@ -64,21 +65,19 @@ class ChangeState(Struct):
     )
     """What recoveries put back besides the changes, by the call that destroyed it."""
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """By turn, the largest number that the journal has given to a change, also to one that was only planned."""
+    """By turn, the largest number of any change in the journal, even of one that was only planned."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
-    """How many changes have an id in the journal, for each that several have: earlier versions gave some twice.
-
-    They are known by their order here, as `3.2~1` and `3.2~2`, and by nothing else.
-    """
+    """For each id that several changes have in the journal, how many they are: earlier versions used some ids twice.
+    Here they are named by their order, as `3.2~1` and `3.2~2`, and in no other way."""
 
     # -- questions --
 
     def last_number(self, turn: int) -> int:
-        """The largest number that a change of the turn has; 0 when there is none. A new one goes on from it."""
+        """Return the largest number of any change of the turn; 0 if there is none. New ones go on from it."""
         return self.numbers.get(turn, 0)
 
     def namesakes(self, change_id: ChangeId) -> list[ChangeId]:
-        """The changes that have an id in the journal, where several have it; nothing for an id of one change."""
+        """Return the changes that share an id in the journal; nothing for an id that only one change has."""
         return [nth_change_id(change_id, nth) for nth in range(1, self.twice.get(change_id, 0) + 1)]
 
     def active(self, turn: int | None = None) -> list[ChangeRecord]:
@@ -178,7 +177,7 @@ class ChangeState(Struct):
 
     def _revert(self, event: ev.ChangesUndone | ev.ChangesRedone, turn: int) -> None:
         is_undo = isinstance(event, ev.ChangesUndone)
-        # As a page shows it that is read by itself, and knows of no other change with the id.
+        # A page is read by itself, and may know no other change with the id.
         entry = UndoEntry(
             purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
         )
@@ -222,14 +221,14 @@ class ChangeState(Struct):
     # -- ids --
 
     def _count(self, changes: Iterable[FileChange]) -> None:
-        """Take in the numbers of changes, so that no other change gets them."""
+        """Note the numbers of changes, so that no other change gets them."""
         for change in changes:
             if (found := change_number(change.id)) is not None:
                 turn, number = found
                 self.numbers[turn] = max(self.numbers.get(turn, 0), number)
 
     def _make_room(self, changes: Sequence[FileChange]) -> None:
-        """Note ids that are about to be there twice, and let the changes that have them go by others."""
+        """Note ids that are about to be used twice, and rename the changes that have them already."""
         self._count(changes)
         times = Counter(change.id for change in changes)
         known = dict.fromkeys((one for one in times if one in self.changes), 1)
@@ -240,18 +239,18 @@ class ChangeState(Struct):
             self._rename_known()
 
     def _told_apart(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-        """Return new changes, each with an id of its own, and what they revert by the ids that it has here."""
+        """Return new changes, each with its own id; what they revert is named as it is here."""
         return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
 
     def _numbered(self, change: FileChange) -> FileChange:
-        """Return a change as it is, or with its order in its id where others have that."""
+        """Return the change, with its order in its id if others have the same id."""
         if change.id not in self.twice:
             return change
         nth = self.twice[change.id] = self.twice[change.id] + 1
         return replace(change, id=nth_change_id(change.id, nth))
 
     def _rename_known(self) -> None:
-        """Let the recorded changes, and whatever names them, have the ids that tell them apart."""
+        """Give the recorded changes, and everything that names them, the ids that tell them apart."""
         for record in self.changes.values():
             (own,) = self._meant((record.change.id,))
             record.change = replace(self._change_meant(record.change), id=own)
@@ -262,7 +261,7 @@ class ChangeState(Struct):
             known.changes = self._meant(known.changes)
 
     def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
-        """Return what ids in the journal mean: the latest of several changes, since earlier versions knew only that."""
+        """Return what ids in the journal mean: the latest of several changes, as in earlier versions."""
         return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
 
     def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:

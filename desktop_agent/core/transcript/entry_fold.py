@@ -240,7 +240,7 @@ class EntryFold(Struct):
             case ev.ToolCallFinished():
                 entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
                 if CUT_OFF_KEY in event.result.metadata:
-                    entry.duration_s = None  # nobody was there to see when it ended
+                    entry.duration_s = None  # nobody saw when it ended
             case ev.ChangesRecorded():
                 entry.record(event)
         return [Patch("update", index)]

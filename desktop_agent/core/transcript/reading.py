@@ -59,7 +59,7 @@ def spending_line(entry: SpendingEntry) -> str:
 
 
 CUT_OFF_KEY = "cut_off"
-"""The key in a result's metadata that says, with true, that the application ended before the call had one."""
+"""The key in a result's metadata that is true if the application ended before the call had a result."""
 
 
 def how_it_ended(end: TurnEnded) -> str:
@@ -71,16 +71,16 @@ def how_it_ended(end: TurnEnded) -> str:
 
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
-"""Of a list or an object on one line; longer ones have a line for each item."""
+"""The longest list or object on one line; longer ones have a line for each item."""
 _EXPLAINED = ("run_terminal_cmd",)
-"""The tools of ours that let the model say what a call is for."""
+"""Our tools that let the model say what a call is for."""
 
 
 def asked_call(request: ApprovalRequest) -> str:
-    """Return what a call would be called with, exactly: the tool, then its arguments, one a line.
+    """Return the exact call: the tool, then its arguments, one on each line.
 
-    Empty where the command or the changes say it all. Values are JSON, but texts of several lines stand as they are, in
-    lines that go further in than their name: none can pass for another argument.
+    Empty if the command or the changes say everything. Values are JSON, but texts of several lines stand as they are,
+    indented below their name, so that no line can pass for another argument.
     """
     if not (request.server or request.arguments):
         return ""
@@ -95,7 +95,7 @@ def _items(values: JsonObject, margin: str) -> Iterator[str]:
 
 
 def _value(head: str, value: object, margin: str) -> Iterator[str]:
-    """Write a value behind `head`, or below it and further in."""
+    """Write a value after `head`, or indented below it."""
     if isinstance(value, str) and "\n" in value:
         lines = value.split("\n")
         ends_plainly = lines[-1] == "" and lines[-2] != ""
@@ -116,7 +116,7 @@ def _value(head: str, value: object, margin: str) -> Iterator[str]:
 
 
 def explanation_of(call: ToolCall) -> str:
-    """Return what the model said a call is for, in a sentence; empty where it said nothing."""
+    """Return what the model said a call is for, in a sentence; empty if it said nothing."""
     said = call.arguments.get("explanation") if call.name in _EXPLAINED else None
     return said.strip() if isinstance(said, str) else ""
 

@@ -42,7 +42,7 @@ class SessionInfo(Struct):
     session_id: SessionId = ""
     workspace: str = ""
     folder: FolderIdentity | None = None
-    """Which folder at that path it worked in last; None when nothing says so."""
+    """The identity of the folder at that path that it last worked in; None if not recorded."""
     title: str = ""
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"

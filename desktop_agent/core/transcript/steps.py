@@ -71,7 +71,7 @@ class UndoStep(Struct, frozen=True):
 
 
 class Turned(Struct, frozen=True):
-    """What one undo or redo turned, and where among the records: what of each change was undone before and after it."""
+    """What one undo or redo turned, where among the records, and what was undone of each change before and after."""
 
     start: int
     """How many changes were on record before it."""
@@ -80,7 +80,7 @@ class Turned(Struct, frozen=True):
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
     is_of_hunks: bool = False
-    """Whether it was about some hunks of a file."""
+    """Whether it was about single hunks of a file."""
     seq: int = 0
     """The number of its event."""
 

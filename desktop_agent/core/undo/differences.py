@@ -1,11 +1,11 @@
 """Undo of what a comparison with git shows: files go back to what the commit has, whoever changed them since.
 
-The ledger knows what the session changed, and git knows how the file was before. What lies between the two goes on
-record first, as the user's: what they did since the last record, and what they had made of the file before the first.
-With that, such an undo is one of recorded changes, and is taken back like any other.
+The ledger knows what the session changed, and git knows how the file was before. What lies between the two is recorded
+first, as the user's: what they did since the last record, and what they had made of the file before the first. Then
+such an undo is an undo of recorded changes, and is taken back like any other.
 
-What is not the agent's is left alone, and said, unless the op `includes_others`. `shares_of` tells whose a difference
-is, so that a front can ask.
+What is not the agent's is left alone and reported, unless the op `includes_others`. `shares_of` tells whose a
+difference is, so that a front end can ask.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -64,10 +64,10 @@ def shares_of(
     *,
     by_others: Collection[Digest] = (),
 ) -> tuple[Share, ...]:
-    """Return whose it is that the file on `disk` differs from the commit, or whose these hunks of that are. Blocks.
+    """Return how much of the file's difference from the commit, or of these hunks of it, is whose. Blocks.
 
-    `records` are all of the session. What is not recorded is another session's where its agent left one of the
-    contents `by_others`, and the user's otherwise. Raises `StorageError`.
+    `records` are all of the session. What is not recorded is another session's if its agent left one of the contents
+    `by_others`, otherwise the user's. Raises `StorageError`.
     """
     records = list(records)
     first = next((record.change.before for record in records if _is_of(record, file)), None)
@@ -82,7 +82,7 @@ def shares_of(
             found[owner] = before[0] + added, before[1] + removed
     if not hunks or MODE in hunks:
         found = dict.fromkeys(_who_changed_mode(base, steps), (0, 0)) | found
-    if not found:  # no line tells: everyone has a part who did anything
+    if not found:  # lines do not tell, so everyone who did anything has a part
         found = dict.fromkeys((owner for owner, _ in steps), (0, 0)) or {"person": (0, 0)}
     return tuple(Share(owner, *lines) for owner, lines in sorted(found.items()))
 
@@ -110,7 +110,7 @@ def _steps(
     records: Iterable[ChangeRecord],
     images: StoredImages,
 ) -> list[_Step]:
-    """Return the versions from the commit's to that on disk, as if what is undone had never been."""
+    """Return the versions from the commit's to the one on disk, as if what is undone had never happened."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
     if file.moved_from:  # else, for git, it is a new file
@@ -127,7 +127,7 @@ def _steps(
         before, after = (_unless_folder(images.state(one)) for one in (record.change.before, record.change.after))
         try:
             now = merge_states(before, now, after)
-        except ClashError:  # what was on disk then is not known to the last line
+        except ClashError:  # what was on disk then is not known in full
             steps.append(("person", before))
             now = after
         steps.append((record.change.owner, now))
@@ -137,7 +137,7 @@ def _steps(
 
 
 def _is_of(record: ChangeRecord, file: CommittedFile) -> bool:
-    """Whether it changed this file, at whichever of its paths; a renaming counts where the file came to."""
+    """Whether it changed this file, under any of its paths; a rename counts at the new path."""
     change = record.change
     if change.author == "undo" or change.path not in (file.path, file.moved_from):
         return False
@@ -159,7 +159,7 @@ def _line_counts(
     if not diff.edits:
         return none
     versions = [before or b"", *(state.content if state else b"" for _, state in steps)]
-    versions[-1] = after or b""  # a mode or a renaming may have come last
+    versions[-1] = after or b""  # a change of mode or a rename may have come last
     return lines_of_steps(versions, diff, hunks) or none
 
 
@@ -173,7 +173,7 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Return the outcomes with who made the versions that clash, in the clash and in the reason. Blocks."""
+    """Return the outcomes with the makers of clashing versions, in the clash and in the reason. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -194,7 +194,7 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
 def _makers(
     transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
 ) -> tuple[Maker, ...]:
-    """Return who made what stands in the way: the lines that clash, or else all that differs."""
+    """Return who made what is in the way: the lines that clash, or else everything that differs."""
     base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
     paths = {outcome.path, *(record.change.path for record in meant)}
     steps: list[tuple[Maker, FileState | None]] = []
@@ -258,7 +258,7 @@ _WHO_CHANGED: Final[Mapping[str, str]] = {
 
 
 def _by_whom(reason: str, makers: Sequence[Maker]) -> str:
-    """Return why two versions clash with who made what stands in the way."""
+    """Return why two versions clash, naming who made what is in the way."""
     is_of_a_turn = reason.partition(" changed ")[2] == _IN_TURN.partition(" changed ")[2]
     if not makers or not (is_of_a_turn or reason in (SAME_LINES, CHANGED_SINCE)):
         return reason
@@ -277,7 +277,7 @@ def _clashing_lines(
     yours: FileState | None,
     steps: Sequence[tuple[Maker, FileState | None]],
 ) -> list[int]:
-    """Return how many lines each step has a part in where the two sides clash; none where there are no lines."""
+    """Return how many of the clashing lines each step changed; zeros if the versions are not text."""
     none = [0] * len(steps)
     states = [base, wanted, yours, *(state for _, state in steps)]
     if any(state is not None and state.kind != "file" for state in states):
@@ -301,7 +301,7 @@ def _clashing_lines(
 
 
 class Seen(Struct, frozen=True):
-    """One path of a file that is to go back: as the commit has it, and as it is."""
+    """One path of a file that is to go back: as it is in the commit, and as it is now."""
 
     path: str
     base: FileState | None
@@ -311,7 +311,7 @@ class Seen(Struct, frozen=True):
 def look(
     ledger: Ledger, files: Sequence[CommittedFile]
 ) -> tuple[list[tuple[CommittedFile, FileState | None]], list[FileOutcome]]:
-    """Return the files that are what the user saw, each with what is on disk, and what is to be said of others."""
+    """Return the files that are as the user saw them, each with what is on disk, and the outcomes of the others."""
     found: list[tuple[CommittedFile, FileState | None]] = []
     refused: list[FileOutcome] = []
     for file in files:
@@ -333,9 +333,9 @@ def look(
 def unrecorded(
     transcript: Transcript, ledger: Ledger, files: Sequence[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return what lies between the commit and the first record of each path, or the disk where there is none. Blocks.
+    """Return what lies between the commit and the first record of each path, or the disk if there is no record.
 
-    What the user did since the last record is on record by now.
+    Blocks. What the user did since the last record has been recorded before.
     """
     found: list[FileTransition] = []
     chains = _chains(transcript)
@@ -390,9 +390,9 @@ def draft_differences(
     op: ops.UndoDifferences,
     files: Sequence[tuple[CommittedFile, FileState | None]],
 ) -> tuple[ChangeSelection, UndoDraft]:
-    """Return which changes the undo of these files means, and what it would come to now. Blocks."""
+    """Return which changes the undo of these files takes back, and its draft as of now. Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
-    # Of hunks it is known by now that all of their lines may go; the user's changes lead to them.
+    # All lines of the hunks may go, as was checked before; the user's changes lead to them.
     may_include = op.includes_others or bool(op.hunks)
     draft = draft_reverts(transcript, ledger, "undo", selections, includes_others=may_include)
     draft = draft or UndoDraft((), ())
@@ -456,9 +456,9 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """Return what of the uncommitted changes of a path is the agent's and stands.
+    """Return the agent's standing uncommitted changes of a path.
 
-    Only hunks, where others of the same change were committed.
+    Only hunks of a change if others of it were committed.
     """
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
@@ -480,7 +480,7 @@ def _agents(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) ->
 
 
 _Chains = Mapping[str, list[ChangeRecord]]
-"""By path, the changes that somebody made of it, in their order."""
+"""By path, its changes in their order, without undos and redos."""
 
 
 def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
@@ -505,9 +505,9 @@ def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:
 
 
 def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | None:
-    """Return how many of the changes led to the committed file; None where it is none of the recorded versions.
+    """Return how many of the changes led to the committed file; None if it is not a recorded version.
 
-    Of a file that was committed in the middle, what came before is not undone with the rest.
+    If a file was committed in between, the changes before the commit are not undone.
     """
     if not chain:
         return None
@@ -520,7 +520,10 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the file of the commit; of its permissions git knows only whether it can be run. The others are `mode`."""
+    """Return the file of the commit.
+
+    Git knows only whether it can be run; the other permissions are those of `mode`.
+    """
     if file.content is None:
         return None
     if file.kind == "symlink":

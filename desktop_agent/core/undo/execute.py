@@ -70,7 +70,7 @@ class Undoing:
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Take back how files differ from a commit. As `revert` otherwise; False when they do not differ."""
+        """Take back how files differ from a commit; otherwise like `revert`. False if they do not differ."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._undo_differences(op))
 
@@ -89,7 +89,7 @@ class Undoing:
         return True
 
     async def _record_missing(self, files: Sequence[tuple[CommittedFile, FileState | None]]) -> None:
-        """Put on record as the user's what lies between a commit, the records and the disk."""
+        """Record, as the user's, what lies between a commit, the records and the disk."""
         turn = self._transcript.turn
         now = {file.path: disk for file, disk in files} | {
             file.moved_from: self._ledger.files.current(file.moved_from) for file, _ in files if file.moved_from

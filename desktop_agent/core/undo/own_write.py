@@ -1,4 +1,4 @@
-"""What a file becomes that the user writes, and what becomes of the changes that are written over with it."""
+"""What a file becomes when the user writes it, and what becomes of changes that are overwritten with it."""
 
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import HunkKey
@@ -50,10 +50,10 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
 def written_over(
     transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
 ) -> tuple[Reverted, ...]:
-    """Return what is undone of other changes of the file once a clash is settled like this. Blocks.
+    """Return what is undone of other changes of the file once a clash is settled like this.
 
-    A change, or a hunk of one, is gone when the file had it and has nothing of it afterwards. Left standing, it would
-    wait for a decision about what is not there, and its own undo would clash again.
+    Blocks. A change, or a hunk of one, is gone if the file had it before and has nothing of it afterwards. If it were
+    left standing, it would wait for a decision about nothing, and its own undo would clash again.
     """
     settled = {item.change_id for item in op.reverts}
     found: list[Reverted] = []
@@ -64,7 +64,7 @@ def written_over(
         edit = as_edit(change, (other.change for other in transcript.changes.values()))
         gone = _gone(record, edit, ledger, transition)
         if gone:
-            # A redo can only say of hunks that they are undone.
+            # A redo can only record hunks as undone.
             is_whole = gone[1] and op.purpose == "undo"
             found.append(Reverted(change_id=change.id, hunks=() if is_whole else gone[0]))
     return tuple(found)
@@ -73,7 +73,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks that are undone of a change then, and whether they are all of it; None where nothing went."""
+    """Return the hunks of a change that are undone then, and whether they are all of it; None if none are."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:

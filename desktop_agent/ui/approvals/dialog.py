@@ -24,8 +24,9 @@ from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS
 
 
 class ApprovalDialog(QDialog):
-    """Asks about one call. Show it with `open()` once it is made; closing it decides nothing, and it never answers by
-    itself.
+    """Asks about one call.
+
+    Show it with `open()` once it is made; closing it decides nothing, and it never answers by itself.
 
     Signals:
         decided: the user answered; carries the call's id and a `Decision`. Emitted at most once.
@@ -190,8 +191,8 @@ class ApprovalDialog(QDialog):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            # A dialog presses its default button on Enter, wherever the focus is. This one has none, and Enter presses
-            # only the button that the user went to: not while it is held, and not with Ctrl, which sends elsewhere.
+            # A dialog presses its default button on Enter, wherever the focus is. This one has none: Enter presses only
+            # the focused button, not while it is held down, and not with Ctrl, which sends messages elsewhere.
             focused = self.focusWidget()
             is_plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
             if isinstance(focused, QPushButton) and is_plain and not event.isAutoRepeat():

@@ -39,7 +39,7 @@ class PatternRow(QWidget):
         self.field.setFixedHeight(PATTERN_HEIGHT)
         edit = self.field.lineEdit()
         assert edit is not None
-        self.rename(name)  # the line in it is what has the focus
+        self.rename(name)  # its line edit is what has the focus
         edit.setCursorPosition(0)
         self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
@@ -52,7 +52,7 @@ class PatternRow(QWidget):
         return self.field.currentText().strip()
 
     def rename(self, name: str) -> None:
-        """Call the field by what its pattern means now."""
+        """Name the field after what its pattern means now."""
         self.field.setAccessibleName(name)
         if (edit := self.field.lineEdit()) is not None:
             edit.setAccessibleName(name)

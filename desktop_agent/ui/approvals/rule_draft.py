@@ -42,7 +42,7 @@ class RuleDraft(Struct, frozen=True):
         )
 
     def is_exact(self, pattern: str, maths: RuleMaths) -> bool:
-        """Whether a pattern is the whole line, which is all that its rule lets out of the sandbox."""
+        """Whether a pattern is the whole line, and its rule lets nothing else out of the sandbox."""
         line = (self.request.command or "").strip()
         return bool(line) and pattern == line and maths.runs_unconfined(self.request)
 

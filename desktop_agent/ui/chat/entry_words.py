@@ -354,7 +354,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 
 
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
-"""Where it is not known how long it took: written down afterwards, or by another program."""
+"""For turns of unknown length: recorded afterwards, or by another program."""
 
 
 def turn_end(entry: TurnEnded) -> str:
@@ -403,7 +403,7 @@ def undo(entry: UndoEntry) -> str:
 
 
 def _left_alone(entry: UndoEntry, count: int) -> str:
-    """Say how many files were left alone, and because of whom where that is one and the same."""
+    """Say how many files were left alone, and because of whom if it is the same for all."""
     found = [outcome for outcome in entry.outcomes if outcome.state == "conflict"]
     makers = {maker for outcome in found for maker in (outcome.clash.yours_by if outcome.clash else ())}
     if all(outcome.clash is not None and outcome.clash.yours_by for outcome in found) and len(makers) == 1:

@@ -1,4 +1,4 @@
-"""What a tool answered, made readable: the text in its JSON, escapes for control characters, and only so much of it."""
+"""What a tool answered, made readable: the text in its JSON, control characters escaped, up to a limit."""
 
 import json
 import re
@@ -24,7 +24,7 @@ class OutputExcerpt(NamedTuple):
 
 
 def with_controls_named(text: str) -> str:
-    """Return a text that no terminal has shown as the model reads it: with escapes for control characters."""
+    """Return a text that no terminal has shown as the model reads it, with its control characters escaped."""
     return without_controls(text.replace("\r\n", "\n"))
 
 

@@ -31,17 +31,17 @@ _FULL_SHARE: Final = 0.001
 _BUSY_SHARE: Final = 0.25
 """A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
 _REST_SHARE: Final = 0.02
-"""One that worked for less has nothing to do: nobody types, scrolls or points."""
+"""A window that works for less of the time is at rest: nobody types, scrolls or points."""
 _MOST_PATIENCE_S: Final = 10.0
 """How long garbage may wait for a busy time to end."""
 _MOST_PATIENCE_FOR_REST_S: Final = 120.0
-"""How long what came in great numbers may wait for the window to rest."""
+"""How long a great number of objects may wait for the window to rest."""
 _SLICE: Final = 6_000
-"""So many objects take some 3 ms. Those that survive join the oldest generation then, before they are too many."""
+"""This many objects take about 3 ms. Survivors then join the oldest generation, before they become too many."""
 _MOST_OF_A_MODULE: Final = 300
-"""A module comes with about 150 objects. What has many more than its share was not imported."""
+"""A module brings about 150 objects. Many more than that per module were not made by imports."""
 _LOADED: Final = 30_000
-"""So many objects at once take a frame or more: 40 ms for 60,000."""
+"""This many objects at once take a frame or more: 60,000 take 40 ms."""
 
 
 def collect_all() -> None:
@@ -54,9 +54,9 @@ def collect_all() -> None:
 
 
 async def return_memory() -> None:
-    """Collect garbage once the window rests, and give what has become free back to the system.
+    """Collect garbage once the window rests, and return the freed memory to the system.
 
-    To be awaited on the window's loop.
+    Await it on the window's loop.
     """
     load, waited_s = _Load(time.monotonic, time.thread_time), 0.0
     while waited_s < _MOST_PATIENCE_S:
@@ -69,7 +69,7 @@ async def return_memory() -> None:
 
 
 class _Load:
-    """How much of the time a thread works."""
+    """The share of the time that a thread works."""
 
     def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
         self._clocks = clock, work_clock
@@ -107,9 +107,9 @@ class WindowThreadCollector(QObject):
         self._was_enabled = False
         self._threshold = 0
         self._modules = 0
-        """How many modules there were when their objects were last passed over."""
+        """How many modules there were when their objects were last exempted."""
         self._middle_objects = 0
-        """How many objects the middle generation has at most."""
+        """The most objects in the middle generation."""
         self._full_again_at = 0.0
         self._clock = clock
         self._load = _Load(clock, work_clock)
@@ -161,7 +161,7 @@ class WindowThreadCollector(QObject):
             self._full_again_at = end + (end - now) / _FULL_SHARE
 
     def _pass_over_modules(self) -> None:
-        """Let modules stay unseen, if nearly all that has come was imported: classes and functions never die."""
+        """Exempt modules from collection if imports made nearly all new objects: classes and functions never die."""
         imported = len(sys.modules) - self._modules
         if _SLICE <= gc.get_count()[0] + self._middle_objects <= imported * _MOST_OF_A_MODULE:
             gc.freeze()

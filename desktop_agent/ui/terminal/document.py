@@ -12,7 +12,7 @@ from desktop_agent.ui.terminal.tail import in_positions
 ROW_CHARS = COLUMNS
 """A longer line goes on in the next row: Qt lays a row out as a whole, and 2 MB of it would stop the window."""
 MAX_CHARS = 20_000_000
-"""Beyond this, laying the text out would freeze the window; the end is what matters of a command's output."""
+"""Laying out a longer text would freeze the window; the end of a command's output is what matters."""
 
 
 class PrintedDocument(NamedTuple):
@@ -20,9 +20,9 @@ class PrintedDocument(NamedTuple):
 
     text: str
     runs: Mapping[int, tuple[Run, ...]]
-    """How the parts of rows look, in positions of Qt. Rows without colours are not among them."""
+    """How the parts of rows look, in Qt's positions; only rows with colours."""
     continued: frozenset[int]
-    """The rows that go on with the row before."""
+    """The rows that continue the row before."""
     starts: Sequence[int]
     """Where each row begins in the text with its lines as they were printed; empty when no line is folded."""
     searched: str
@@ -33,7 +33,7 @@ class PrintedDocument(NamedTuple):
         """Read an output of any length. Takes time in proportion to it: to be called in a thread."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
-        texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # would be lines of their own
+        texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line
         runs = {number: in_positions(row.text, row.runs) for number, row in enumerate(rows) if row.runs}
         if not continued:
             return cls("\n".join(texts), runs, continued, (), "")
@@ -59,7 +59,7 @@ class PrintedDocument(NamedTuple):
 
 
 def _rows_of(printed: str) -> list[PrintedRow]:
-    """Return the rows of an output; of one that comes to very much text, the last."""
+    """Return the rows of an output, or only the last ones if there is very much text."""
     rows: list[PrintedRow] = []
     chars = 0
 
@@ -80,6 +80,6 @@ def _rows_of(printed: str) -> list[PrintedRow]:
 
 
 def _in_small(text: str) -> str:
-    """Return `text` in small letters, each as one: a few capitals have two small ones, which would move all behind."""
+    """Return `text` in lower case without changing its length: a few capitals would become two characters."""
     small = text.lower()
     return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)

@@ -1,4 +1,4 @@
-"""The last lines of an output that grows, as a terminal shows them. Reading on costs as much as what was added."""
+"""The last lines of a growing output, as a terminal shows them. Reading costs only as much as what was added."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,12 @@ MAX_LINE = 500
 
 
 class PrintedLine(NamedTuple):
-    """The beginning of a line, and how its parts look, in positions of Qt. Parts that look as usual have no run."""
+    """The beginning of a line, and how its parts look, in Qt's positions. Parts that look as usual have no run."""
 
     text: str
     runs: tuple[Run, ...] = ()
     cut_chars: int = 0
-    """For how many characters it goes on beyond `text`."""
+    """How many characters follow `text` in the line."""
 
 
 class Tail:
@@ -30,7 +30,7 @@ class Tail:
         self._ended: deque[PrintedLine] = deque(maxlen=count)
         self._ended_count = 0
         self._open: list[PrintedRow] = []
-        """The rows of a line that goes on, as far as it is shown, and the length of the rest."""
+        """The rows of an unfinished line, as far as it is shown, and the length of the rest."""
         self._open_cut = 0
         self._known: tuple[list[PrintedLine], int] | None = None
 
@@ -40,7 +40,7 @@ class Tail:
         self._printout.feed(text)
 
     def lines(self) -> list[PrintedLine]:
-        """Return the last lines, with the one that has not ended."""
+        """Return the last lines, including the unfinished one."""
         return self._all()[0]
 
     @property
@@ -69,7 +69,7 @@ class Tail:
         """Return the last lines, and how many there are of all."""
         if self._known is None:
             standing = self._printout.standing()
-            if standing and not standing[-1].text:  # the line that begins where the last one ended
+            if standing and not standing[-1].text:  # a line that begins after the last one
                 standing.pop()
             lines = list(lines_of(standing, self._open, self._open_cut))
             self._known = [*self._ended, *lines][-self._count :], self._ended_count + len(lines)
@@ -77,7 +77,7 @@ class Tail:
 
 
 def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_chars: int = 0) -> Iterable[PrintedLine]:
-    """Yield the lines that these rows are, each as far as it is shown; the first goes on with what has `begun`."""
+    """Yield the lines of these rows, each as far as it is shown; the first one continues what has `begun`."""
     parts = list(begun)
     for row in rows:
         cut_chars = _add(row, parts, cut_chars)
@@ -89,7 +89,7 @@ def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_c
 
 
 def _add(row: PrintedRow, parts: list[PrintedRow], cut_chars: int) -> int:
-    """Add a row to those of a line, if it is shown; return how many characters of the line are not."""
+    """Add a row to a line as far as it is shown; return how many characters of the line are not."""
     if sum(len(part.text) for part in parts) < MAX_LINE:
         parts.append(row)
         return cut_chars

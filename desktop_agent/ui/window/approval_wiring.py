@@ -115,7 +115,7 @@ class ApprovalWiring(QObject):
         self._shown.submit(AnswerApproval(call_id=call_id, decision=decision))
 
     def deny(self, call_id: str, reason: str) -> None:
-        """Answer no, with a word to the agent."""
+        """Deny it, with a reason for the agent."""
         self.answer(call_id, Denied(message=reason))
 
     def judge(self, call_id: str, command: str) -> None:

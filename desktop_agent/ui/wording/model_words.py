@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
 
 
 def explained(explanation: str) -> str:
-    """Return what the model says a call is for, as its own words; nothing where it said nothing."""
+    """Return what the model says a call is for, marked as its words; empty if it said nothing."""
     words = " ".join(explanation.split())
     if not words:
         return ""

@@ -85,7 +85,7 @@ PLACE_KEYS: Final = (
 
 
 def can_send(action: str, keys: str) -> bool:
-    """Whether this action may have these keys: one that sends a message has none of those that answer a question."""
+    """Whether this action may have these keys: keys that answer a question may not send a message."""
     return action not in _SENDING or keys.partition(", ")[0] not in (ALLOW_KEYS, DENY_KEYS)
 
 

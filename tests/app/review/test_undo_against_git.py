@@ -1,4 +1,4 @@
-"""What git finds different is undone like any change: on record, redone exactly, and not unasked if not the agent's."""
+"""Differences from git are undone like any change: recorded, redone exactly, and asked about if not the agent's."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ def files(ground: Ground) -> dict[str, object]:
 
 
 class Look:
-    """What git shows of the folder, as the window compares it."""
+    """The folder's differences from git, as the window finds them."""
 
     def __init__(self, ground: Ground) -> None:
         self.folder = str(ground.workspace)

@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from tests.attacks.bounds import within
 
 REAL = ("cat", "env", "find", "head", "nice", "nohup", "sort", "timeout", "wc", "xargs", "printf", "ls", "tail", "seq")
-"""Programs that do their work once they are recorded."""
+"""Programs that do their usual work after they are recorded."""
 CANARY = "canary"
 """The program that runs when a value is evaluated."""
 NUMBERS = tuple(str(number) for number in range(12))
-"""Folders of the working folder with programs: where `PATH` leads when something sets it to a number."""
+"""Folders with programs inside the working folder, where `PATH` leads if something sets it to a number."""
 
 _DRIVER = r"""
 exec 9>>/box/log 8</box/lines 7<>/box/never
@@ -41,7 +41,7 @@ done
 
 @cache
 def can_run() -> bool:
-    """Whether this machine has what the box is made of."""
+    """Whether this machine has what the box needs."""
     if not sys.platform.startswith("linux") or not shutil.which("bwrap") or not Path("/bin/bash").exists():
         return False
     argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "/bin/bash", "-c", "((BASH_VERSINFO[0] >= 5))"]
@@ -51,9 +51,9 @@ def can_run() -> bool:
 def programs_of(
     lines: Sequence[str], names: Iterable[str], enter: str, *, longest_s: float = 1
 ) -> list[list[tuple[str, ...]]]:
-    """Return for each line the programs that ran, as they were called. `names` are all that the box has.
+    """Return, for each line, the programs that ran, as they were called.
 
-    `enter` enters the net of `tests.attacks.bounds`.
+    `names` are all programs of the box. `enter` enters the net of `tests.attacks.bounds`.
     """
     with TemporaryDirectory() as folder:
         root = Path(folder)

@@ -1,4 +1,4 @@
-"""Our reading of command lines beside the real bash: no program runs that the policy did not see."""
+"""Our reading of command lines compared with the real bash: no program runs that the policy did not see."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ PROGRAMS = {
     "tr", "cut", "uniq", "date", "hostname", "tree", "file", "rg", "fd", "sudo", "ssh", "uname", "stat", "du", "whoami",
     "sleep", "touch", "cp", "mv", "chmod", "tar", "node", "make", "cargo", "pytest", "echo",
 }  # fmt: skip
-"""What the box has. Of other names nothing can run."""
+"""The programs of the box. Nothing else can run."""
 BATCH = 250
 _IN_ONE_NET = 25
 SEED = 20_261_128
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not can_run(), reason="this machine has no bubbl
 
 
 def understood(line: str) -> bool:
-    """Whether a rule for its commands may let a line run unasked: the policy then vouches for all that it runs."""
+    """Whether rules for its commands may let a line run unasked: the policy then vouches for everything it runs."""
     parsed = parse(line)
     return (
         not parsed.problems
@@ -52,7 +52,7 @@ def lines(seed: int, count: int) -> list[str]:
 
 
 def unseen(line: str, ran: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return what ran, by its words, that is no command of the line as the policy has it."""
+    """Return the programs that ran, with their words, that the policy did not see in the line."""
     parsed = parse(line)
     seen = [segment.parts for segment in parsed.segments] + [words for s in parsed.segments for words in s.outer]
     if _has_xargs(parsed):
@@ -80,7 +80,7 @@ def _is(ran: Sequence[str], parts: Sequence[Word]) -> bool:
 
 
 def _ran(tried: Sequence[str]) -> list[list[tuple[str, ...]]]:
-    """Return what ran of each line. A net ends what is in it after half a minute, so it gets a few lines at a time."""
+    """Return what ran for each line. A net ends its processes after half a minute, so it gets few lines at a time."""
     found: list[list[tuple[str, ...]]] = []
     for at in range(0, len(tried), _IN_ONE_NET):
         with net() as enter:

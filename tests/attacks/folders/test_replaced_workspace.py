@@ -169,7 +169,7 @@ async def test_an_undo_in_a_later_process_leaves_what_took_the_place_of_the_fold
     session_id = await edited_and_closed(ground)
     swap(ground.workspace)
     if ground.workspace.is_dir():
-        ground.write("a.txt", "two\n")  # just what an undo would look for
+        ground.write("a.txt", "two\n")  # exactly what an undo would look for
     before = around(ground.workspace)
     for op in (
         ops.UndoChanges(selection=ChangeSelection()),
@@ -235,7 +235,7 @@ async def test_a_killed_undo_is_concluded_when_its_folder_is_back_and_not_in_ano
         await s.rx.expect(ev.ChangesUndone)
     journal = ground.paths.sessions / session_id / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:-1]))  # the files were written, and the record was not
+    journal.write_bytes(b"".join(lines[:-1]))  # the files were written, but not the record
     assert b"changes_prepared" in lines[-2]
     moved = ground.workspace.with_name("moved")
     by_another_folder(ground.workspace)

@@ -544,7 +544,7 @@ def written_through_another_root(scene: Scene) -> None:
 
 @probe
 def file_outside_written_by_a_link_that_changes(scene: Scene) -> None:
-    """While another process makes of one name a link to ours and a link to theirs, in turns."""
+    """While another process makes one name a link to our file and to theirs in turns."""
     named, ours, theirs = f"{scene['temp']}/changing", f"{scene['temp']}/ours", f"{scene['outside']}/file"
     with open(ours, "w"):
         pass
@@ -590,7 +590,7 @@ def settings_of_ours_made(scene: Scene) -> None:
         file.write("approval = 'never'")
 
 
-# Files that another user could run as this one, or write.
+# Files that another user could write, or run as this one.
 
 
 def own(scene: Scene, name: str) -> str:
@@ -656,7 +656,7 @@ def access_list_for_everybody(scene: Scene) -> None:
 
 
 def by_mask(scene: Scene, make: Callable[[str], object], mode: int = 0o777) -> None:
-    """Have new files be writable for all because nothing is masked."""
+    """Create files that are writable for all because nothing is masked."""
     os.umask(0)
     path = f"{scene['temp']}/masked-{os.getpid()}"
     make(path)
@@ -713,7 +713,7 @@ def masks_without_danger(scene: Scene) -> None:
 
 @work
 def mask_looked_at(_: Scene) -> None:
-    """As everybody looks at it: set to nothing, and back."""
+    """Read the umask as programs do: set it to 0, and back."""
     os.umask(0o027)
     found = os.umask(0)
     os.umask(found)

@@ -114,7 +114,7 @@ class Targets:
         return found + [f"{path} was left with {mode:o}" for path, mode in self._left_for_others()]
 
     def _left_for_others(self) -> Iterator[tuple[Path, int]]:
-        """Yield what another user could run as this one, or write."""
+        """Yield what another user could write, or run as this one."""
         for root in (self.workspace, self.temp):
             for path in root.rglob("*"):
                 mode = path.lstat().st_mode
@@ -235,7 +235,7 @@ def _mount(libc: ctypes.CDLL, source: Path, target: Path, kind: bytes | None, fl
 
 
 def play(case: Case, base: Path, stack: ExitStack) -> dict[str, str]:
-    """Run all probes in one sandbox and return what they say; what did not hold besides is `HARMED`."""
+    """Run all probes in one sandbox and return what they say; anything else that did not hold is `HARMED`."""
     home = base / "home"
     home.mkdir()
     os.environ |= {"HOME": str(home), "DESKTOP_AGENT_HOME": str(base / "agent")}

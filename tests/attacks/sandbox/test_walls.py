@@ -1,6 +1,6 @@
 """Every probe, in every kind of folder, as two users, behind both sandboxes, in both modes, with one table of verdicts.
 
-Where it says that something is refused, the error is not asked for: there may be nothing to find, or no right to it.
+Where something is refused, any error will do: there may be nothing to find, or no right to it.
 """
 
 import json

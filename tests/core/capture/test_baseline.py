@@ -1,4 +1,4 @@
-"""The cache carries no promise: whatever becomes of its file, what a command changed is found, and it is said once."""
+"""Whatever happens to the cache's file, changes of commands are found, and the user is told once."""
 
 import os
 import sqlite3
@@ -92,7 +92,7 @@ def test_a_cache_that_never_works_is_told_once_and_done_without(
 
 
 def grow_no_more(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the database be as a full disk lets it be: nothing can be added to it."""
+    """Make the database behave as on a full disk: nothing can be added to it."""
     connect = CacheFile.connect
 
     def small(self: CacheFile, *args: object, **options: object) -> sqlite3.Connection:

@@ -274,7 +274,7 @@ FIVE = ("f1", "f2", "f3", "f4", "f5")
 
 @pytest.fixture(params=["identical", "alike", "short and alike"])
 def five(root: Path, request: pytest.FixtureRequest) -> Path:
-    """A folder with five files that are easily taken for one another."""
+    """A folder with five files that are easily mistaken for one another."""
     count = 3 if request.param == "short and alike" else 30
     for name in FIVE:
         own = "" if request.param == "identical" else f"own line of {name}\n"

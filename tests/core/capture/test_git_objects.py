@@ -1,4 +1,4 @@
-"""What is left to git is not lost with it: whatever becomes of the repository, earlier content is there."""
+"""What is left to git is not lost with it: earlier contents outlive the repository."""
 
 import errno
 import os
@@ -127,7 +127,7 @@ def refuse_link(*_args: object, **_options: object) -> None:
 
 @pytest.fixture(params=["links", "no links", "read at once"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How contents get to be held: with links, on another disk, or of so many files that git's index is asked."""
+    """How contents come to be held: by links, by copies to another disk, or through git's index."""
     if request.param == "no links":
         monkeypatch.setattr(os, "link", refuse_link)
     if request.param == "read at once":
@@ -136,7 +136,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, bytes | None]:
-    """Return what each changed file was before."""
+    """Return the earlier content of each changed file."""
     found: dict[str, bytes | None] = {}
 
     def add(change: FileTransition) -> None:

@@ -70,7 +70,7 @@ async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
 
 
 def kill_an_undo(ground: Ground, session_id: SessionId, writes: int) -> None:
-    """Undo the session in a process that is killed after so many writes."""
+    """Undo the session in a process that is killed after this many writes."""
     arguments = [str(ground.workspace.parent), session_id, str(writes)]
     command = [sys.executable, "-c", _KILLED, *arguments]
     killed = subprocess.run(command, check=False, cwd=Path(__file__).parents[3])  # noqa: TID251 - it ends by itself
@@ -78,7 +78,7 @@ def kill_an_undo(ground: Ground, session_id: SessionId, writes: int) -> None:
 
 
 async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) -> None:
-    """Open the session and do these, each to its record."""
+    """Open the session and do these, waiting for the record of each."""
     async with ground.session([], resume=session_id) as s:
         for op in wanted:
             s.submit(op)
@@ -87,7 +87,7 @@ async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) ->
 
 
 def ids_of(ground: Ground, session_id: SessionId) -> Counter[str]:
-    """How often each id of a change stands in the journal, for changes that were made."""
+    """How often the journal has each id of a change that was made."""
     events, _ = read_journal(ground.paths.sessions / session_id / "journal.jsonl", Blobs(ground.paths.blobs))
     made = (event for event in events if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone))
     return Counter(change.id for event in made for change in event.changes)
@@ -113,7 +113,7 @@ async def test_an_undo_of_many_moved_files_killed_anywhere_loses_none(ground: Gr
 
 
 async def undone_after_a_kill(ground: Ground, *, files: int, writes: int) -> SessionId:
-    """Kill an undo, undo, redo, and do both once more: the folder is the one of before, or of after, each time."""
+    """Kill an undo, then undo and redo twice: each time the folder is as before the change, or as after it."""
     session_id = await moved_files(ground, files)
     after = tree_of(ground.workspace)
     before = {path: state for path, state in after.items() if path not in ("deep", "ln")}
@@ -175,7 +175,7 @@ async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(gro
 
 
 def old_session(ground: Ground) -> SessionId:
-    """A session in which an undo was killed and the next one gave its ids again, as it was left: all undone."""
+    """A session in which an undo was killed and the next one used its ids again; everything is undone."""
     opening, *rest = (GOLDEN / "journal.jsonl").read_text().splitlines()
     fields = json.loads(opening) | {"workspace": str(ground.workspace)}
     folder = ground.paths.sessions / fields["session_id"]

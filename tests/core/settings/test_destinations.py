@@ -1,4 +1,4 @@
-"""Where requests really go, and who says so: for every provider, and as the provider is really asked."""
+"""Where requests really go, and what sets that: for every provider, compared with where it is asked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which folders may be worked in: one judge, whoever names them, and every way in asks it."""
+"""Which folders may be workspaces: one function decides, and every way to open a folder asks it."""
 
 import subprocess
 import sys

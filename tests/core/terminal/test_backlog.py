@@ -1,4 +1,4 @@
-"""A flood of output: what is not taken in could not have been seen."""
+"""A flood of output: only what nobody could have seen is skipped."""
 
 import threading
 
@@ -13,7 +13,7 @@ HEIGHT, HISTORY = 5, 20
 
 
 def everything(output: bytes) -> list[KeptRow]:
-    """Return all that can be scrolled to after this was printed at the end of a screen."""
+    """Return everything that can be scrolled to after this was printed at the end of a screen."""
     emulator = Emulator(HEIGHT, 30, answered=lambda _: None, history_rows=HISTORY)
     emulator.feed(b"\r\n" * HEIGHT)
     assert emulator.is_scrolling

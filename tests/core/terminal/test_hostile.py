@@ -1,4 +1,4 @@
-"""What a file can do that is only looked at in the terminal: nothing but be seen."""
+"""A file that is only displayed in the terminal can do nothing else."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a session would have on record of changes that a test made with a ledger."""
+"""The records that a session would have of changes that a test made with a ledger."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -47,7 +47,7 @@ class OnRecord:
 
 
 def draft_of(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]) -> UndoDraft:
-    """Return what the undo, or after that the redo, of all these changes would come to, when nothing else is known."""
+    """Return the draft of the undo of all these changes, or of the redo after it, with nothing else on record."""
     known = OnRecord()
     known.changed(changes)
     ids: tuple[ChangeId, ...] = tuple(change.id for change in changes)

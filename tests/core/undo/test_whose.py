@@ -1,4 +1,4 @@
-"""A clash says whose each version is, and that nothing was undone where nothing was."""
+"""A clash says whose each version is, and an undo that did nothing says so."""
 
 from functools import partial
 from pathlib import Path

@@ -147,7 +147,7 @@ def test_old_garbage_does_not_wait_for_ever(collector: WindowThreadCollector, th
 
 
 def die_in_great_numbers(count: int = 40_000) -> list[weakref.ref[Node]]:
-    """Make so many dead objects, of which the collector of garbage alone can get rid."""
+    """Make this many dead objects that only the garbage collector can free."""
     nodes = [Node() for _ in range(count)]
     return [weakref.ref(node) for node in nodes]
 

@@ -86,9 +86,9 @@ def _tail(row: RowState) -> Tail:
 
 
 def _as_the_model_reads_it(row: RowState, seen: Tail) -> Tail:
-    """Return the end of what was seen as it came, with its colours; if the model reads something else, that.
+    """Return the end of the live output with its colours, or what the model reads if that is different.
 
-    They are the same text, but where something of a flood was not shown live, or its beginning is no longer here.
+    The texts differ only if part of a flood was not shown live, or its beginning is no longer kept.
     """
     entry = entry_of(row)
     if entry.result is None or isinstance(entry.decision, Denied | Aborted) or "job_id" in entry.result.metadata:

@@ -53,7 +53,7 @@ class Composer(QWidget):
         self._is_working = False
         self._blocked = ""
         self._asked: CallId = ""
-        """The call that a no from here is about."""
+        """The call that is denied from here."""
         self._arming = Arming(ARMING_DELAY_MS, self)
         self._field = QRect()
         self.edit = MessageEdit(self)
@@ -107,7 +107,7 @@ class Composer(QWidget):
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """Say which call waits for the user's word, if one does: what is sent then is a no with its reason."""
+        """Say which call waits for an answer, if any. What is sent then denies it, with the text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()
@@ -124,7 +124,7 @@ class Composer(QWidget):
         self._arrange()
 
     def _asked_words(self) -> str:
-        """Say what the keys do while a question waits; a key that has no action is not named."""
+        """Say what the keys do while a question waits; actions without keys are not named."""
         send, at_once = (self.edit.keys.shown(action) for action in ("send", "send_at_once"))
         denies = self.tr("{keys} denies with this reason.").format(keys=send) if send else ""
         steers = self.tr("{keys} sends it into the turn and leaves the question open.").format(keys=at_once)
@@ -231,7 +231,7 @@ class Composer(QWidget):
     def _on_submitted(self) -> None:
         if not self._asked or is_command(self.edit.toPlainText()):
             self._send(is_at_once=False)
-        elif self._arming.is_armed:  # else the question has just come: this was to be sent, and stays written
+        elif self._arming.is_armed:  # otherwise the question is new: the text was meant to be sent, and stays
             self._deny()
 
     def _on_submitted_at_once(self) -> None:
@@ -253,7 +253,7 @@ class Composer(QWidget):
             self.denied.emit(self._asked, prompt_of(written))
 
     def _take(self) -> str:
-        """Return what is written, and leave the field empty for the next; empty if nothing can be sent."""
+        """Return what is written and clear the field; empty if nothing can be sent."""
         written = self.edit.toPlainText()
         text = written.strip()
         if not text or self._blocked:

@@ -101,7 +101,7 @@ class MessageEdit(QPlainTextEdit):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._is_taken(event):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            # A key that sends does nothing else from here, also when there is nothing to send: it may be pressed twice.
+            # A key that sends does nothing else here, even if there is nothing to send: it may be pressed twice.
             if self.keys.peek(event) in _WRITING or _is_enter(event):
                 event.accept()
                 return True

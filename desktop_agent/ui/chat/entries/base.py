@@ -101,10 +101,10 @@ class EntryWidget(QWidget):
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let the question in it, if it is one, listen to the keys that answer."""
+        """Let its question, if it has one, listen to the keys that answer."""
 
     def hold_off(self) -> None:
-        """Let the question in it take no answer for a moment: what comes now was meant for another one."""
+        """Let its question take no answer for a moment: what comes now was meant for another one."""
 
     def follow(self, href: str) -> None:
         """Open what a part of the text leads to."""

@@ -80,7 +80,7 @@ class ApprovalCard(QWidget):
         return Paragraph(title, self._styles, self, font=self._styles.strong)
 
     def _make_explanation(self) -> Paragraph | None:
-        """What the model says the call is for: its words, and said to be."""
+        """What the model says the call is for, marked as its own words."""
         if not (text := explained(self.request.explanation)):
             return None
         return Paragraph(text, self._styles, self, role="muted", font=self._styles.body)
@@ -91,7 +91,7 @@ class ApprovalCard(QWidget):
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let keys answer and edit, anywhere in the window: only one question at a time may listen."""
+        """Let keys answer and edit, anywhere in the window. Only one question may listen at a time."""
         self.asked.set_shortcut(is_enabled=is_enabled)
         if self._answers.set_shortcut(is_enabled=is_enabled):
             self._update_answers()
@@ -146,7 +146,7 @@ class ApprovalCard(QWidget):
         super().hideEvent(event)
 
     def hold_off(self) -> None:
-        """Another question was just answered: a second press, or click, was not meant for this one."""
+        """Wait again: another question was just answered, and a second press or click was not meant for this one."""
         self._arming.restart()
         self.update()
 

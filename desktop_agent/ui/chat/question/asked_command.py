@@ -28,10 +28,10 @@ _FLAT_PADDING = 9
 
 
 class AskedCommand(QObject):
-    """The fields whose whole text must have been seen: the command, or the call; details; what changed of a tool.
+    """The fields that must have been seen in full: the command or the call, details, changes of a tool.
 
-    `edit` is the button that lets the user change the command, and go back to the agent's when it is changed. `unfold`
-    shows what the server says of a tool that was never allowed: that may stay folded.
+    `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows what the
+    server says of a tool that was never allowed; that may stay folded.
 
     Signals:
         changed: the command reads differently now.

@@ -47,7 +47,7 @@ class CardAnswers(QObject):
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
-        """Whether the keys that answer are for this question."""
+        """Whether the keys that answer belong to this question."""
         keys = native_keys(ALLOW_KEYS)
         self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
         self._allow.setAccessibleName(self.tr("Allow once"))
@@ -83,7 +83,7 @@ class CardAnswers(QObject):
         return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
-        """Let keys answer, or not. Whether the buttons say something else now."""
+        """Let keys answer, or not. Returns whether the buttons' words have changed."""
         if is_enabled == self._listens:
             return False
         self._listens = is_enabled
@@ -114,14 +114,14 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Let the offers say as much as fits; the keys give way first."""
+        """Let the offers say as much as fits; the names of keys are dropped first."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
-        self._offers.fit(shown, 2 * width)  # as much as they ever say
+        self._offers.fit(shown, 2 * width)  # their full words
         if sum(button.sizeHint().width() for button in shown) + Space.S * (len(shown) - 1) > width:
             self._allow.show_keys(is_shown=False)
             if not self._offers.fit(shown, width):
-                self._allow.show_keys(is_shown=self._listens)  # there are two rows in any case
+                self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
 
     def has_room_beside(self, area: QRect, width: int) -> bool:
         """Whether something as wide as this fits behind the last button.

@@ -40,9 +40,9 @@ class CardOffers:
         return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
 
     def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
-        """Cut the commands such that all `shown` buttons stand in one row, where that leaves enough of them.
+        """Shorten the commands so that all `shown` buttons fit in one row, if enough of the commands remains.
 
-        Whether they do.
+        Returns whether they fit.
         """
         offers = [button for button in self.buttons if button in shown]
         rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)

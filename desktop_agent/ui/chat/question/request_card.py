@@ -72,7 +72,7 @@ class RequestCard(QWidget):
         return field
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let keys answer, anywhere in the window: only one question at a time may listen."""
+        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
         for shortcut in self._shortcuts:
             shortcut.setEnabled(is_enabled)
         self.yes.setText(self._yes_words + (f"  {native_keys(ALLOW_KEYS)}" if is_enabled else ""))
@@ -123,7 +123,7 @@ class RequestCard(QWidget):
         super().hideEvent(event)
 
     def hold_off(self) -> None:
-        """Another question was just answered: a second press, or click, was not meant for this one."""
+        """Wait again: another question was just answered, and a second press or click was not meant for this one."""
         self._arming.restart()
         self.update()
 

@@ -42,7 +42,7 @@ class KeyboardOrder(QObject):
         self._layout = layout
         self._order: tuple[tuple[int, int, int], ...] = ()
         self._asking: ToolEntry | None = None
-        """What the keys that answer are for."""
+        """The question that the keys answer."""
         self._bar = _Bar(start.viewport())
         self._is_by_keyboard = False
         """Whether the keyboard brought the focus to the transcript itself: a click needs no mark."""
@@ -91,8 +91,8 @@ class KeyboardOrder(QObject):
     def _offer_keys(self, rows: list[EntryRow]) -> None:
         """Let only the oldest question listen to the keys that answer.
 
-        When that becomes another one, none takes an answer for a moment: the keys, and what lies under the mouse, have
-        just changed their meaning.
+        When another question becomes the oldest, no question takes an answer for a moment: the keys, and what is under
+        the mouse, have just changed their meaning.
         """
         before, self._asking = self._asking, None
         for row in rows:

@@ -37,7 +37,7 @@ class Reviewed:
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     def set_transcript(self, transcript: Transcript, *, is_begun: bool = False) -> None:
-        """Review another session, from its last turn; one that `is_begun` by an undo of what git shows, from that."""
+        """Review another session, beginning with its last turn; if an undo against git has begun it, with that."""
         if not (is_begun and self.baseline.is_git):
             self.baseline = LAST_TURN
         self.transcript = transcript

@@ -27,7 +27,7 @@ class ClashPage(QWidget):
     decided = Signal()
 
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
-        """`path` is the file's: its name gives the language. `names` say whose each version is."""
+        """The file's `path` tells its language. `names` say whose each version is."""
         super().__init__()
         self._three = three
         self._current = 0

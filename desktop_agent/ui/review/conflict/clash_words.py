@@ -13,20 +13,20 @@ _MOST_NAMED = 6
 
 
 class Names(NamedTuple):
-    """What the three versions are called, each by whose it is, and the choices between them."""
+    """The names of the three versions, by whose each is, and of the choices between them."""
 
     base: str
     wanted: str
     there: str
     keep: str
-    """Of the button that keeps what is on disk, in one place."""
+    """The button that keeps what is on disk, in one place."""
     both: str
     keep_all: str
-    """Of the button that keeps all of it."""
+    """The button that keeps all of it."""
 
 
 def names_of(purpose: Purpose, clash: Clash) -> Names:
-    """Return what is said of the versions of this clash."""
+    """Return the names for the versions of this clash."""
     is_undo = purpose == "undo"
     is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
     version = _version(clash.yours_by)
@@ -53,7 +53,7 @@ def _turns(makers: Sequence[Maker]) -> str:
 
 
 def _in_the_way(makers: Sequence[Maker]) -> str:
-    """Name what an undo or redo clashes with, as in: it conflicts with turn 3."""
+    """Name what an undo or redo clashes with, as in “Undo conflicts with turn 3”."""
     match tuple({maker.by for maker in makers}):
         case ("person",):
             return _tr("your edit")
@@ -74,7 +74,7 @@ def _in_the_way(makers: Sequence[Maker]) -> str:
 
 
 def _version(makers: Sequence[Maker]) -> str:
-    """Name a version by who made it; empty where nobody is known."""
+    """Name a version by who made it; empty if that is not known."""
     match tuple({maker.by for maker in makers}):
         case ():
             return ""

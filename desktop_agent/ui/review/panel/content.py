@@ -56,9 +56,10 @@ class ReviewContent(QObject):
     # -- what it shows --
 
     def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
-        """Show the changes of this transcript. What was undone in it before is no news.
+        """Show the changes of this transcript.
 
-        One that `is_begun` is the conversation that was shown before, and does not know its folder yet.
+        What was undone in it before is not announced. If it `is_begun`, it is the conversation that was shown before,
+        and does not know its folder yet.
         """
         folder = self._reviewed.transcript.session.workspace if is_begun else transcript.session.workspace
         self._reviewed.set_transcript(transcript, is_begun=is_begun)

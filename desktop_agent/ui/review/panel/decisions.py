@@ -60,7 +60,7 @@ class ReviewDecisions(QObject):
     ) -> None:
         super().__init__(parent)
         self.submit: Submit = _drop
-        """Asks the session that is reviewed."""
+        """Submits to the session that is reviewed."""
         self._counts = counts
         self._source = source
         self._git = git
@@ -99,7 +99,7 @@ class ReviewDecisions(QObject):
         authors: Collection[Author] = (),
         reason: str = "",
     ) -> None:
-        """Take back what the session changed in a file, or these hunks; ask first if it may not be the agent's.
+        """Take back what the session changed in a file, or these hunks; ask first if some of it may not be the agent's.
 
         `authors` are those of the hunks, where more than one changed the file.
         """
@@ -154,7 +154,7 @@ class ReviewDecisions(QObject):
         keys: Sequence[HunkKey] = (),
         reason: str = "",
     ) -> None:
-        """Make these files as git has them, or only these hunks of one; ask first if it is not all the agent's."""
+        """Make these files, or these hunks of one, as git has them; ask first if not all of it is the agent's."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, transcript, tuple(files), parent, tuple(keys), reason))
 

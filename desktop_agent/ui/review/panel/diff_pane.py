@@ -104,7 +104,7 @@ class DiffPane(QWidget):
         return diff.path if diff is not None else ""
 
     def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
-        """Who wrote these hunks of it, where that is known because more than one changed the file."""
+        """Return who wrote these hunks; known only if more than one changed the file."""
         diff = self.view.document.diff
         return {
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors

@@ -96,9 +96,9 @@ class ReviewPanel(QWidget):
         return self._is_prepared
 
     def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
-        """Show the changes of this transcript, and ask its session by `submit`. What was undone before is no news.
+        """Show the changes of this transcript; `submit` reaches its session.
 
-        One that `is_begun` is the conversation that was shown before.
+        What was undone before is not announced. If it `is_begun`, it is the conversation that was shown before.
         """
         self._session = transcript, submit
         self._is_unreadable = False

@@ -1,6 +1,6 @@
-"""What is asked before an undo: whether what the user decided to keep goes, too, and what is not the agent's.
+"""Questions before an undo: about what the user decided to keep, and about what is not the agent's.
 
-Both are judged by hunk. A question is answered by one of its buttons; to close it is to undo nothing.
+Both are judged by hunk. A question is answered by one of its buttons; closing it undoes nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,30 +27,30 @@ _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
 
 
 class _Question(QMessageBox):
-    """A question with some answers, and a way out."""
+    """A question with answers and a way out."""
 
     def __init__(self, parent: QWidget, text: str, more: str) -> None:
         super().__init__(parent)
         self.setWindowTitle(_tr("Undo"))
-        self.setTextFormat(Qt.TextFormat.PlainText)  # of names that may look like markup
+        self.setTextFormat(Qt.TextFormat.PlainText)  # names may look like markup
         self.setText(text)
         self.setInformativeText(more)
         self._answers: list[tuple[QPushButton, Callable[[], object]]] = []
         self.finished.connect(self._on_finished)
 
     def offer(self, words: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
-        """Offer this answer; `takes_most` is that of which the user should be sure."""
+        """Offer this answer; `takes_most` marks the one of which the user should be sure."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
         if takes_most:
             button.setProperty("variant", "destructive")
-            button.style().unpolish(button)  # the box has polished it already
+            button.style().unpolish(button)  # the box has already styled it
             button.style().polish(button)
         self._answers.append((button, then))
         return button
 
     def ask(self, default: QPushButton | None) -> None:
-        """Open it, with this answer at hand: without one, that nothing is done."""
+        """Open it with this answer as the default; without one, doing nothing is the default."""
         cancel = self.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
         self.setDefaultButton(default or cancel)
         self.setEscapeButton(cancel)
@@ -68,7 +68,7 @@ class _Question(QMessageBox):
 
 
 class Owned(NamedTuple):
-    """A file, and whose the differences are that an undo of it would take back."""
+    """A file, and whose differences an undo of it would take back."""
 
     path: str
     shares: tuple[Share, ...]
@@ -87,9 +87,9 @@ class Owned(NamedTuple):
 def ask_about_others(
     files: Sequence[Owned], parent: QWidget, undo: Callable[[bool], object], *, can_part: bool = True
 ) -> None:
-    """Ask whether to undo what is not the agent's, and say whose it is and how much; then `undo`, with it or without.
+    """Ask whether to undo what is not the agent's, and say whose it is and how much; then `undo` with it or without.
 
-    Nothing is asked where all is the agent's. Where one cannot be undone without the other, it is `can_part=False`.
+    Nothing is asked if everything is the agent's. `can_part` is false if one cannot be undone without the other.
     """
     if all(file.is_agents for file in files):
         undo(False)
@@ -109,7 +109,7 @@ def ask_about_others(
 
 
 def owned_by_records(path: str, records: Iterable[ChangeRecord]) -> Owned:
-    """Return whose these changes of a file are, by what is on record of each."""
+    """Return whose these changes of a file are, by their records."""
     found: dict[Owner, tuple[int, int]] = {}
     for record in records:
         added, removed = found.get(record.change.owner, (0, 0))
@@ -164,7 +164,7 @@ class UndoWithCare(NamedTuple):
     parent: QWidget
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        """Undo `selection`; if some of it is kept, ask first whether that is meant, too."""
+        """Undo `selection`; if the user keeps some of it, ask first whether to undo that, too."""
         if not self._files(selection) or self.transcript.turns.is_running:
             self.submit(UndoChanges(selection=selection, reason=reason))
         else:
@@ -197,14 +197,14 @@ class UndoWithCare(NamedTuple):
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:
-        """The files with a kept hunk, wherever it is in them, of which something would be undone."""
+        """Return the files with a kept hunk anywhere in which something would be undone."""
         transcript = self.transcript
         meant = [r for r in transcript.changes.values() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         files = group_by_file(meant) if any(transcript.changed.kept.values()) else []
         return [file for file in files if file.state != "undone" and transcript.changed.kept.get(file.path)]
 
     async def _judged(self, file: ChangedFile, selection: ChangeSelection) -> Kept:
-        """Compare the file, and find what of it is kept. What cannot be read is taken for kept."""
+        """Compare the file and find what is kept in it. What cannot be read counts as kept."""
         kept = self.transcript.changed.kept[file.path]
         try:
             diff = await self._diff(file.standing)
@@ -222,7 +222,7 @@ class UndoWithCare(NamedTuple):
     async def _kept_elsewhere(self, file: ChangedFile, diff: FileDiff, kept: set[HunkKey]) -> set[HunkKey]:
         """Return the hunks that share lines with what is kept in another comparison of the file.
 
-        A hunk that was kept in the review of a turn can be a part of one of the session, or the other way round.
+        A hunk that was kept in the review of a turn can be part of a hunk in the review of the session, and vice versa.
         """
         found: set[HunkKey] = set()
         for records in self._other_views(file):
@@ -247,7 +247,7 @@ class UndoWithCare(NamedTuple):
         return await self.diffs.diff(records, tuple(there))
 
     def _undecided(self, selection: ChangeSelection, kept: Sequence[Kept], reason: str) -> UndoChanges | None:
-        """Return the undo of what is not decided; None where nothing is."""
+        """Return the undo of what is undecided; None if nothing is."""
         paths = {path for one in kept for path in (one.file.path, one.file.moved_from) if path}
         rest = tuple(
             record.change.id
@@ -265,7 +265,7 @@ class UndoWithCare(NamedTuple):
 
 
 def _lines(diff: FileDiff, keys: set[HunkKey]) -> set[str]:
-    """Return the lines that these hunks add and remove, each with its sign; blank ones tell nothing."""
+    """Return the lines that these hunks add and remove, each with its sign, without blank lines."""
     found: set[str] = set()
     for key, edits in edits_by_key(diff).items():
         for edit in edits if key in keys else ():

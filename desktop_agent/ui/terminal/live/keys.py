@@ -101,22 +101,22 @@ def _control(key: int) -> str:
 
 
 class PasteRisk(NamedTuple):
-    """What pasting a text would do beside writing it."""
+    """What pasting a text would do besides writing it."""
 
     lines: int
     """How many lines it would enter."""
     has_hidden: bool
-    """Whether it has control characters, or others that cannot be seen."""
+    """Whether it has control characters or other hidden ones."""
 
 
 def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
-    """Return what a text does in a program that takes pasted lines as they are typed, or as one if `is_bracketed`."""
+    """Return what a paste does in a program that takes lines as if typed, or all as one piece if `is_bracketed`."""
     lines = 0 if is_bracketed else len(_ENTER.findall(text))
     return PasteRisk(lines, any(match.group() not in "\t\n\r" for match in HIDING.finditer(text)))
 
 
 def paste_shown(text: str) -> str:
-    """Return a text that is to be pasted with signs for all in it that cannot be seen, in its lines."""
+    """Return the text of a paste, line by line, with signs for its hidden characters."""
     *lines, last = _ENTER.split(text)
     return "\n".join([*(f"{named(line)}⏎" for line in lines), named(last)]).removesuffix("\n")
 

@@ -23,7 +23,7 @@ ATTACHED_ROWS = 200
 """How many rows are attached when nothing is selected."""
 _HEIGHT = 280
 _MOST_PREVIEW_ROWS = 5
-"""Of a text that is to be pasted; the rest is scrolled to."""
+"""The most lines of a paste that are shown at once; the rest can be scrolled to."""
 
 
 class TerminalPanel(QWidget):
@@ -136,7 +136,7 @@ class TerminalPanel(QWidget):
     # -- pasting --
 
     def _on_pasted(self, text: str) -> None:
-        """Paste, but ask before what a program would run at once, and before what cannot be seen."""
+        """Paste, but ask first if the program would run something at once, or if there are hidden characters."""
         if self._emulator is None:
             return
         risk = self._risk_of(text)
@@ -165,7 +165,7 @@ class TerminalPanel(QWidget):
 
     def _paste_all_the_same(self) -> None:
         text, risk = self._waiting
-        if self._risk_of(text) != risk:  # another program is there now
+        if self._risk_of(text) != risk:  # another program runs now
             self._on_pasted(text)
             return
         self._forget_paste()

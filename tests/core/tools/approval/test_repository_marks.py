@@ -1,4 +1,4 @@
-"""A rule for outside the sandbox counts in its repository, as long as nothing changed there that git runs by itself."""
+"""A rule for outside the sandbox counts in its repository until something changes there that git runs by itself."""
 
 import os
 import subprocess

@@ -19,7 +19,7 @@ class CallNotes:
         self._notes: list[tuple[TextPassage, str]] = []
 
     def read(self, entry: ToolEntry, width: int, *, says_answer: bool) -> None:
-        """Take in the entry in a card this wide; `says_answer` adds what it is for, and how it was let through."""
+        """Show the entry in a card this wide; `says_answer` adds what it is for, and how it was allowed."""
         purpose = explained(explanation_of(entry.call))
         said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
         texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]

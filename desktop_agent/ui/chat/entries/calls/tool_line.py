@@ -22,7 +22,7 @@ _MARK_AT = 17.0
 _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
 _LEAST_PURPOSE = 90
-"""In less room than this, what a call is for stands only in its tool tip."""
+"""With less room than this, what a call is for is only in its tool tip."""
 
 
 def mark_of(entry: ToolEntry) -> Mark:
@@ -124,7 +124,7 @@ class ToolLine(FoldLine):
         self._paint_purpose(painter, left + metrics.horizontalAdvance(title) + Space.L, right)
 
     def _paint_purpose(self, painter: QPainter, left: float, right: float) -> None:
-        """Paint what the call is for behind its title, where there is room for some of it."""
+        """Paint what the call is for after its title, if there is room for some of it."""
         if not self._purpose or right - left < _LEAST_PURPOSE:
             return
         font = self.styles.secondary
