@@ -16,10 +16,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from desktop_agent.core.system.processes.table import ProcessEntry
+from desktop_agent.core.system.processes.table import ProcessEntry, has_open_for_writing
 from desktop_agent.core.system.processes.tree import ProcessTree
 
 _MOST_STRETCHES = 1_000
+_UNSETTLED = -2
+"""In place of how long a process has run that was met for the first time: what it had started by then may be unknown.
+"""
 _CPU_CLOCK = 2
 """The clock of a process is this and its inverted number: `clock_getcpuclockid` of Linux."""
 
@@ -48,9 +51,14 @@ class Activity:
     """What one tree of processes has done since it was started. Methods may be called in any thread."""
 
     def __init__(
-        self, tree: ProcessTree, received: Callable[[], int], clock_ns: Callable[[], int] = time.time_ns
+        self,
+        tree: ProcessTree,
+        received: Callable[[], int],
+        clock_ns: Callable[[], int] = time.time_ns,
+        *,
+        started_ns: int | None = None,
     ) -> None:
-        """`received` says how many bytes have come from it."""
+        """`received` says how many bytes have come from it. Nothing of it ran before `started_ns`."""
         self._tree = tree
         self._received_of = received
         self._clock_ns = clock_ns
@@ -60,7 +68,7 @@ class Activity:
         self._counted: dict[tuple[int, float], _Counted] = {}
         self._received = 0
         self._is_partial = False
-        self.started_ns = clock_ns()
+        self.started_ns = clock_ns() if started_ns is None else started_ns
         self.seen_ns = self.started_ns
         """Up to when it is known what it did."""
         self.ended_ns: int | None = None
@@ -108,16 +116,22 @@ class Activity:
             if self.has_ended:
                 return
             is_brief = is_brief and bool(self._counted)
-            members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
             # What happens while the counters are read may be in this stretch or the next: the two overlap.
             begun_ns = self._clock_ns()
-            cpu = {member.pid: _cpu_ns(member.pid) for member in members}
+            # The clocks before the table: who forks after it was read shows that by having run. Whom we meet for the
+            # first time may have forked meanwhile, so that it is looked at once more.
+            known = {key: _cpu_ns(key[0]) for key in self._counted}
+            members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
             counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
             received, ended_ns = self._received_of(), self._clock_ns()
             written = self._written_since(counted, received)
-            ran_ns = sum(max(0, ns - self._cpu.get(pid, 0)) for pid, ns in cpu.items())
+            ran_ns = sum(
+                max(0, known.get(member.key, _cpu_ns(member.pid)) - max(0, self._cpu.get(member.pid, 0)))
+                for member in members
+            )
             self._stretches.append(Stretch(self.seen_ns, ended_ns, written, ran_ns))
-            self._cpu, self._counted, self._received, self.seen_ns = cpu, counted, received, begun_ns
+            self._cpu = {member.pid: known.get(member.key, _UNSETTLED) for member in members}
+            self._counted, self._received, self.seen_ns = counted, received, begun_ns
             self._is_partial = is_brief
 
     def pause(self) -> None:
@@ -125,6 +139,13 @@ class Activity:
         with self._guard:
             if not self.has_ended:
                 self._tree.pause()
+
+    def is_writing_in(self, folder: str) -> bool:
+        """Whether one of its processes has a file in a folder open to write to it. Blocks."""
+        with self._guard:
+            if self.has_ended:
+                return False
+            return any(has_open_for_writing(member.pid, folder) for member in self._tree.members())
 
     def resume(self) -> None:
         """Let all of its processes run again. Blocks."""

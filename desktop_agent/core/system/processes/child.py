@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar, cast
 
 from msgspec import Struct, field
@@ -12,7 +13,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.output import Sink
-from desktop_agent.core.system.processes.reader import OutputReader
+from desktop_agent.core.system.processes.reader import OutputReader, waiting_bytes
 from desktop_agent.core.system.processes.tree import ProcessTree, Scope
 
 QUIET_S = 0.2
@@ -71,6 +72,19 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def received_bytes(self) -> int:
         """How much has come so far."""
         return self._received_bytes if self._reader is None else self._reader.received_bytes
+
+    @property
+    def sent_bytes(self) -> int:
+        """How much the child has written to us, also what waits to be taken. May be called in any thread."""
+        if self._reader is not None:
+            return self._reader.received_bytes + self._reader.waiting_bytes()
+        waiting = 0
+        for fd in self._sinks:
+            pipe = None if self._transport is None else self._transport.get_pipe_transport(fd)
+            file = None if pipe is None or pipe.is_closing() else pipe.get_extra_info("pipe")
+            with suppress(OSError, ValueError):  # closed meanwhile
+                waiting += waiting_bytes(file.fileno()) if file is not None else 0
+        return self._received_bytes + waiting
 
     async def flowing(self) -> None:
         """Return when no sink asks for a pause."""
@@ -158,10 +172,13 @@ class ChildProcess:
         pipes: ChildPipes,
         transport: asyncio.SubprocessTransport,
         since: float | None = None,
+        started_ns: int | None = None,
         let_go: Callable[[], None] | None = None,
         keeps_detached: bool = False,
     ) -> None:
-        """`let_go` is called in a thread once nothing of the command is left, before its end is reported.
+        """It was not started before `since`, on the scale of the process table, and `started_ns` of the wall clock.
+
+        `let_go` is called in a thread once nothing of the command is left, before its end is reported.
 
         With `keeps_detached`, what it detached properly (its own session and output) lives on when the command ends by
         itself.
@@ -177,7 +194,7 @@ class ChildProcess:
         self._group = group
         self._since = since
         self._tree = self.new_tree()
-        self.activity = Activity(self.new_tree(), lambda: pipes.received_bytes)
+        self.activity = Activity(self.new_tree(), lambda: pipes.sent_bytes, started_ns=started_ns)
         self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._excess = ""
         self._life = asyncio.create_task(self._live())

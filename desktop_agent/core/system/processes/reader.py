@@ -77,6 +77,13 @@ class OutputReader:
             with suppress(OSError):
                 os.write(self._wake[1], b"x")
 
+    def waiting_bytes(self) -> int:
+        """Return how much has been printed and not been read yet. May be called in any thread."""
+        try:
+            return waiting_bytes(self._file.fileno())
+        except (OSError, ValueError):  # it is closed
+            return 0
+
     def close(self) -> None:
         """Give back what belongs to a reader that was never started."""
         self._file.close()
@@ -176,6 +183,16 @@ class OutputReader:
             return
         if line[written:] and line != END_OF_INPUT:
             self._typed.appendleft(line[written:])
+
+
+def waiting_bytes(fd: int) -> int:
+    """Return how many bytes wait in a pipe or terminal to be read; 0 where nobody says. Raises `OSError`."""
+    if sys.platform == "win32":
+        return 0
+    import fcntl
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def open_pipe() -> tuple[int, int]:

@@ -16,6 +16,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -224,7 +225,7 @@ class ProcessRunner:
         await self._prepare()
         self._started += 1
         mark = f"{self._mark}.{self._started}"
-        held, since = ExitStack(), started_now()
+        held, since, started_ns = ExitStack(), started_now(), time.time_ns()
         try:
             if stand_ins:
                 await asyncio.to_thread(held.enter_context, holding(stand_ins))
@@ -240,6 +241,7 @@ class ProcessRunner:
             pipes=pipes,
             transport=transport,
             since=since,
+            started_ns=started_ns,
             let_go=held.close if stand_ins else None,
             keeps_detached=keeps_detached,
         )

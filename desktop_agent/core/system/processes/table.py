@@ -85,6 +85,39 @@ def resident_limit(pid: int) -> int:
     return int(hard[0]) if hard and hard[0].isdigit() else 0
 
 
+def runs(pid: int) -> bool:
+    """Whether any thread of a process is neither stopped nor ended. False where the system does not tell."""
+    if sys.platform != "linux":
+        return False
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - many times a second
+    except OSError:
+        return False
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - as above
+                state = file.read(1024).rpartition(b") ")[2][:1]
+        except OSError:
+            continue
+        if state not in b"TtZXx":
+            return True
+    return False
+
+
+def has_open_for_writing(pid: int, folder: str) -> bool:
+    """Whether a process has a file in a folder open to write to it. False where the system does not tell."""
+    try:
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            if os.readlink(entry.path).startswith(f"{folder}/"):  # noqa: PTH115 - it may be no path at all
+                with open(f"/proc/{pid}/fdinfo/{entry.name}", "rb", buffering=0) as file:  # noqa: PTH123 - short
+                    flags = next(line for line in file.read(1024).splitlines() if line.startswith(b"flags:"))
+                if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                    return True
+    except (OSError, StopIteration):
+        return False
+    return False
+
+
 def unshared_bytes(pid: int) -> int | None:
     """Return the memory of one process, of what it shares only its part; None where that cannot be read."""
     try:

@@ -16,6 +16,7 @@ Everything here reads the process table and blocks, so call it in a thread. Noth
 import os
 import signal
 import sys
+import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -23,7 +24,13 @@ from typing import Literal
 
 from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.priority import give_back, go_first
-from desktop_agent.core.system.processes.table import ProcessEntry, environment_value, process_table, resident_limit
+from desktop_agent.core.system.processes.table import (
+    ProcessEntry,
+    environment_value,
+    process_table,
+    resident_limit,
+    runs,
+)
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 """The environment variable that says which application, and which of its commands, a process belongs to."""
@@ -36,6 +43,9 @@ _KIB = 1024
 Scope = Literal["tree", "group"]
 """`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
 
+_STOPS_WITHIN_S = 2.0
+"""How long a process may take to stand still: one that waits for a broken disk never does."""
+_STOP_POLL_S = 0.0005
 _SWEEPS = 200
 """How often one forceful call looks again at most, as long as each look finds processes that were not there before."""
 
@@ -114,15 +124,19 @@ class ProcessTree:
     def pause(self) -> None:
         """Stop all members until `resume`, including any that is just being started.
 
-        Does nothing where that is impossible.
+        Does nothing where that is impossible. They have stopped when it returns: one that was in the middle of a system
+        call has finished it.
         """
         seen: set[tuple[int, float]] = set()
+        until_s = time.monotonic() + _STOPS_WITHIN_S
         for _ in range(_SWEEPS):
             members = self.members()
             if seen.issuperset(member.key for member in members):
                 return
             seen.update(member.key for member in members)
             _send_each(members, "SIGSTOP")
+            while any(map(runs, (member.pid for member in members))) and time.monotonic() < until_s:
+                time.sleep(_STOP_POLL_S)  # noqa: TID251 - the signal is on its way
 
     def resume(self) -> None:
         """Let all members run again."""

@@ -12,11 +12,14 @@ from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.execution.recording import LastImages, Recording
 from desktop_agent.core.tools.execution.writers import Maker, Writers
 
+_MOST_LATE_BYTES = 64 * 2**20
+"""Of changes that no call brackets so much is judged together."""
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
     "names: look at it first."
@@ -67,51 +70,28 @@ class ChangeFinder(Struct):
         except WorkspaceError as error:  # every file would count as deleted, or as made by the command
             lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
             return FoundChanges({}, self._outside(copied), (lost,), ())
-        makers: list[Maker] = []
         last: Mapping[str, FileImage | None] = self.last_images() if self.writers else {}
-        own, users = Maker(turn, call_id, author), Maker(self.writers.turn, "", "person")
         self.writers.begin_look(is_bracketed=bool(call_id))
         with self.ledger.recorder() as recorder:
-
-            def record(transition: FileTransition) -> None:
-                if (found := self._news_of(transition, own, users, last)) is not None:
-                    maker, news = found
-                    (change_id,) = self.recording.reserve_ids(maker.turn, 1)
-                    makers.append(maker)
-                    recorder.add(news, author=maker.author, change_id=change_id)
+            records = _Records(self, recorder, last, Maker(turn, call_id, author))
 
             def record_unless_copied(transition: FileTransition) -> None:
                 if transition.path not in copied_paths:
-                    record(transition)
+                    records.add(transition)
 
             report = self.capture.collect(snapshot, record_unless_copied, may_release=may_release)
             for transition in copied.inside:
-                record(transition)
+                records.add(transition)
+            records.judge()
         lost = tuple(item for item in report.lost if item.path not in copied_paths)
         submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
         unsaid = lost + self._news(report.out_of_reach) + planted
-        by_maker = _by_maker(makers, recorder.changes)
+        by_maker = _by_maker(records.makers, recorder.changes)
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
-    def _news_of(
-        self, transition: FileTransition, own: Maker, users: Maker, last: Mapping[str, FileImage | None]
-    ) -> tuple[Maker, FileTransition] | None:
-        """Return the change with its maker; None if it is on record, or is the user's in a file of their own."""
-        if own.call_id:
-            job = self.writers.job_of(transition)
-            maker = own if job is None else job.maker
-        else:
-            transition = self._since_record(transition, last)
-            maker = self.writers.maker_of(transition) or users
-        if maker != own and _is_on_record(transition, last):
-            return None  # recorded before the process was killed, or written by an undo
-        if maker == users and transition.path not in last:
-            return None
-        return maker, transition
-
-    def _since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
+    def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
         """Return the transition; it begins with what the records left if an undo wrote that since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
@@ -129,6 +109,55 @@ class ChangeFinder(Struct):
         news = tuple(item for item in out_of_reach if item not in self._reported)
         self._reported.update(news)
         return news
+
+
+class _Records(Struct):
+    """Gives changes to their makers, as one look finds them."""
+
+    finder: ChangeFinder
+    recorder: ChangeRecorder
+    last: Mapping[str, FileImage | None]
+    """What the records of this session left of each file."""
+    own: Maker
+    """Whose call brackets them; without a call, nobody's."""
+    makers: list[Maker] = field(default_factory=list[Maker])
+    """Of each that is recorded."""
+    _late: list[FileTransition] = field(default_factory=list[FileTransition])
+    """Those that no call brackets and that are judged together."""
+    _late_bytes: int = 0
+
+    def add(self, transition: FileTransition) -> None:
+        """Take in one."""
+        if self.own.call_id:
+            job = self.finder.writers.job_of(transition)
+            self._record(transition, self.own if job is None else job.maker)
+            return
+        transition = self.finder.since_record(transition, self.last)
+        self._late.append(transition)
+        self._late_bytes += sum(len(it.content) for it in (transition.before, transition.after) if it is not None)
+        if self._late_bytes > _MOST_LATE_BYTES:
+            self.judge()
+
+    def judge(self) -> None:
+        """Record those that wait for it, as the work of whoever made them."""
+        if not self._late:
+            return
+        makers = self.finder.writers.makers_of(self._late)
+        for transition, maker in zip(self._late, makers, strict=True):
+            self._record(transition, maker)
+        self._late.clear()
+        self._late_bytes = 0
+
+    def _record(self, transition: FileTransition, maker: Maker | None) -> None:
+        if maker != self.own and _is_on_record(transition, self.last):
+            return  # before the process was killed, or because it was written for an undo
+        if maker is None:
+            if transition.path not in self.last:
+                return
+            maker = Maker(self.finder.writers.turn, "", "person")
+        (change_id,) = self.finder.recording.reserve_ids(maker.turn, 1)
+        self.makers.append(maker)
+        self.recorder.add(transition, author=maker.author, change_id=change_id)
 
 
 def _by_maker(makers: Iterable[Maker], changes: Iterable[FileChange]) -> dict[Maker, tuple[FileChange, ...]]:

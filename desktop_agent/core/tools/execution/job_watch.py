@@ -5,7 +5,8 @@ anything else changes it, when a background command ends, and when a server has 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
@@ -28,6 +29,10 @@ SEE_EVERY_S = 0.25
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
 """Looks that only a server's writing causes take at most one part in this many of the time."""
+
+_MOST_PAUSES = 10
+"""So often programs are let run on that have a file open. One that keeps its file open all the time is left at that."""
+_RUNS_ON_S = 0.003
 
 T = TypeVar("T")
 
@@ -148,12 +153,12 @@ class JobWatch:
         """Keep programs of ours from writing meanwhile; what they wrote until then is on record.
 
         They are paused. What they wrote to a file between our reading and writing it would be taken for the user's, or
-        be lost.
+        be lost; so would what one wrote afterwards to a file that it had opened before.
         """
         async with self.looking:
             paused = self._writers.activities
             try:
-                await asyncio.to_thread(_pause, paused)
+                await asyncio.to_thread(_pause, paused, str(self._writers.root))
                 await self.look_now()
                 yield
                 await self.look_now(is_forced=True)
@@ -237,9 +242,15 @@ class JobWatch:
             pause_s = max(_LEAST_PAUSE_S, _SHARE * (looked_s - begun_s))
 
 
-def _pause(activities: Iterable[Activity]) -> None:
-    for activity in activities:
-        activity.pause()
+def _pause(activities: Collection[Activity], root: str) -> None:
+    """Have them stand still, and if that can be, not between the opening of a file and what is written to it."""
+    for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
+        for activity in activities:
+            activity.pause()
+        if is_last or not any(activity.is_writing_in(root) for activity in activities):
+            return
+        _resume(activities)
+        time.sleep(_RUNS_ON_S)  # noqa: TID251 - for programs, which know no clock of ours
 
 
 def _resume(activities: Iterable[Activity]) -> None:

@@ -94,12 +94,11 @@ class UserEdits:
             changes = await asyncio.to_thread(self._recording.store, maker.turn, made, maker.author)
             await self._recording.record_applied(maker.turn, maker.call_id, changes)
 
-    def _by_maker(self, turn: int, transitions: Iterable[FileTransition]) -> Mapping[Maker, Sequence[FileTransition]]:
+    def _by_maker(self, turn: int, transitions: Sequence[FileTransition]) -> Mapping[Maker, Sequence[FileTransition]]:
         """Return them by maker: a program of ours may have written since the last look."""
         found: dict[Maker, list[FileTransition]] = {}
-        for item in transitions:
-            maker = self._writers.maker_of(item) or Maker(turn, "", "person")
-            found.setdefault(maker, []).append(item)
+        for item, maker in zip(transitions, self._writers.makers_of(transitions), strict=True):
+            found.setdefault(maker or Maker(turn, "", "person"), []).append(item)
         return found
 
     def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:

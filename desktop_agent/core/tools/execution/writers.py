@@ -2,14 +2,15 @@
 
 They are background commands and servers. A change that no call brackets is the user's only if none of them could have
 made it. Each of them is known by when it ran and how much it wrote (`activity`), a file by when it was last changed. A
-program that did not run then did not change the file. One that ran, and wrote as much as the change has, is taken for
-its maker. Where it ran and wrote less, or is a server that often writes elsewhere, nobody can know: then
-the author is `unknown`.
+program that did not run then did not change the file. One that ran, and wrote what the change takes, is its maker,
+unless it often runs or writes without a change here, or wrote too little for all that was changed at the time. In every
+other case nobody can know: then the author is `unknown`.
 """
 
+import operator
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -22,9 +23,6 @@ from desktop_agent.core.system.processes.activity import Activity, Stretch
 
 _SLACK_NS = 12_000_000
 """How far the date of a file may be behind, and the count of its bytes after it."""
-_MOST_ELSEWHERE = 100
-"""One part in so many of its time a server may write what is not in the folder, and still be taken at its word."""
-_FEW_NS = 10**9
 _FORGETS_NS = 600 * 10**9
 
 
@@ -36,22 +34,67 @@ class Maker(Struct, frozen=True):
     author: Author
 
 
-class WatchedJob(Struct, kw_only=True):
-    """A background command whose changes are captured while it runs."""
+class _Idling(Struct):
+    """How often, and for how long, a program did something that changed nothing in the folder."""
+
+    times: int = 0
+    ns: int = 0
+
+    def add(self, stretches: Iterable[Stretch]) -> None:
+        """Count these, too."""
+        for one in stretches:
+            self.times += 1
+            self.ns += one.end_ns - one.start_ns
+
+    def says_nothing(self, watched_ns: int, *, few: int, share: int) -> bool:
+        """Whether it is so much, in more than a `few` cases, that doing it says nothing about a file here."""
+        return self.times > few and self.ns * share > watched_ns
+
+
+class _Program(Struct, kw_only=True):
+    """What is known of one program from one look to the next."""
+
+    paths: set[str] = field(default_factory=set[str])
+    """What it is known to write."""
+    watched_ns: int = 0
+    ran_idly: _Idling = field(default_factory=_Idling)
+    wrote_elsewhere: _Idling = field(default_factory=_Idling)
+
+    def note(self, stretches: Iterable[Stretch], watched_ns: int) -> None:
+        """Take in what it did in a time in which it made no change here."""
+        stretches = list(stretches)
+        self.watched_ns += watched_ns
+        self.ran_idly.add(stretches)
+        self.wrote_elsewhere.add(one for one in stretches if one.written is None or one.written)
+        if self.watched_ns > _FORGETS_NS:
+            self.watched_ns //= 2
+            for idling in (self.ran_idly, self.wrote_elsewhere):
+                idling.times, idling.ns = idling.times // 2, idling.ns // 2
+
+    def may_be_named(self, *, has_written: bool) -> bool:
+        """Whether it is taken for the maker of a change because it ran then, and for most wrote enough."""
+        if has_written:
+            return not self.wrote_elsewhere.says_nothing(self.watched_ns, few=10, share=100)
+        return not self.ran_idly.says_nothing(self.watched_ns, few=20, share=10)
+
+
+class WatchedJob(_Program, kw_only=True):
+    """A background command whose changes are captured while it runs; or a server of an application that was killed."""
 
     turn: int
     call_id: CallId
     snapshot: Snapshot
-    paths: set[str] = field(default_factory=set[str])
-    """What it is known to write."""
+    author: Author = "shell"
     activity: Activity | None = None
     """When it ran; None where that is not known, so that it may have made any change."""
+    ended_ns: int | None = None
+    """When it ended at the latest, where its activity is not known."""
     has_ended: bool = False
 
     @property
     def maker(self) -> Maker:
         """Whose work its changes are."""
-        return Maker(self.turn, self.call_id, "shell")
+        return Maker(self.turn, self.call_id, self.author)
 
     def may_write(self, _path: str) -> bool:
         """Whether it can write this file at all."""
@@ -69,17 +112,13 @@ class RunningServer(Struct, frozen=True, eq=False):
     """Whether other sessions use it, too."""
 
 
-class WatchedServer(Struct, kw_only=True):
+class WatchedServer(_Program, kw_only=True):
     """A server of tools, as one session knows it."""
 
     running: RunningServer
     turn: int = 0
     call_id: CallId = ""
     """Its last call of this session, which its changes count for; empty before the first one."""
-    paths: set[str] = field(default_factory=set[str])
-    elsewhere_ns: int = 0
-    """How long it wrote, by calls that nobody waited for, without a change in the folder."""
-    watched_ns: int = 0
 
     @property
     def activity(self) -> Activity:
@@ -90,12 +129,7 @@ class WatchedServer(Struct, kw_only=True):
     def maker(self) -> Maker:
         """Whose work its changes are: another session's, perhaps, if this one never called it."""
         is_ours = bool(self.call_id) or not self.running.is_shared
-        return Maker(self.turn, self.call_id if is_ours else "", "mcp" if is_ours and not self.is_busy else "unknown")
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether it writes so often elsewhere that having written says nothing about a file here."""
-        return self.elsewhere_ns > max(_FEW_NS, self.watched_ns // _MOST_ELSEWHERE)
+        return Maker(self.turn, self.call_id if is_ours else "", "mcp" if is_ours else "unknown")
 
     def may_write(self, path: str) -> bool:
         """Whether it can write this file at all."""
@@ -105,11 +139,41 @@ class WatchedServer(Struct, kw_only=True):
 Writer = WatchedJob | WatchedServer
 
 
+class _Found(Struct, eq=False):
+    """A change, and who may have made it."""
+
+    transition: FileTransition
+    at_ns: int | None
+    """When it was made; None where that is not known."""
+    least: int
+    """How many bytes who made it wrote at least."""
+    most: int
+    """How many if it wrote the file anew, or to its end; none if the change takes no writing."""
+    claims: list["_Claim"] = field(default_factory=list["_Claim"])
+    is_possible: bool = False
+    """Whether any program of ours may have made it, or a part of it."""
+
+    @property
+    def best(self) -> "_Claim | None":
+        """The likeliest."""
+        return max(self.claims, key=lambda claim: claim.rank, default=None)
+
+
+class _Claim(Struct, frozen=True, eq=False):
+    """That a program made a change."""
+
+    writer: Writer
+    rank: tuple[bool, bool, int]
+    """Whether it is known to write this file, wrote exactly so many bytes, and for how long it ran then."""
+    until: tuple[Stretch, ...]
+    """When it ran since the last look, to the date of the change: it may have been made in several steps."""
+
+
 class Writers:
     """The programs of one session that may write without a call. All were last looked at in the same moment."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._jobs: dict[str, WatchedJob] = {}
         self._ended: set[str] = set()
         """Jobs that ended before the call that started them was looked at."""
@@ -217,13 +281,12 @@ class Writers:
     def end_look(self) -> None:
         """Go on from the look that has begun, once what it found is on record; let go of what has ended."""
         self._see()
-        for key, server in self._servers.items():
-            server.watched_ns += self._looks_ns - max(self._looked_ns, server.activity.started_ns)
-            if key not in self._used:
-                wrote = (one for one in self._stretches.get(key, ()) if one.written is None or one.written)
-                server.elsewhere_ns += sum(one.end_ns - one.start_ns for one in wrote)
-            if server.watched_ns > _FORGETS_NS:
-                server.watched_ns, server.elsewhere_ns = server.watched_ns // 2, server.elsewhere_ns // 2
+        for writer in self._all():
+            if writer.activity is not None:
+                since_ns = max(self._looked_ns, writer.activity.started_ns)
+                is_idle = id(writer) not in self._used
+                idly = self._stretches.get(id(writer.activity), ()) if is_idle else ()
+                writer.note(idly, max(0, self._looks_ns - since_ns))
         self.skip()
 
     def skip(self) -> None:
@@ -234,35 +297,99 @@ class Writers:
         self._stretches.clear()
         self._used.clear()
 
-    def maker_of(self, transition: FileTransition) -> Maker | None:
-        """Return whose work a change is that no call brackets; None: the user's. Blocks."""
+    def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
+        """Return whose work changes are that no call brackets; None: the user's. Blocks.
+
+        They are all that were found at once, because a program that made one of them did not write another with the
+        same bytes.
+        """
+        dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
+        found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
+        # After the dates: a file may have been written again since it was found different.
+        self._stretches.clear()
         self._see()
-        at_ns, is_exact = self._date_of(transition)
-        able: list[tuple[tuple[bool, bool, int], Writer, list[Stretch]]] = []
-        is_possible = False
+        for one in found:
+            for writer in self._all():
+                self._hear(one, writer)
+        self._refuse_what_is_too_much(found)
+        for one in found:
+            self._suspect(one, found)
+        return [self._verdict(one) for one in found]
+
+    def _hear(self, found: _Found, writer: Writer) -> None:
+        """Note whether a program may have made a change, and whether it is to be taken for its maker."""
+        names = _names(found.transition)
+        if not any(map(writer.may_write, names)):
+            return
+        is_known = not names.isdisjoint(writer.paths)
+        if isinstance(writer, WatchedJob) and writer.activity is None:
+            if writer.ended_ns is None or found.at_ns is None or found.at_ns <= writer.ended_ns:
+                found.is_possible = True
+                if found.at_ns is not None or writer.ended_ns is None:
+                    found.claims.append(_Claim(writer, (is_known, False, 0), ()))
+            return
+        since, at_ns = self._stretches[id(writer.activity)], found.at_ns
+        if at_ns is None:
+            found.is_possible = found.is_possible or bool(since)
+            return
+        then = [one for one in since if one.holds(at_ns, _SLACK_NS)]
+        if not then:
+            return
+        found.is_possible = True
+        until = tuple(one for one in since if one.start_ns - _SLACK_NS <= at_ns)
+        written = _written(until)
+        if writer.may_be_named(has_written=found.least > 0 and written is not None) and (
+            written is None or written >= found.least
+        ):
+            is_exact = 0 < found.most == _written(then)
+            rank = (is_known, is_exact, sum(one.ran_ns for one in then))
+            found.claims.append(_Claim(writer, rank, until))
+
+    def _refuse_what_is_too_much(self, found: Sequence[_Found]) -> None:
+        """Take no program for the maker of more than it wrote: who knows which of the changes are not its?"""
         for writer in self._all():
-            if not any(map(writer.may_write, _names(transition))):
+            theirs = [
+                (one, claim)
+                for one in found
+                if one.most and (claim := one.best) is not None and claim.writer is writer and claim.until
+            ]
+            written = _written(max((claim.until for _, claim in theirs), key=len, default=()))
+            if written is None or len(theirs) < 2 or sum(one.most for one, _ in theirs) <= written:
                 continue
-            if writer.activity is None:
-                able.append(((not _names(transition).isdisjoint(writer.paths), False, 0), writer, []))
+            known = [one for one, claim in theirs if claim.rank[0]]
+            left = written - sum(one.most for one in known)
+            others = [one for one, claim in theirs if not claim.rank[0]]
+            if left < sum(one.most for one in others):
+                exact = [one for one in others if one.most == left]
+                for one in others:
+                    if [one] != exact:
+                        one.claims = [claim for claim in one.claims if claim.writer is not writer]
+
+    def _suspect(self, one: _Found, found: Sequence[_Found]) -> None:
+        """Note whether a program wrote before the date of a change something that is in none of the changes it made.
+
+        The date is that of the last step only.
+        """
+        if one.is_possible or one.at_ns is None or not one.most:
+            return
+        for writer in self._all():
+            if writer.activity is None or not any(map(writer.may_write, _names(one.transition))):
                 continue
-            all_since = self._stretches[id(writer.activity)]
-            then = [one for one in all_since if at_ns is not None and one.holds(at_ns, _SLACK_NS)]
-            # It may have made the change in several steps since the last look; the date is that of the last one.
-            until = [one for one in all_since if at_ns is not None and one.start_ns - _SLACK_NS <= at_ns]
-            if then and _is_enough(until, need := self._need(transition, writer)):
-                is_exact_size = need > 0 and sum(one.written or 0 for one in then) == need
-                is_known = not _names(transition).isdisjoint(writer.paths)
-                able.append(((is_known, is_exact_size, sum(one.ran_ns for one in then)), writer, until))
-            is_possible = is_possible or bool(then) or bool(all_since and not is_exact)
-        if able:
-            _, writer, then = max(able, key=lambda one: one[0])
-            _take(then, self._need(transition, writer))
-            self._used.add(id(writer.activity))
-            if writer.maker.author != "unknown":
-                writer.paths.update(_names(transition))
-            return writer.maker
-        return Maker(self.turn, "", "unknown") if is_possible else None
+            since = self._stretches[id(writer.activity)]
+            written = sum(it.written or 0 for it in since if it.start_ns - _SLACK_NS <= one.at_ns)
+            if written > sum(it.most for it in found if (claim := it.best) is not None and claim.writer is writer):
+                one.is_possible = True
+
+    def _verdict(self, one: _Found) -> Maker | None:
+        claim = one.best
+        if claim is not None and not (claim.until or claim.rank[0]) and len(one.claims) > 1:
+            claim = None  # of two that a killed application left, neither is known to write this file
+        if claim is None:
+            return Maker(self.turn, "", "unknown") if one.is_possible else None
+        self._used.add(id(claim.writer))
+        if claim.writer.maker.author != "unknown":
+            claim.writer.paths.update(_names(one.transition))
+        return claim.writer.maker
 
     def _all(self) -> tuple[Writer, ...]:
         return (*self._jobs.values(), *self._servers.values())
@@ -274,69 +401,102 @@ class Writers:
                 activity.look()
                 self._stretches[id(activity)] = activity.since(self._looked_ns)
 
-    def _need(self, transition: FileTransition, writer: Writer) -> int:
-        """Return how many bytes must have been written at least by who made the change."""
-        before, after = transition.before, transition.after
-        if after is None or after.kind != "file" or transition.moved_from or transition.is_new_name:
-            return 0
-        if not _names(transition).isdisjoint(writer.paths):
-            return 0  # it is known to write this file
-        if (written_ns := _mtime_of(self._root / transition.path)) and written_ns < self._looked_ns - _SLACK_NS:
-            return 0  # it was written long ago, and has only been moved here since
-        old = before.content if before is not None and before.kind == "file" else b""
-        if old.startswith(after.content):
-            return 0
-        if after.content.startswith(old):
-            return len(after.content) - len(old)
-        return min(len(after.content), max(1, abs(len(after.content) - len(old))))
 
-    def _date_of(self, transition: FileTransition) -> tuple[int | None, bool]:
-        """Return when the change was made, if the file system says so, and whether it was then at the latest.
+class Dates:
+    """When files were changed that were found different together, as far as the file system says so."""
 
-        A folder that was moved takes along files whose dates stay; a file that is gone has none: then the folders tell.
+    def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
+        self._root = root
+        self._since_ns = since_ns
+        self._until_ns = time.time_ns() + _SLACK_NS
+        self._made: dict[Path, list[FileTransition]] = {}
+        """What has come into each folder."""
+        for item in transitions:
+            if item.after is not None and (item.before is None or item.moved_from):
+                self._made.setdefault((root / item.path).parent, []).append(item)
+
+    def of(self, transition: FileTransition) -> int | None:
+        """Return when a change was made; None where nobody can say.
+
+        Of what is gone the folder tells, unless something that came into it later does.
         """
         place = self._root / transition.path
         if transition.after is not None:
-            with_own = _ctime_of(place)
-            if with_own is not None and self._is_since(with_own):
-                return with_own, True
-        for folder in place.parents:
-            if (date := _ctime_of(folder)) is not None and self._is_since(date):
-                return date, transition.after is not None
-            if folder == self._root:
-                break
-        return None, False
+            own = self._changed(place)
+            return own if own is not None else self._moved_with(place)
+        return self._gone(place, transition)
 
-    def _is_since(self, at_ns: int) -> bool:
-        return self._looked_ns - _SLACK_NS <= at_ns <= time.time_ns() + _SLACK_NS
+    def is_older(self, transition: FileTransition) -> bool:
+        """Whether a file was written before, and has only been moved here since."""
+        try:
+            return os.lstat(self._root / transition.path).st_mtime_ns < self._since_ns
+        except OSError:
+            return False
+
+    def _changed(self, place: Path) -> int | None:
+        try:
+            date = os.lstat(place).st_ctime_ns
+        except OSError:
+            return None
+        return date if self._since_ns <= date <= self._until_ns else None
+
+    def _moved_with(self, place: Path) -> int | None:
+        """A folder that was moved takes along files whose dates stay."""
+        for folder in place.parents:
+            if folder == self._root:
+                return None
+            if (date := self._changed(folder)) is not None:
+                return date
+        return None
+
+    def _gone(self, place: Path, transition: FileTransition) -> int | None:
+        for folder in place.parents:
+            try:
+                date = os.lstat(folder).st_ctime_ns
+            except OSError:  # it is gone, too
+                continue
+            came = [(self._changed(self._root / other.path), other) for other in self._made.get(folder, ())]
+            later = [other for at_ns, other in came if at_ns is not None and at_ns >= date]
+            if later and not any(_is_same(transition, other) for other in later):
+                return None
+            return date if self._since_ns <= date <= self._until_ns else None
+        return None
+
+
+def _is_same(gone: FileTransition, come: FileTransition) -> bool:
+    """Whether what is gone is what has come: it was moved."""
+    if gone.moved_to:
+        return gone.moved_to == come.path
+    before, after = gone.before, come.after
+    return before is not None and after is not None and (before.kind, before.content) == (after.kind, after.content)
+
+
+def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
+    """Return how many bytes the maker of a change wrote at least, and how many if it wrote the file anew or to its end.
+
+    A rename, a removal, a mode and the like take none.
+    """
+    before, after = transition.before, transition.after
+    if after is None or after.kind != "file" or transition.is_new_name or dates.is_older(transition):
+        return 0, 0
+    old = before.content if before is not None and before.kind == "file" else b""
+    if transition.moved_from or old.startswith(after.content):
+        return 0, 0
+    if after.content.startswith(old):
+        return (added := len(after.content) - len(old)), added
+    different = sum(map(operator.ne, old, after.content)) + max(0, len(after.content) - len(old))
+    return different, len(after.content)
 
 
 def _names(transition: FileTransition) -> set[str]:
     return {transition.path, transition.moved_from, transition.moved_to} - {""}
 
 
-def _is_enough(then: Iterable[Stretch], need: int) -> bool:
-    written = [one.written for one in then]
-    return None in written or sum(one or 0 for one in written) >= need
-
-
-def _take(then: Iterable[Stretch], need: int) -> None:
-    """Count bytes as accounted for: another change needs others."""
-    for one in then:
-        if one.written is not None:
-            taken = min(one.written, need)
-            one.written, need = one.written - taken, need - taken
-
-
-def _mtime_of(path: Path) -> int | None:
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        return None
-
-
-def _ctime_of(path: Path) -> int | None:
-    try:
-        return os.lstat(path).st_ctime_ns
-    except OSError:
-        return None
+def _written(stretches: Iterable[Stretch]) -> int | None:
+    """Return how many bytes were written; None where nobody counted."""
+    written = 0
+    for one in stretches:
+        if one.written is None:
+            return None
+        written += one.written
+    return written

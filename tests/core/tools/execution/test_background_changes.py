@@ -157,7 +157,6 @@ async def test_what_a_background_command_changes_before_the_session_closes_can_b
         assert ground.read("a.txt") == "a\n"
 
 
-@pytest.mark.xfail(reason="about one time in eight the first write counts as the user's: not mended yet", strict=False)
 async def test_what_a_background_command_of_a_killed_application_changed_is_recorded_at_the_next_start(
     ground: Ground,
 ) -> None:

@@ -121,7 +121,7 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
     orders = Orders(tmp_path / "orders")
     with_servers(ground, program(orders.behaviour), program(name="idle"))
     ground.write("known.txt", "mine\n")
-    ground.write("gone.txt", "mine\n")
+    ground.write("old/gone.txt", "mine\n")
     calls = [Call("program__write", {"path": "known.txt", "text": "now\n"}), Call("idle__echo", {"text": "x"})]
     async with ground.session([calls, [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
@@ -131,9 +131,9 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
         (mine, _) = (event.call.id for event in s.rx.all(ev.ToolCallStarted))
         await orders.give("append", "known.txt", "late")
         await orders.give("append", "new.txt", "late")
-        await orders.give("remove", "gone.txt", "")
+        await orders.give("remove", "old/gone.txt", "")
         late: set[str] = set()
-        while late < {"known.txt", "new.txt", "gone.txt"}:  # nobody asks: it is seen that the server has written
+        while late < {"known.txt", "new.txt", "old/gone.txt"}:  # nobody asks: it is seen that the server has written
             recorded = await s.rx.expect(ev.ChangesRecorded, lambda event: event.turn == 1)
             assert {change.author for change in recorded.changes} == {"mcp"}
             if "now" not in ground.blob(recorded.changes[0].after or recorded.changes[0].before).decode()[-4:]:
@@ -141,8 +141,8 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
                 late |= {change.path for change in recorded.changes}
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesUndone)
-    assert (ground.read("known.txt"), ground.read("gone.txt")) == ("mine\n", "mine\n")
-    assert sorted(path.name for path in ground.workspace.iterdir()) == ["gone.txt", "known.txt"]
+    assert (ground.read("known.txt"), ground.read("old/gone.txt")) == ("mine\n", "mine\n")
+    assert sorted(path.name for path in ground.workspace.iterdir()) == ["known.txt", "old"]
 
 
 async def test_what_a_server_writes_to_the_end_of_its_session_can_be_undone_in_the_next(
