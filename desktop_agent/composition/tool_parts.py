@@ -24,6 +24,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
+from desktop_agent.core.system.processes.guard import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.approval.judging import Policies
@@ -52,10 +53,16 @@ class ToolParts(Struct, frozen=True):
 
 def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangeParts, recorder: Recorder) -> ToolParts:
     """Return them for one session; `aclose` gives back the shared tools, too."""
-    processes = ProcessRunner(shared.clock, limits=partial(command_limits, plan.settings))
+    folder = shared.catalog.session_folder(plan.storage.session_id)
+    end = folder / "ended"
+    processes = ProcessRunner(shared.clock, limits=partial(command_limits, plan.settings), end=end)
     jobs = Jobs(processes, shared.clock, folder=shared.job_logs(plan.storage.session_id))
     watch = changes.effects.jobs
     jobs.on_end, jobs.on_look = watch.end, watch.look
+    watch.forget_end = partial(end.unlink, missing_ok=True)
+    if plan.state.unfinished.jobs:
+        watch.ended_ns = ended_by(end, folder / "journal.jsonl")
+    watch.see_to_end = processes.prepare
     watch.activity_of, watch.servers = jobs.activity, partial(running_servers, shared.tools.servers, plan.root)
     reports = JobReports(jobs, recorder, shared.clock)
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)

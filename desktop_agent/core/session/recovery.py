@@ -76,10 +76,10 @@ async def settle(
 
 
 async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
-    """Record what background commands of a killed process changed after the last look at them."""
-    for call_id, prepared in list(unfinished.jobs.items()):
-        if not effects.jobs.is_watching(call_id):
-            await effects.jobs.conclude(prepared.turn, call_id, Snapshot(prepared.snapshot or 0))
+    """Record what background commands and servers of a killed process changed after the last look at them."""
+    left = [one for call_id, one in unfinished.jobs.items() if not effects.jobs.is_watching(call_id)]
+    if left:
+        await effects.jobs.conclude(left, unfinished.job_paths)
 
 
 async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog) -> bool:

@@ -30,6 +30,8 @@ class Unfinished(Struct):
     """What those of them ask that wait for an approval, and whether the turn may spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
     """Background commands that were not looked at a last time. They keep nothing else open."""
+    job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
+    """What those are known to have changed while they ran on."""
     acted: set[CallId] = field(default_factory=set[CallId])
     """Those of them that may have done something: they were allowed to, or prepared to."""
 
@@ -105,9 +107,12 @@ class Unfinished(Struct):
             case ev.ChangesPrepared(call_id=call_id):
                 self.prepared = event
                 self.acted.add(call_id)
-            case ev.ChangesRecorded(call_id=call_id, is_last_look=is_last_look):
+            case ev.ChangesRecorded(call_id=call_id, changes=changes, is_last_look=is_last_look):
                 if is_last_look:
                     self.jobs.pop(call_id, None)
+                    self.job_paths.pop(call_id, None)
+                elif call_id in self.jobs:
+                    self.job_paths.setdefault(call_id, set()).update(change.path for change in changes)
                 self._conclude(call_id)
             case _:
                 self.prepared = None

@@ -46,7 +46,27 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 done
 [ -z "$2" ] || echo 1 > "$2/cgroup.kill"
 [ -z "$2" ] || rmdir "$2"/*/ "$2"
+[ -z "$4" ] || [ $wanted = 1 ] || (umask 077; : > "$4")
 """
+
+MARGIN_NS = 2 * 10**9
+"""Servers are another guard's, which ends them at the same time."""
+
+
+def ended_by(end: Path, written: Path) -> int | None:
+    """Return when all that a killed application ran had ended, by the clock of files; None if nobody knows.
+
+    `end` is the file that its guard makes, `written` something that it wrote: whatever ran then, a restart of the
+    machine ended. Blocks.
+    """
+    with suppress(OSError):
+        return end.stat().st_mtime_ns + MARGIN_NS
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+        booted_ns = int(next(line for line in lines if line.startswith("btime ")).split()[1]) * 10**9
+        return booted_ns if written.stat().st_mtime_ns < booted_ns else None
+    except (OSError, StopIteration, ValueError):
+        return None
 
 
 class Guard:
@@ -56,12 +76,25 @@ class Guard:
         self._watcher = watcher
 
     @classmethod
-    def start(cls, mark: str, groups: Path | None) -> "Guard | None":
-        """Start watching what has `mark`, and the cgroups in `groups`; None where that is not possible."""
+    def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
+        """Start watching what has `mark`, and the cgroups in `groups`; None where that is not possible.
+
+        If we are killed, the file `end` is made when nothing of it is left: its date says when.
+        """
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
+        number = marked_limit(mark) // LIMIT_UNIT
         watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the rest is our own text
-            [str(_SHELL), "-c", _SCRIPT, "sh", mark, str(groups or ""), str(marked_limit(mark) // LIMIT_UNIT)],
+            [
+                str(_SHELL),
+                "-c",
+                _SCRIPT,
+                "sh",
+                mark,
+                str(groups or ""),
+                str(number),
+                str(end or ""),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -84,11 +84,14 @@ class ProcessRunner:
         grace_s: float = GRACE_S,
         limits: Callable[[], CommandLimits] = CommandLimits,
         open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
+        end: Path | None = None,
     ) -> None:
         """`limits` is asked at each command that is run or read, not for programs that are started by `start`.
 
-        `open_groups` is called once, with our mark, in a thread: what it returns holds the limits as well.
+        `open_groups` is called once, with our mark, in a thread: what it returns holds the limits as well. Should this
+        application be killed, the file `end` is made once nothing is left of what it ran.
         """
+        self._end = end
         self._clock = clock
         self._limits = limits
         self._open_groups = open_groups
@@ -174,6 +177,10 @@ class ProcessRunner:
         """
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
 
+    async def prepare(self) -> None:
+        """Have what ends everything even when this application is killed. Raises `OSError` after `aclose`."""
+        await self._prepare()
+
     def activity(self, pid: int) -> Activity | None:
         """Return the activity of the running program with this process id; None if there is none."""
         return next((child.activity for child in self._children if child.pid == pid), None)
@@ -252,7 +259,9 @@ class ProcessRunner:
     async def _prepare(self) -> "_LastResort":
         """Have what ends commands even when we cannot; the first call makes it. Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
-            self._last_resort = asyncio.create_task(asyncio.to_thread(_LastResort.start, self._open_groups, self._mark))
+            self._last_resort = asyncio.create_task(
+                asyncio.to_thread(_LastResort.start, self._open_groups, self._mark, self._end)
+            )
         last_resort = await asyncio.shield(self._last_resort) if self._last_resort is not None else None
         if last_resort is None or self._is_closed:
             raise OSError(errno.ESHUTDOWN, "Desktop Agent is closing, and starts nothing more")
@@ -276,9 +285,9 @@ class _LastResort(Struct, frozen=True):
     guard: Guard | None
 
     @classmethod
-    def start(cls, open_groups: Callable[[str], CommandGroups | None], mark: str) -> "_LastResort":
+    def start(cls, open_groups: Callable[[str], CommandGroups | None], mark: str, end: Path | None) -> "_LastResort":
         groups = open_groups(mark)
-        return cls(groups, Guard.start(mark, groups and groups.folder))
+        return cls(groups, Guard.start(mark, groups and groups.folder, end))
 
     def close(self) -> None:
         if self.groups is not None:

@@ -208,7 +208,7 @@ class Effects:
             paths = {change.path for change in changes}
             job = WatchedJob(turn=turn, call_id=call_id, snapshot=snapshot, paths=paths)
             is_watched = await self.jobs.begin(job_id, job)
-            is_kept = is_watched or found.is_released or self.jobs.keep(snapshot)
+            is_kept = is_watched or found.is_released or await self.jobs.keep(snapshot)
             await self.jobs.advance(snapshot, is_bracketed=True)
             if not is_kept:
                 await asyncio.to_thread(self._capture.release, snapshot)

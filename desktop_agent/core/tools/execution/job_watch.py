@@ -6,7 +6,7 @@ anything else changes it, when a background command ends, and when a server has 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ _SHARE = 20
 """Looks that only a server's writing causes take at most one part in this many of the time."""
 
 _MOST_PAUSES = 10
-"""So often programs are let run on that have a file open. One that keeps its file open all the time is left at that."""
+"""How often programs that have a file open are resumed and paused again. Some keep a file open all the time."""
 _RUNS_ON_S = 0.003
 
 T = TypeVar("T")
@@ -57,6 +57,12 @@ class JobWatch:
         """Returns when a background command ran."""
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         """Returns the servers that run now and may write in the folder."""
+        self.ended_ns: int | None = None
+        """When all that a killed process had left running had ended, by the clock of files, if that is known."""
+        self.forget_end: Callable[[], object] = lambda: None
+        """Called once nobody asks for that any more. Blocks."""
+        self.see_to_end: Callable[[], Awaitable[object]] | None = None
+        """Awaited when there is something that may write late: has it noted when it ended, should we be killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
         """Watch a job from its snapshot on; False when it is none, or has ended already. Under the lock."""
@@ -113,23 +119,43 @@ class JobWatch:
             if (snapshot := self._writers.snapshot) is not None:
                 with suppress(StorageError):
                     await self.look_now()
+                    turn = self._writers.turn
+                    await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=(), is_last_look=True))
                 self._writers.snapshot = None
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is looked after, so that its end will be recorded."""
-        return self._writers.is_watched(call_id)
+        """Whether the background command of this call is looked after, so that its end will be recorded.
+
+        Without a call, whether servers are.
+        """
+        return self._writers.is_watched(call_id) if call_id else self._writers.snapshot is not None
 
     @property
     def is_watching_any(self) -> bool:
         """Whether the state of the folder after the last call is needed, for a background command or a server."""
         return bool(self._writers) or self._writers.has_servers
 
-    async def conclude(self, turn: int, call_id: CallId, snapshot: Snapshot) -> None:
-        """Record what the background command of a killed process changed after the last look at it."""
+    async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
+        """Record what changed after the last look of a killed process at its background commands and servers.
+
+        They ended with it. Later changes are the user's, except in the `paths` that a background command had written:
+        there nobody can know.
+        """
         async with self.looking:
-            self._writers.add(call_id, WatchedJob(turn=turn, call_id=call_id, snapshot=snapshot, has_ended=True))
-            await to_its_end(self.look_now(), f"conclude {call_id}")
+            for one in left:
+                job = WatchedJob(
+                    turn=one.turn,
+                    call_id=one.call_id,
+                    snapshot=Snapshot(one.snapshot or 0),
+                    author=one.author,
+                    paths=set(paths.get(one.call_id, ())),
+                    ended_ns=self.ended_ns,
+                    has_ended=True,
+                )
+                self._writers.add(one.call_id, job)
+            await to_its_end(self.look_now(), "conclude what a killed process left")
+            await asyncio.to_thread(self.forget_end)
 
     async def look_now(self, *, is_forced: bool = False) -> None:
         """Look for late writes, if no other command runs.
@@ -207,10 +233,25 @@ class JobWatch:
         else:
             await asyncio.to_thread(self._writers.end_look)
 
-    def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot for what servers change after it, if there are servers and none is kept yet."""
+    async def keep(self, snapshot: Snapshot) -> bool:
+        """Keep a call's snapshot for what servers change after it, if there are servers and none is kept yet.
+
+        That is put on record, so that after a kill the next start finds what servers may have changed.
+        """
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
+        event = ev.ChangesPrepared(
+            turn=self._writers.turn,
+            call_id="",
+            purpose="apply",
+            changes=(),
+            snapshot=snapshot.number,
+            is_background=True,
+            author="unknown",
+        )
+        if self.see_to_end is not None:
+            await self.see_to_end()
+        await self._log.record(event)
         self._writers.snapshot = snapshot
         return True
 
@@ -243,7 +284,7 @@ class JobWatch:
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:
-    """Have them stand still, and if that can be, not between the opening of a file and what is written to it."""
+    """Pause them, if possible not between opening a file and writing to it."""
     for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
         for activity in activities:
             activity.pause()

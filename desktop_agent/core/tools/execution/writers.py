@@ -323,10 +323,10 @@ class Writers:
             return
         is_known = not names.isdisjoint(writer.paths)
         if isinstance(writer, WatchedJob) and writer.activity is None:
-            if writer.ended_ns is None or found.at_ns is None or found.at_ns <= writer.ended_ns:
-                found.is_possible = True
-                if found.at_ns is not None or writer.ended_ns is None:
-                    found.claims.append(_Claim(writer, (is_known, False, 0), ()))
+            is_before = writer.ended_ns is None or (found.at_ns is not None and found.at_ns <= writer.ended_ns)
+            if is_before:
+                found.claims.append(_Claim(writer, (is_known, False, 0), ()))
+            found.is_possible = found.is_possible or is_before or is_known or found.at_ns is None
             return
         since, at_ns = self._stretches[id(writer.activity)], found.at_ns
         if at_ns is None:

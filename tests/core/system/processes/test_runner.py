@@ -433,13 +433,15 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
         from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
-        asyncio.run(ProcessRunner(SystemClock()).run(command))
+        asyncio.run(ProcessRunner(SystemClock(), end=pathlib.Path("ended").resolve()).run(command))
     """)
-    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path)
+    os.mkfifo(tmp_path / "ended")
+    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path, cwd=tmp_path)
     processes = [psutil.Process(pid) for pid in await reports.pids(2)]
     application.kill()
     await application.wait()
-    await asyncio.to_thread(psutil.wait_procs, processes)
+    await asyncio.to_thread((tmp_path / "ended").read_bytes)  # the guard says when
+    assert living([process.pid for process in processes]) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")

@@ -12,6 +12,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.system.processes.guard import MARGIN_NS
 from desktop_agent.core.tools.access import CallRules
 from tests.core.mcp.conftest import PROGRAM
 from tests.harness import Ground, ImpatientClock
@@ -162,6 +163,52 @@ async def test_what_a_server_writes_to_the_end_of_its_session_can_be_undone_in_t
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesUndone)
     assert ground.read("a.txt") == "mine\n"
+
+
+async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_is_not_the_users(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """It has died with the application. What was changed until then may be its work, what was changed later is not."""
+    orders = Orders(tmp_path / "orders")
+    with_servers(ground, program(orders.behaviour))
+    for name in ("a.txt", "b.txt"):
+        ground.write(name, "mine\n")
+    calls = [Call("program__write", {"path": name, "text": "theirs\n"}) for name in ("a.txt", "b.txt")]
+    async with ground.session([calls, [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        folder = ground.paths.sessions / s.id
+        (baseline,) = ground.paths.cache.glob("baselines/*.sqlite3")
+        cut, kept = (folder / "journal.jsonl").read_bytes(), baseline.read_bytes()
+        await orders.give("append", "a.txt", "late")
+    (folder / "journal.jsonl").write_bytes(cut)
+    baseline.write_bytes(kept)
+    moment_ns = (ground.workspace / "a.txt").stat().st_ctime_ns
+    (folder / "ended").write_text("")  # as the guard leaves it
+    os.utime(folder / "ended", ns=(moment_ns, moment_ns - MARGIN_NS))
+    while (ground.workspace / "b.txt").stat().st_ctime_ns <= moment_ns:
+        ground.write("b.txt", "mine again\n")
+    async with ground.session([], resume=s.id) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        authors = {record.change.path: record.change.author for record in s.session.transcript.changes.values()}
+        assert authors == {"a.txt": "unknown", "b.txt": "person"}, "of each the last before the undo"
+        assert not (folder / "ended").exists()
+    assert "late" in ground.read("a.txt")
+    assert ground.read("b.txt") == "mine again\n"
+
+
+async def test_a_session_that_closes_leaves_no_server_to_be_looked_at_again(ground: Ground) -> None:
+    with_servers(ground, program())
+    async with ground.session([[Call("program__write", {"path": "a.txt", "text": "x\n"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+    ground.write("a.txt", "mine\n")
+    async with ground.session([], resume=s.id) as s:
+        assert not s.session.transcript.changes.keys() - {"1.1"}
 
 
 async def test_what_a_server_changes_here_is_in_the_ledger_as_its_own_and_can_be_undone(ground: Ground) -> None:
