@@ -12,6 +12,8 @@ from msgspec import Struct
 
 _BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
 _PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
+_PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
+"""Of Go, in the folder; any other name is that of somebody's module."""
 _TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,9}")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -72,9 +74,9 @@ COVERED: dict[tuple[str, ...], Cover] = {
     ("cargo", "check"): _CARGO,
     ("cargo", "test"): _CARGO,
     ("cargo", "clippy"): _CARGO,
-    ("go", "build"): Cover("v", ("race",), (), _PATH),
-    ("go", "test"): Cover("v", ("race", "short"), (("-run", _WORD), ("-count", _NUMBER)), _PATH),
-    ("go", "vet"): Cover("v", (), (), _PATH),
+    ("go", "build"): Cover("v", ("race",), (), _PACKAGE),
+    ("go", "test"): Cover("v", ("race", "short"), (("-run", _WORD), ("-count", _NUMBER)), _PACKAGE),
+    ("go", "vet"): Cover("v", (), (), _PACKAGE),
     ("make",): Cover("ks", ("keep-going", "silent", "quiet"), (("-j", _NUMBER), ("--jobs", _NUMBER))),
 }
 """By the first words of a command. `python -m pytest` counts as `pytest`."""
@@ -93,9 +95,14 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
     if cover is None or len(named) < len(key) + offset:
         return False
     others = cover.others
-    if key in _TAKE_REMOTE and len([word for word in named[len(key) :] if not word.startswith("-")]) == 1:
+    if key in _TAKE_REMOTE and _names_a_remote(list(named[len(key) :]), cover):
         others = _BRANCH
     return _are_covered(rest, cover, others)
+
+
+def _names_a_remote(words: list[str], cover: Cover) -> bool:
+    """Whether a rule's own words end with the other side, and are otherwise options that are known."""
+    return bool(words) and not words[-1].startswith("-") and _are_covered(words[:-1], cover, None)
 
 
 def _key(words: Sequence[str]) -> tuple[tuple[str, ...], int]:

@@ -16,15 +16,44 @@ MOST_SCRIPTS = 32
 _OWN_PATH = re.compile(r"""\bPATH=(?:"[^"]*"|'[^']*'|[^\s;&|)]+)""")
 _SOURCING = frozenset({".", "source"})
 _READERS = frozenset({"awk", "gawk", "mawk", "sed"})
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
+_CONTAINERS = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml", "Dockerfile")
 _RECIPES: dict[str, tuple[str, ...]] = {
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "make": _MAKEFILES,
+    "gmake": _MAKEFILES,
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
-    "npm": ("package.json",),
-    "yarn": ("package.json",),
-    "pnpm": ("package.json",),
-    "bun": ("package.json",),
+    "npm": ("package.json", ".npmrc"),
+    "npx": ("package.json", ".npmrc"),
+    "yarn": ("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml"),
+    "pnpm": ("package.json", ".npmrc", "pnpm-workspace.yaml", ".pnpmfile.cjs"),
+    "bun": ("package.json", ".npmrc", "bunfig.toml"),
+    "deno": ("deno.json", "deno.jsonc", "package.json"),
+    "cargo": ("Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"),
+    "go": ("go.mod", "go.work"),
+    "pytest": _PYTEST,
+    "tox": ("tox.ini", *_PYTHON_PROJECT),
+    "nox": ("noxfile.py",),
+    "pip": _PYTHON_PROJECT,
+    "pip3": _PYTHON_PROJECT,
+    "uv": ("uv.toml", *_PYTHON_PROJECT),
+    "poetry": _PYTHON_PROJECT,
+    "pdm": ("pdm.toml", *_PYTHON_PROJECT),
+    "hatch": ("hatch.toml", *_PYTHON_PROJECT),
+    "invoke": ("tasks.py",),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "docker": _CONTAINERS,
+    "podman": _CONTAINERS,
+    "rake": ("Rakefile",),
+    "bundle": ("Gemfile", ".bundle/config"),
+    "mix": ("mix.exs",),
+    "composer": ("composer.json",),
+    "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"),
+    "mvn": ("pom.xml", ".mvn/maven.config", ".mvn/extensions.xml", ".mvn/jvm.config"),
+    "cmake": ("CMakeLists.txt", "CMakePresets.json"),
+    "ninja": ("build.ninja",),
 }
 """Programs that run what a file of the project says."""
 
@@ -77,6 +106,7 @@ def _arguments(words: Sequence[str]) -> Iterator[str]:
     """Yield every word that may name a file: which one is the script, each interpreter knows for itself."""
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
+            yield from _RECIPES.get(word, ())
             module = word.replace(".", "/")
             yield f"{module}.py"
             yield f"{module}/__main__.py"

@@ -62,6 +62,8 @@ LONGEST_SCRIPT_BYTES = 8 * 1024
 """Of a script in a word, which is gone through once more."""
 
 
+_DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
+"""What a target behind `>&` may be; of `>&-x` the shell makes two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 
@@ -333,9 +335,10 @@ class _Walker:
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
     def _word(self, node: "Node", found: _Command) -> None:
-        names_descriptor = node_text(node).startswith("{") and node_text(node).endswith("}")
+        text = node_text(node)
+        names_descriptor = text.isdecimal() or (text.startswith("{") and text.endswith("}"))
         if names_descriptor and self._source[node.end_byte : node.end_byte + 1] in ("<", ">"):
-            self.problems.append("a redirection that gives a variable a number")
+            self.problems.append("a redirection of a descriptor that was not understood")
         found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, holes_of(node))))
 
     def _decoded(self, start: int, end: int, holes: dict[int, Hole]) -> Word:
@@ -378,12 +381,14 @@ class _Walker:
         self._one_line(node)
         operator = "".join(child.type for child in node.children if not child.is_named)
         targets = [child for child in node.named_children if child.type in WORDS]
-        if targets:
+        if operator.endswith("-"):
+            targets.insert(0, node)  # `<&-` has none: what follows is a word of the command
+        elif targets:
             word = self._decoded(targets[0].start_byte, targets[0].end_byte, holes_of(targets[0]))
             found.redirections.append(Redirection(operator, word))
-            if operator.endswith("&") and not (word.is_known and re.fullmatch(r"[\w./-]+", word.text)):
-                self.problems.append("a redirection whose target is expanded twice")
-        elif not operator.endswith("-"):
+            if operator.endswith("&") and not (word.is_known and _DUPLICATED.fullmatch(word.text)):
+                self.problems.append("a redirection whose target shells expand twice, or split")
+        else:
             self.problems.append("a redirection without a target")
         for extra in targets[1:]:  # the grammar takes the words behind the target for targets, too
             self._word(extra, found)

@@ -82,6 +82,16 @@ def test_what_bash_may_run_by_a_value_makes_a_line_not_understood(line: str) -> 
     assert parse(f"n=$(cat f); {line}").problems
 
 
+@pytest.mark.parametrize(
+    "line", ["find . <&--delete", "find . <&- -delete", "find . 0<&--delete", "find <&- . -delete"]
+)
+def test_what_follows_a_closed_descriptor_is_a_word_of_the_command(line: str) -> None:
+    parsed = parse(line)
+    assert not only_reads(parsed)
+    assert parsed.problems or "-delete" in parsed.segments[0].words
+    assert parse("sort g >&-v").segments[0].words == ("sort", "g", "v")
+
+
 def test_a_trap_behind_the_end_of_options_is_a_command_of_the_line() -> None:
     assert [segment.words for segment in parse("trap -- 'cmd x' EXIT").segments] == [("cmd", "x")]
 

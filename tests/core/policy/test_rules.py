@@ -286,6 +286,8 @@ def test_outside_the_sandbox_no_rule_is_a_program_that_runs_any_other() -> None:
         ("git push origin", "git push origin :main"),
         ("git push origin", "git push origin --force"), ("git push origin", "git push origin main --receive-pack x"),
         ("git push --quiet", "git push --quiet evil"), ("git pull", "git pull evil"),
+        ("git fetch --depth 1", "git fetch --depth 1 evil"), ("git push -o x", "git push -o x evil"),
+        ("go test", "go test example.com/evil"), ("go build", "go build ./../x"), ("go vet", "go vet ./a/.."),
         ("git pull", "git pull --gpg-sign"),
         ("git commit", "git commit -F ~/.ssh/id_rsa"), ("git commit", "git commit --template=/x"),
         ("git commit", "git commit -Sx"),

@@ -29,7 +29,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.shell import find_shell
-from desktop_agent.core.tools.approval.script_marks import repository_mark, script_marks
+from desktop_agent.core.tools.approval.script_marks import may_steer, repository_mark, script_marks
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 
@@ -141,7 +141,7 @@ class Judge:
 
     async def repository(self, facts: CallFacts) -> ScriptMark:
         """Return the repository that a command would run in, and a mark of all that git runs there by itself."""
-        if any(name in detail for detail in facts.details for name in ("GIT_", "PATH=")):
+        if any(map(may_steer, facts.details)):
             return ScriptMark(path="", mark="")  # its variables may lead to another repository, or to other programs
         environ = self._policies.confiner.probe.environ
         return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)

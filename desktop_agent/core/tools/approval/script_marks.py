@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -58,7 +58,13 @@ _MOST_FOLDERS = 5_000
 """The most folders of a work tree that are searched for `.gitattributes`."""
 _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
+_MOST_HOOKS = 300
+"""Files in a folder of hooks, with all below it."""
+_LONGEST_WHOLE = 4_000
+"""Characters of a call's details that are certainly all there."""
 _CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
+_STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
+"""Variables that lead git to another repository or to other settings, or a line to other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
 """Options of git that choose another repository or its settings."""
 
@@ -76,6 +82,9 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
     places = _folders_of(parsed, folder)
     if places is None or any(_top_of(place) != top for place in places):
         return ScriptMark(path="", mark="")
+    named = _named_folders(parsed, places, top or folder)
+    if any(_top_of(place) != top for place in named):
+        return ScriptMark(path="", mark="")
     seen: dict[str, str] = {}
     if top is None:
         seen["none"] = str(folder)
@@ -86,19 +95,32 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
         found = shutil.which(name, path=search) if "/" not in name else None
         if found and Path(os.path.realpath(found)).is_relative_to(top or folder):
             seen[f"program {name}"] = f"{found} {_mark_of(Path(found))}"
-    for script in script_marks(command, str(folder)):
-        if script.mark:
-            seen[f"script {script.path}"] = script.mark
+    for place in dict.fromkeys((*places, *named)):
+        for script in script_marks(command, str(place)):
+            if script.mark:
+                seen[f"script {place / script.path}"] = script.mark
     text = "\n".join(f"{name}\0{mark}" for name, mark in sorted(seen.items()))
     return ScriptMark(path=str(top or folder), mark=digest_of(text.encode(errors="surrogateescape")))
 
 
+def is_steering(name: str) -> bool:
+    """Whether a variable leads git to another repository or to other settings, or a line to other programs."""
+    return _STEERING.fullmatch(name) is not None
+
+
+def may_steer(details: str) -> bool:
+    """Whether one of a command's variables, as its details show them, may do that; very long ones are cut."""
+    return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
+
+
 def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
     """Return the folders that a line goes to; None when that cannot be known."""
+    if parsed.problems and not all(segment.is_static for segment in parsed.segments):
+        return None
     places = [folder]
     for segment in parsed.segments:
         words = segment.words
-        if any(name.startswith("GIT_") for name, _ in segment.assignments):
+        if any(is_steering(name) for name, _ in segment.assignments):
             return None
         if segment.program == "git":
             options = words[1 : words.index(name)] if (name := git_command(words)) in words else words[1:]
@@ -115,6 +137,22 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
             return None
         places += [Path(os.path.realpath(place / target)) for target in targets for place in list(places)[:8]]
     return places
+
+
+def _named_folders(parsed: ParsedCommand, places: Sequence[Path], root: Path) -> list[Path]:
+    """Return the folders below `root` that words of a line name: `env -C web`, `make -C web`, `npm --prefix=web`."""
+    texts: dict[str, None] = {}
+    for segment in parsed.segments:
+        for word in (*segment.parts[1:], *(word for outer in segment.outer for word in outer[1:])):
+            if word.is_known and len(word.text) < 1_000 and "\0" not in word.text:
+                texts |= dict.fromkeys((word.text, word.text.rpartition("=")[2], re.sub(r"^-\w", "", word.text)))
+    found: dict[Path, None] = {}
+    for text in texts:
+        for place in places[:8]:
+            named = Path(os.path.realpath(place / text)) if text else root
+            if named != root and named.is_relative_to(root) and named.is_dir():
+                found[named] = None
+    return list(found)
 
 
 def _top_of(folder: Path) -> Path | None:
@@ -140,6 +178,9 @@ def _mark_repository(top: Path, seen: dict[str, str]) -> None:
             folders[:] = [name for name in folders if name not in ("objects", "refs", "logs")]
     _mark_file(top / ".gitmodules", seen)
     for walked, (place, folders, files) in enumerate(os.walk(top)):
+        if ".git" in (*folders, *files) and Path(place) != top and (inner := find_repository(Path(place))) is not None:
+            seen[f"git of {place}"] = str(inner.git_dir)  # of a submodule: git goes there by itself
+            _mark_inside(inner.git_dir, Path(place), seen)
         folders[:] = sorted(name for name in folders if name != ".git")
         if ".gitattributes" in files:
             _mark_file(Path(place, ".gitattributes"), seen)
@@ -151,7 +192,7 @@ def _mark_inside(git_dir: Path, top: Path, seen: dict[str, str]) -> None:
     for name in ("config", "config.worktree"):
         _mark_config(git_dir / name, (top, git_dir), seen, _DEEPEST_INCLUDES)
     _mark_file(git_dir / "info" / "attributes", seen)
-    _mark_folder(git_dir / "hooks", seen)
+    _mark_hooks(git_dir / "hooks", top, seen)
 
 
 def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], depth: int) -> None:
@@ -159,28 +200,36 @@ def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], dept
     if str(path) in seen or depth == 0:
         return
     _mark_file(path, seen)
-    for line in _text_of(path).splitlines():
-        key, _, value = line.partition("=")
-        for word in re.split(r"[\s\"';|&()!=,]+", value):
+    for line in _text_of(path).replace("\\\n", "").splitlines():
+        before, _, value = line.partition("=")
+        key = before.rpartition("]")[2].strip().casefold()  # the section may stand in the same line
+        for word in dict.fromkeys((value.strip().strip('"'), *_WORD_ENDS.split(value))):
             if not word or len(word) > 1_000 or "\0" in word:
                 continue
             for base in (*bases, path.parent):
                 named = Path(word.replace("~", str(Path.home()), 1)) if word.startswith("~/") else base / word
-                if key.strip().casefold() == "path":
+                if key == "path":
                     _mark_config(named, bases, seen, depth - 1)
                 elif named.is_file():
                     _mark_file(named, seen)
-                elif key.strip().casefold() == "hookspath":
-                    _mark_folder(named, seen)
+                elif key == "hookspath":
+                    _mark_hooks(named, bases[0], seen)
 
 
-def _mark_folder(folder: Path, seen: dict[str, str]) -> None:
-    try:
-        names = sorted(path.name for path in folder.iterdir())
-    except OSError:
-        names = []
-    for name in names[:_MOST_FOLDERS]:
-        _mark_file(folder / name, seen)
+_WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
+
+
+def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:
+    """Mark hooks, with what stands below them, and the files of the work tree that they name or run."""
+    files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
+    if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run those in the folder above
+        files += [path for path in folder.parent.glob("*") if path.is_file()]
+    for path in sorted(files)[:_MOST_HOOKS]:
+        _mark_file(path, seen)
+        text = "" if path.suffix == ".sample" else _text_of(path)
+        for word in dict.fromkeys((*scripts_of(parse(text)), *_WORD_ENDS.split(text))) if text else ():
+            if word and len(word) < 1_000 and "\0" not in word and (top / word).is_file():
+                _mark_file(top / word, seen)
 
 
 def _mark_file(path: Path, seen: dict[str, str]) -> None:

@@ -72,7 +72,8 @@ def test_the_mark_changes_with_everything_that_git_runs(repository: Path, change
         ("core.fsmonitor", "tools/watch.sh", "tools/watch.sh"), ("core.hooksPath", ".husky", ".husky/pre-push"),
         ("include.path", "../shared.cfg", "shared.cfg"), ("filter.x.clean", "sh tools/clean.sh %f", "tools/clean.sh"),
         ("diff.external", "./tools/diff", "tools/diff"), ("core.attributesFile", "attrs", "attrs"),
-        ("alias.z", "!./tools/z --now", "tools/z"),
+        ("alias.z", "!./tools/z --now", "tools/z"), ("core.hooksPath", ".husky/_", ".husky/pre-push"),
+        ("core.hooksPath", "tools", "tools/lib/deep.sh"), ("core.hooksPath", "my hooks", "my hooks/pre-push"),
     ],
 )  # fmt: skip
 def test_the_mark_changes_with_files_that_the_settings_name(
@@ -82,6 +83,48 @@ def test_the_mark_changes_with_files_that_the_settings_name(
     git("config", setting, value, at=repository)
     before = mark(repository)
     _write(file, "changed\n")(repository)
+    assert mark(repository) != before
+
+
+@pytest.mark.parametrize(
+    ("settings", "file"),
+    [
+        ("[core] hooksPath = .githooks\n", ".githooks/pre-push"), ("[include] path = ../a.cfg\n", "b.cfg"),
+        ("[core]\n\thooksPath = .git\\\nhooks\n", ".githooks/pre-push"),
+        ("[includeIf \"gitdir:**\"] path = ../a.cfg\n", "b.cfg"),
+    ],
+)  # fmt: skip
+def test_the_mark_reads_the_settings_as_git_does(repository: Path, settings: str, file: str) -> None:
+    _write("a.cfg", "[include] path = b.cfg\n")(repository)
+    _write(file)(repository)
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(settings)
+    before = mark(repository)
+    _write(file, "changed\n")(repository)
+    assert mark(repository) != before
+
+
+@pytest.mark.parametrize(
+    ("hook", "file"),
+    [
+        ("#!/bin/sh\n. ./tools/lib.sh\n", "tools/lib.sh"), ("#!/bin/sh\nexec make lint\n", "Makefile"),
+        ("#!/bin/sh\nnpx lint-staged\n", "package.json"),
+        ("#!/bin/sh\nARGS=(hook-impl --config=.pre-commit-config.yaml)\n", ".pre-commit-config.yaml"),
+    ],
+)  # fmt: skip
+def test_the_mark_changes_with_what_a_hook_runs(repository: Path, hook: str, file: str) -> None:
+    _write(".git/hooks/pre-commit", hook)(repository)
+    _write(file)(repository)
+    before = mark(repository)
+    _write(file, "changed\n")(repository)
+    assert mark(repository) != before
+
+
+def test_the_mark_changes_with_the_settings_of_a_repository_inside(repository: Path) -> None:
+    """Of a submodule that keeps its own `.git`, git reads them by itself."""
+    git("init", "-q", "sub", at=repository)
+    before = mark(repository)
+    git("config", "core.fsmonitor", "./x", at=repository / "sub")
     assert mark(repository) != before
 
 
@@ -114,7 +157,10 @@ def test_a_program_that_appears_in_a_folder_of_the_path_changes_the_mark(reposit
      "git -c a.b=c fetch",
      "env GIT_WORK_TREE=evil git fetch", "cd ~/x && git fetch", "git -C src -C ../evil fetch",
      "cd src; cd ../evil; git fetch",
-     "( cd evil; git fetch )", "git -C $X fetch"],
+     "( cd evil; git fetch )", "git -C $X fetch", "env -C evil git fetch", "env --chdir=evil git fetch",
+     "find evil -execdir git fetch ';'", "make -C evil", "make -Cevil", "npm --prefix=evil test",
+     "HOME=evil git fetch", "XDG_CONFIG_HOME=$PWD git fetch", "export GIT_DIR=x; git fetch",
+     "env -C ev* git fetch"],
 )  # fmt: skip
 @pytest.mark.parametrize("is_bare", [False, True])
 def test_a_line_that_goes_to_another_repository_has_no_mark(repository: Path, line: str, is_bare: bool) -> None:
@@ -143,9 +189,28 @@ def test_a_folder_without_a_repository_is_a_place_until_there_is_one(tmp_path: P
 
 @pytest.mark.parametrize(
     ("line", "file"),
-    [("make", "Makefile"), ("npm test", "package.json"), ("./deploy.sh", "deploy.sh"), ("sh x.sh", "x.sh")],
+    [
+        ("make", "Makefile"),
+        ("npm test", "package.json"),
+        ("./deploy.sh", "deploy.sh"),
+        ("sh x.sh", "x.sh"),
+        ("cd src && make", "src/Makefile"),
+        ("cd src && ./x.sh", "src/x.sh"),
+        ("make -C src", "src/Makefile"),
+        ("npm --prefix=src test", "src/package.json"),
+        ("npm test", ".npmrc"),
+        ("pytest -x", "conftest.py"),
+        ("python3 -m pytest", "conftest.py"),
+        ("cargo test", ".cargo/config.toml"),
+        ("go test ./...", "go.mod"),
+        ("yarn install", ".yarnrc.yml"),
+        ("docker compose up", "compose.yaml"),
+        ("uv sync", "pyproject.toml"),
+        ("pip install -r needed.txt", "needed.txt"),
+    ],
 )
 def test_a_script_or_recipe_that_changes_changes_the_mark(repository: Path, line: str, file: str) -> None:
+    (repository / "src").mkdir()
     marks = [mark(repository, line)]
     for text in ("x\n", "y\n"):
         _write(file, text)(repository)
@@ -207,7 +272,13 @@ async def test_a_line_that_goes_to_another_repository_is_only_allowed_once(groun
         await s.rx.expect(ev.TurnEnded)
 
 
-@pytest.mark.parametrize("env", [{"GIT_DIR": "evil/.git"}, {"GIT_CONFIG_COUNT": "1"}, {"PATH": "evil"}])
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"GIT_DIR": "evil/.git"}, {"GIT_CONFIG_COUNT": "1"}, {"PATH": "evil"}, {"HOME": "evil"},
+        {"A": "1", "CDPATH": "."}, {"A": "x" * 4_000, "GIT_DIR": "evil/.git", "B": "x" * 2_000},
+    ],
+)  # fmt: skip
 async def test_a_command_whose_variables_lead_it_elsewhere_is_only_allowed_once(
     ground: Ground, env: dict[str, str]
 ) -> None:
