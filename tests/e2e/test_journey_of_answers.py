@@ -52,6 +52,59 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalCard:
+    """See the whole call of a server's tool; a message into the turn leaves it open, and Enter denies it."""
+    composer = user.window.panels.composer
+    card = await waiting_card(user)
+    assert "program/write" in shown_in(card)
+    assert 'path: "notes.txt"' in shown_in(card)
+    assert not card.asked.fields[0].fold.is_all_seen
+    user.screenshot(pictures / "server-call.png")
+
+    await user.type("composer", "careful with that")
+    for _ in range(2):  # the second time, there is nothing left to send
+        await user.press(Qt.Key.Key_Return, CTRL)
+    assert (await waiting_card(user)).request is card.request, "what was sent answers nothing"
+
+    QTest.keyClicks(composer.edit, "no, do not write that")
+    await user.until_true(lambda: bool(hint(user)), "the field says what its keys do")
+    user.screenshot(pictures / "denying.png")
+    await answered(user, card, lambda: QTest.keyClick(composer.edit, Qt.Key.Key_Return))
+    assert denials(user) == ["no, do not write that"]
+    return card
+
+
+async def allows_a_command_in_the_dialog(
+    user: Driver, behind: ApprovalCard, pictures: Path, hand: Hand
+) -> ApprovalCard:
+    """See what the model says the command is for, on the card and in the dialog, and allow it there."""
+    card = await waiting_card(user, behind=behind)
+    assert "Keep the notes" in card.accessibleName()
+    user.screenshot(pictures / "explained.png")
+    QTest.mouseClick(review_button(card), Qt.MouseButton.LeftButton)
+    dialog = await user.see(ApprovalDialog, "approvalDialog")
+    assert "Keep the notes" in (await user.see(QLabel, "approvalExplanation")).text()
+    await user.until_true(lambda: user.can_allow, "it can be allowed")
+    dialog.grab().save(str(pictures / "explained-dialog.png"))
+    if hand == "keyboard":
+        await user.press(Qt.Key.Key_Return, CTRL)
+        assert dialog.isVisible(), "a key that sends never allows"
+        await user.press(Qt.Key.Key_A, CTRL_SHIFT)
+    else:
+        await user.click("approveButton")
+    return card
+
+
+async def answers_on_the_card(user: Driver, behind: ApprovalCard, hand: Hand) -> None:
+    """Deny the last command by its key, or allow it with the mouse."""
+    card = await waiting_card(user, behind=behind)
+    if hand == "keyboard":
+        await user.press(Qt.Key.Key_D, CTRL_SHIFT)
+    else:
+        QTest.mouseClick(allow_button(card), Qt.MouseButton.LeftButton)
+    await user.see_turn_end()
+
+
 @pytest.mark.realwindow
 @pytest.mark.usefixtures("qapp")
 def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(
@@ -61,47 +114,10 @@ def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(
 
     async def journey(user: Driver) -> None:
         await begin(user, "Write the notes.")
-        composer = user.window.panels.composer
-        card = await waiting_card(user)
-        assert "program/write" in shown_in(card)
-        assert 'path: "notes.txt"' in shown_in(card)
-        assert not card.asked.fields[0].fold.is_all_seen
-        user.screenshot(tmp_path / "server-call.png")
-
-        await user.type("composer", "careful with that")
-        for _ in range(2):  # the second time, nothing is written any more
-            await user.press(Qt.Key.Key_Return, CTRL)
-        assert (await waiting_card(user)).request is card.request, "what was sent answers nothing"
-        assert not (folder / "notes.txt").exists()
-
-        QTest.keyClicks(composer.edit, "no, do not write that")
-        await user.until_true(lambda: bool(hint(user)), "the field says what its keys do")
-        user.screenshot(tmp_path / "denying.png")
-        await answered(user, card, lambda: QTest.keyClick(composer.edit, Qt.Key.Key_Return))
-        assert denials(user) == ["no, do not write that"]
-
-        card = await waiting_card(user, behind=card)
-        assert "Keep the notes" in card.accessibleName()
-        user.screenshot(tmp_path / "explained.png")
-        QTest.mouseClick(review_button(card), Qt.MouseButton.LeftButton)
-        dialog = await user.see(ApprovalDialog, "approvalDialog")
-        assert "Keep the notes" in (await user.see(QLabel, "approvalExplanation")).text()
-        await user.until_true(lambda: user.can_allow, "it can be allowed")
-        dialog.grab().save(str(tmp_path / "explained-dialog.png"))
-        if hand == "keyboard":
-            await user.press(Qt.Key.Key_Return, CTRL)
-            assert dialog.isVisible(), "a key that sends never allows"
-            await user.press(Qt.Key.Key_A, CTRL_SHIFT)
-        else:
-            await user.click("approveButton")
+        call = await denies_a_call_by_its_reason(user, tmp_path)
+        command = await allows_a_command_in_the_dialog(user, call, tmp_path, hand)
         await user.until_true((folder / "kept.txt").exists, "the command ran")
-
-        card = await waiting_card(user, behind=card)
-        if hand == "keyboard":
-            await user.press(Qt.Key.Key_D, CTRL_SHIFT)
-        else:
-            QTest.mouseClick(allow_button(card), Qt.MouseButton.LeftButton)
-        await user.see_turn_end()
+        await answers_on_the_card(user, command, hand)
         assert (folder / "last.txt").exists() == (hand == "mouse")
         assert hint(user) == ""
         user.screenshot(tmp_path / "end.png")

@@ -8,12 +8,13 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.diff import count_lines
 from desktop_agent.core.diff.text import is_binary, line_count
@@ -104,7 +105,7 @@ class _Raw(NamedTuple):
 
 def _changes(root: Path, differing: bytes, new: bytes) -> tuple[FileChange, ...]:
     entries, counts = _parse(differing)
-    # The index may no longer have a file that is there all the same: `git rm --cached`, or a renaming taken back.
+    # A file may exist and not be in the index any more: after `git rm --cached`, or after a rename was taken back.
     still_there = {e.origin: e for e in entries if e.status in "DR" and _image_on_disk(root, e.origin) is not None}
     names = {os.fsdecode(name) for name in new.split(b"\0") if name and not name.endswith(b"/")}
     names |= {entry.path for entry in still_there.values() if entry.status == "R"}
@@ -160,7 +161,7 @@ def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChan
 
 
 def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
-    """Return how a file differs that the commit has and the index has not; None if it does not."""
+    """Return how a file differs that is in the commit and not in the index; None if it does not differ."""
     change = FileChange(
         id=f"{GIT_ID}{entry.origin}",
         path=entry.origin,
@@ -171,7 +172,7 @@ def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
     )
     try:
         before, after = _contents(root, change)
-    except AgentError:  # what the review says when it is looked at
+    except AgentError:  # the review says so when the file is looked at
         return replace(change, is_binary=True)
     assert change.before is not None
     assert change.after is not None
@@ -227,8 +228,8 @@ def _image_on_disk(root: Path, path: str) -> FileImage | None:
 
 
 def _is_behind_link(root: Path, path: str) -> bool:
-    """Whether a symlink has taken the place of a folder on the way: what it leads to has another path."""
-    return any((root / folder).is_symlink() for folder in PurePosixPath(path).parents if folder.parts)
+    """Whether a symlink has taken the place of a folder above: what it leads to has another path."""
+    return any((root / folder).is_symlink() for folder in folders_above(path))
 
 
 def _content_on_disk(root: Path, path: str) -> bytes:
@@ -265,7 +266,7 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
             raise AgentError("git keeps this file in another form (a filter such as LFS): it is compared by git only.")
         if blob.size > _MAX_READ_BYTES:
             raise AgentError("The file is too large to be compared.")
-        # The library takes no name that is not UTF-8; the ending of such a one still says how git converts it.
+        # The library only takes UTF-8 names; the ending of another name still says how git converts the file.
         with pygit2.BlobIO(blob, as_path=path.encode("utf-8", "replace").decode()) as stream:
             return stream.read()
     except (pygit2.GitError, KeyError, ValueError) as error:

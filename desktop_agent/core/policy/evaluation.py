@@ -85,16 +85,16 @@ _OWN = frozenset(
         "GROUPS", "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
     }
 )  # fmt: skip
-"""Variables of bash's own: it evaluates what they are given, runs it, or means other programs by it."""
+"""Variables of bash's own: it evaluates or runs their values, or runs other programs because of them."""
 
 
 def is_of_shell(name: str) -> bool:
-    """Whether bash may run or evaluate what a variable of this name is given."""
+    """Whether bash may run or evaluate the value of a variable with this name."""
     return name in _OWN or steers_shell(name)
 
 
 def _may_be_option(word: Word, letter: str) -> bool:
-    """Whether a word may be an option with `letter`: it is a cluster that has it, or its beginning is not known."""
+    """Whether a word may be an option with `letter`: a cluster that has it, or a word with an unknown beginning."""
     text = word.text.lstrip("\"'")
     if word.is_known:
         return word.text.startswith("-") and letter in word.text
@@ -125,7 +125,7 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
 
 
 def may_be_list(program: str, words: Sequence[Word], assignments: Sequence[tuple[str, str]]) -> bool:
-    """Whether a builtin may read an unknown value as a list, `(…)`, and so expand it once more."""
+    """Whether a builtin may read an unknown value as a list, `(…)`, and expand it a second time."""
     makes_lists = any(word.text.startswith("-") and set(word.text) & {"a", "A"} for word in words)
     is_declaring = program in ("declare", "typeset", "local") or (program in _DECLARES and makes_lists)
     return is_declaring and any(value == UNKNOWN_VALUE for _, value in assignments)

@@ -374,7 +374,7 @@ def _find(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _may_be_option(word: Word) -> bool:
-    """Whether a word that is not known may come to an option."""
+    """Whether an unknown word may turn out to be an option."""
     return word.kind == "complex" or word.text.lstrip("\"'").startswith(("-", "$", "`"))
 
 

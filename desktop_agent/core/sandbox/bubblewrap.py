@@ -1,17 +1,16 @@
 """Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
 
-Home folders are empty but for what work needs (`home`). Secrets and `/run` are covered; `/tmp` is the session's private
-folder.
-When the command ends, or we do, the kernel ends everything it started, daemons too: they live in its process namespace.
+Home folders are empty except for what work needs (`home`). Secrets and `/run` are covered; `/tmp` is the session's
+private folder. When the command ends, or we do, the kernel ends everything that it started, including daemons: they
+live in its process namespace.
 
 What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
 stand on: a stand-in (`stand_ins`), which is there as long as a command that needs it.
 
-A filter of system calls keeps the command from Unix sockets: D-Bus, X11, an ssh agent or
-Docker would do for it what it may not do. A read-only mount does not stop a connect, and covering the sockets that the
-kernel lists was rejected: the list has relative names, and a program may begin to listen while the command runs.
-The filter also keeps dangerous modes from new and old files (`seccomp`): a set-user-ID program in the workspace would
-run as the user for whoever starts it outside.
+A filter of system calls keeps the command from Unix sockets: D-Bus, X11, an ssh agent or Docker would do for it what it
+may not do itself. A read-only mount does not stop a connect. Covering the sockets that the kernel lists was rejected:
+the list has relative names, and a program may begin to listen while the command runs. The filter also refuses dangerous
+modes (`seccomp`): a set-user-ID program in the workspace would run as the user for whoever starts it outside.
 """
 
 import os

@@ -2,16 +2,16 @@
 
     python -I -S landlock_launcher.py OPTION... -- COMMAND...
 
-It imports as little as possible, because every command waits for it, and of the application only the supervisor, when
-the command is on its way. It decides nothing: `landlock` works out its arguments. Whatever fails,
-fails before the command is started (exit code 125).
+It imports as little as possible, because every command waits for it, and only the supervisor from the application, once
+the command is on its way. It decides nothing: `landlock` works out its arguments. Whatever fails, fails before the
+command is started (exit code 125).
 
-With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
-they become its children. It stays outside the sandbox, where the command cannot change it nor take its descriptors;
-before Linux 6.12 the command can end it, and with it itself. With `way_out`, a socket that listens in the command's own
-network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of it answers calls for the
-command: some systems let only an ancestor look at a process (Yama). With `mounted` it is in the command's namespaces:
-the command can end it, and with it itself, but not look into it. Without `watch`, the command replaces it.
+With `watch` it stays as the command's parent and afterwards ends what the command left behind, including daemons, which
+become its children. It stays outside the sandbox, where the command cannot change it or take its descriptors; before
+Linux 6.12 the command can end it, and thereby itself. With `way_out`, a socket that listens in the command's own
+network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of it answers calls for the command:
+some systems let only an ancestor look at a process (Yama). With `mounted` it is in the command's namespaces: the
+command can end it, and thereby itself, but not look into it. Without `watch`, the command replaces it.
 """
 
 import _socket

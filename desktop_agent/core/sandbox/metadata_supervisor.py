@@ -2,18 +2,18 @@
 
 Landlock has no rule for them, and a filter of system calls sees no paths. So the filter (`seccomp`) hands each of
 `CALLS` to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command
-(`landlock_launcher`). The caller's own call never happens: what it names could become another file after it was looked
-at. The supervisor opens the file as the caller would, looks where that descriptor is, and makes the change by the
-descriptor if the command may write there, as the same user without capabilities; else the caller gets EPERM.
+(`landlock_launcher`). The caller's own call never happens: the path could lead to another file after it was checked.
+The supervisor opens the file as the caller would, checks where that descriptor is, and makes the change by the
+descriptor if the command may write there, as the same user without capabilities; otherwise the caller gets EPERM.
 
 The caller's root needs no look: `chroot`, `pivot_root` and namespaces are refused. What jumps in `/proc`
 (`/proc/PID/root`, `cwd`) is not followed: for the supervisor it could lead where the caller may not go. The caller's
 own descriptors by their names (`/proc/self/fd/3`, which C libraries use) are read as what they are.
 
-Behind bubblewrap, mounts say what may be changed; there it only sets attributes, of which some are access lists.
+Behind bubblewrap, mounts decide what may be changed; there it only sets attributes, some of which are access lists.
 
-A `umask` that would let new files be writable for all is answered as if it had been set, and is not: nearly all who
-call it only want to read the mask, and set it back.
+A `umask` that would make new files writable for all is reported as set, but is not: nearly all callers only want to
+read the mask, and set it back.
 
 It imports nothing of the application and as little as possible: every command has one. Needs Linux 5.19.
 """

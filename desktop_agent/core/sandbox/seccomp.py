@@ -8,11 +8,12 @@ Unix sockets: a filter sees numbers, not addresses, so whom a socket is connecte
 can be made, except connected pairs, which lead nowhere else. Only pairs of streams and of sequenced packets are
 allowed: the other kinds (the kernel makes a datagram socket of a raw one) can be sent to any address.
 
-No command leaves a program that runs as the user for whoever starts it, nor what everybody may write. So modes with
-set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its mode behind a pointer
-and is said not to exist; programs fall back to `openat`. Access lists may say the same as modes, and an empty mask
-(`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the lists and answers for the
-mask. Where there can be none (`is_supervised`), access lists and attributes cannot be set, and masks are not judged.
+No command leaves behind a program that runs as the user for whoever starts it, or a file that everybody may write. So
+modes that are set-user-ID, set-group-ID or writable for all are refused, also for new files. `openat2` has its mode
+behind a pointer and is reported as missing; programs fall back to `openat`. Access lists can grant the same as modes,
+and an empty mask (`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the lists
+and answers `umask`. Without one (see `is_supervised`), access lists and attributes cannot be set, and masks are not
+judged.
 
 A command without namespaces of its own (`is_alone`) shares the machine's processes and objects without a path: calls
 that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. What

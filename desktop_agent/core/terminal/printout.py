@@ -1,11 +1,11 @@
 """What a program printed, as a terminal shows it: the one reader of output, for the model, cards, exports and search.
 
-The terminal is 40 rows high and 1,000 columns wide, as far as programs can move in it, and keeps every row that scrolls
-out of it. A longer line goes on in the next row, and is one line of the text nevertheless. Tabs, blanks at the end of a
-line and characters without a width stay what they are: text without control sequences is read as itself.
+The terminal has 40 rows and 1,000 columns in which programs can move, and keeps every row that scrolls out of it. A
+longer line continues in the next row and is still one line of the text. Tabs, blanks at the end of a line and
+characters without a width are kept: text without control sequences is read as it is.
 
-Rows are given away once they have left the screen, so an output of any length takes little memory; and lines that hold
-nothing but text and colours go a short way there, as most do.
+Rows are passed on once they have left the screen, so an output of any length takes little memory. Lines with nothing
+but text and colours, as most are, skip the screen.
 """
 
 import re
@@ -22,7 +22,7 @@ COLUMNS: Final = 1_000
 _MOST_CELLS: Final = 8
 """The most cells that one character takes: a tab."""
 _MOST_LINES: Final = 2_000
-"""In one step of plain lines."""
+"""The most plain lines in one step."""
 _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
@@ -33,7 +33,7 @@ _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x
 """Control characters that terminals ignore anywhere. A file of zeros is full of them."""
 _IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
-"""Bytes of text and lines, whatever stands beside them: after 0xC2 a C1 control may follow."""
+"""Bytes of text and lines, whatever is beside them. 0xC2 is not among them, since it may begin a C1 control."""
 
 
 class _PrintedScreen(Screen):

@@ -88,7 +88,7 @@ def shares_of(
 
 
 def _who_changed_mode(base: FileState | None, steps: Sequence[_Step]) -> set[Owner]:
-    """Return who changed whether the file can be run, if it is not as in the commit."""
+    """Return who last changed whether the file can be run, if that differs from the commit."""
     states = [base, *(state for _, state in steps)]
     files = [state if state is not None and state.kind == "file" else None for state in states]
     can_run = [None if state is None else bool(state.mode & 0o100) for state in files]
@@ -113,7 +113,7 @@ def _steps(
     """Return the versions from the commit's to the one on disk, as if what is undone had never happened."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
-    if file.moved_from:  # else, for git, it is a new file
+    if file.moved_from:  # otherwise it is a new file to git
         chain = [replace(one, change=as_edit(one.change, (other.change for other in known))) for one in chain]
     steps: list[_Step] = []
     now = base
@@ -364,9 +364,9 @@ def unrecorded(
 def written_along(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return what undos and redos wrote of the user's edits together with their own, which no record has alone. Blocks.
+    """Return what undos and redos wrote of the user's edits, which no record has by itself.
 
-    It is what a file is now beyond what its standing changes make of it.
+    Blocks. It is what a file has now beyond what its standing changes make of it.
     """
     composition = composition_of(transcript, ledger)
     found: list[FileTransition] = []
@@ -440,9 +440,9 @@ def _selections(
 
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
-    """Return the changes that made folders of the agent's which nothing is left in without the files `gone`.
+    """Return the changes that made the agent's folders that are empty without the files `gone`.
 
-    A comparison with git does not list them, so they go with what was in them.
+    A comparison with git does not list folders, so they are removed with what was in them.
     """
     tops = {folder for path in gone for folder in folders_above(path)}
     return [
@@ -535,7 +535,7 @@ def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
 
 
 def _usual_mode(*seen: FileImage | FileState | None) -> int | None:
-    """Return the permissions of the first of these that is a file."""
+    """Return the permissions of the first file among these."""
     return next((one.mode for one in seen if one is not None and one.kind == "file"), None)
 
 

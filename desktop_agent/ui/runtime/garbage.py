@@ -1,13 +1,13 @@
 """Collects Python's cyclic garbage on the window's thread, and nowhere else.
 
-Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle could so be
-destroyed by a worker thread, which Qt answers with a warning at best and a crash at worst. While the loop runs,
-automatic collection is therefore off, and a timer does its work once there is any, so that a window at rest wakes up
-for nothing. A collection stops the window the longer, the more objects it goes over. What comes in great numbers is
-therefore gone over in slices, or while the window is at rest.
+Python collects in whichever thread happens to allocate. A worker thread could thus destroy a widget that is part of a
+reference cycle, which Qt answers with a warning at best and a crash at worst. While the loop runs, automatic collection
+is therefore off, and a timer collects once there is enough garbage, so that a window at rest never wakes up for
+nothing. A collection stops the window for longer, the more objects it visits. Great numbers of objects are therefore
+visited in slices, or while the window is at rest.
 
-All that this process says to `gc` is said here, but for the entry point, which turns automatic collection off for as
-long as the window is being imported.
+Only this module uses `gc`, except for the entry point, which turns automatic collection off while the window is being
+imported.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from PySide6.QtCore import QAbstractEventDispatcher, QObject, QTimer
 from desktop_agent.core.system.allocator import give_back_memory
 
 _PATIENCE_MS: Final = 250
-"""How long garbage waits from when there is enough of it. So long the thread is looked at, whether it is busy."""
+"""How long garbage waits once there is enough of it. Meanwhile it is measured whether the thread is busy."""
 _YOUNG: Final = 0
 _MIDDLE: Final = 1
 _FULL: Final = 2

@@ -1,4 +1,4 @@
-"""The last resort: when this application is killed outright, what it started is ended all the same.
+"""The last resort: if this application is killed outright, what it started is still ended.
 
 A tiny shell waits for the end of a pipe that only we hold open. When we die, however we die, the pipe closes and the
 shell ends all that is in the cgroups of our commands, and every process that carries our mark (`tree`).
@@ -19,11 +19,11 @@ from desktop_agent.core.system.processes.tree import LIMIT_UNIT, MARK_VARIABLE, 
 _SHELL = Path("/bin/sh")
 
 _LAST_WORD = b"closed\n"
-"""What we say when nothing is being started any more. One that is killed says nothing."""
+"""What we write once nothing is being started any more. A killed application writes nothing."""
 
-# Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable.
-# An application that was killed may just have been starting a process, which carries the mark only when it runs its own
-# program: to find nothing once is then not enough.
+# Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable. A
+# killed application may have been starting a process, which has the mark only once it runs its own program: finding
+# nothing once is then not enough.
 _SCRIPT = f"""
 wanted=5
 while read -r word; do [ "$word" != closed ] || wanted=1; done

@@ -2,8 +2,8 @@
 
 Every command gets its own session and process group, and a mark that all it starts inherits (`tree`), so that ending it
 ends everything it started. A command is over when its first process has exited and its output has ended, or nothing
-came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended too, also what
-detached itself, such as a compiler daemon: what it wrote later would be nobody's. Only what the user's own terminal
+came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended, too, even if
+it detached itself, as a compiler daemon does: later writes would have no author. Only what the user's own terminal
 detaches lives on, until `aclose`.
 
 Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only when it is gone.

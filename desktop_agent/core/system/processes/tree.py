@@ -1,13 +1,13 @@
-"""Every process that a command started, also those that left its process group or lost their parent.
+"""Every process that a command started, including those that left its process group or lost their parent.
 
 A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
 process group; it descends from a member; it carries the tree's mark. Without a cgroup the mark is what finds a daemon
 that called `setsid` and whose parent has exited.
 
-The mark is in the environment, and on Linux also in a limit, which is inherited like it, but stays when the environment
-is cleared, and shows for other users' processes, too: the limit of the resident set, which Linux has not enforced since
-version 2.4.30. A sub-reaper was rejected: it is a property of the whole application, which would have to reap whatever
-loses its parent, and would take that from the programs that use us as a library.
+The mark is in the environment, and on Linux also in a limit: that of the resident set, which Linux has not enforced
+since version 2.4.30. The limit is inherited like the environment, but stays if the environment is cleared, and can be
+read for other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have
+to reap every orphan, and would take orphans from programs that use us as a library.
 
 Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
 `waitpid`: the root is our own child, and its exit status belongs to the code that started it.
