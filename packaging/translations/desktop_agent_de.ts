@@ -4837,6 +4837,10 @@
         <translation>Mehr anzeigen</translation>
     </message>
     <message>
+        <source>This is too long to be shown whole, so it can only be denied</source>
+        <translation>Das ist zu lang, um ganz gezeigt zu werden, und kann deshalb nur abgelehnt werden</translation>
+    </message>
+    <message>
         <source>You have seen all of it</source>
         <translation>Sie haben alles gesehen</translation>
     </message>

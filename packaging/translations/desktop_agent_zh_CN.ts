@@ -4816,6 +4816,10 @@
         <translation>显示更多</translation>
     </message>
     <message>
+        <source>This is too long to be shown whole, so it can only be denied</source>
+        <translation>内容过长，无法完整显示，因此只能拒绝</translation>
+    </message>
+    <message>
         <source>You have seen all of it</source>
         <translation>您已看完全部内容</translation>
     </message>

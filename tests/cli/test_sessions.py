@@ -11,7 +11,7 @@ from desktop_agent.cli import main
 from desktop_agent.cli.sessions.arguments import HIT_KINDS
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import HitKind, ModelRef
+from desktop_agent.core.protocol.model import HitKind, ModelRef, ToolCall
 from desktop_agent.core.store.journal.journal import Journal
 
 MODEL = ModelRef(provider="scripted", model="scripted")
@@ -121,3 +121,15 @@ def test_what_is_no_date_is_said(isolated_home: object, moment: str, capsys: pyt
 
 def test_all_kinds_can_be_asked_for() -> None:
     assert get_args(HitKind) == HIT_KINDS
+
+
+def test_what_the_model_said_a_command_is_for_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "touch a", "explanation": " Make a file. "})
+    started = ev.ToolCallStarted(
+        turn=1, call=call, title="touch a", source="workspace", capabilities=("exec_shell",), is_read_only=False
+    )
+    session = write(1, "/home/ann/a", prompt("Make it"), started)
+    assert main(["sessions", "show", session]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.endswith("run_terminal_cmd touch a"))
+    assert lines[at + 1] == "  Make a file."

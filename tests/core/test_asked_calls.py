@@ -1,6 +1,7 @@
 """What a question shows of a call: the tool and its exact arguments, so that none can pass for another."""
 
 import json
+import sys
 from collections.abc import Mapping
 
 import pytest
@@ -71,6 +72,43 @@ def test_two_calls_that_differ_never_look_the_same(one: JsonObject, data: st.Dat
     other = data.draw(st.dictionaries(st.text("ab -\n:", min_size=1, max_size=4), VALUES, min_size=1, max_size=3))
     if json.dumps(one) != json.dumps(other):
         assert asked_call(asking(one)) != asked_call(asking(other))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 10_000_000,
+        "hello\n" * 1_700_000,
+        {f"k{number}": "v" * 80 for number in range(100_000)},
+        [[1, 2, 3]] * 700_000,
+    ],
+    ids=["a line", "lines", "names", "items"],
+)
+def test_of_what_is_too_long_to_be_shown_no_more_is_written_than_is_asked_for(value: object) -> None:
+    """Who draws it does so on the window's thread."""
+    steps = 0
+
+    def count(_frame: object, _event: str, _arg: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        shown = asked_call(asking({"value": value}), 1_000)
+    finally:
+        sys.setprofile(None)
+    assert len(shown) >= 1_000
+    assert steps < 20_000
+    assert asked_call(asking({"value": value})).startswith(shown)
+
+
+def test_what_is_nested_deeply_is_shown_whole() -> None:
+    value: object = "end"
+    for _ in range(200):
+        value = {"a": [value]}
+    shown = asked_call(asking({"value": value}))
+    assert shown.count("a:") + shown.count('"a":') == 200
+    assert shown.count('"end"') == 1
 
 
 @pytest.mark.parametrize(

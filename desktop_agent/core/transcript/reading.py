@@ -72,20 +72,30 @@ def how_it_ended(end: TurnEnded) -> str:
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
 """The longest list or object on one line; longer ones have a line for each item."""
+_DEEPEST_MARGIN = 100
+"""What is nested deeper stands on one line."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
 """Our tools that let the model say what a call is for."""
 
 
-def asked_call(request: ApprovalRequest) -> str:
+def asked_call(request: ApprovalRequest, at_least: int | None = None) -> str:
     """Return the exact call: the tool, then its arguments, one on each line.
 
     Empty if the command or the changes say everything. Values are JSON, but texts of several lines stand as they are,
-    indented below their name, so that no line can pass for another argument.
+    indented below their name, so that no line can pass for another argument. With `at_least`, it may end after that
+    many characters: a caller that shows only the beginning need not wait for the rest.
     """
     if not (request.server or request.arguments):
         return ""
-    name = f"{request.server}/{request.server_tool}" if request.server else request.tool
-    return "\n".join([name, *_items(request.arguments, "  ")])
+    lines = [f"{request.server}/{request.server_tool}" if request.server else request.tool]
+    size = len(lines[0])
+    for line in _items(request.arguments, "  "):
+        lines.append(line)
+        size += 1 + len(line)
+        if at_least is not None and size >= at_least:
+            break
+    return "\n".join(lines)
 
 
 def _items(values: JsonObject, margin: str) -> Iterator[str]:
@@ -97,22 +107,41 @@ def _items(values: JsonObject, margin: str) -> Iterator[str]:
 def _value(head: str, value: object, margin: str) -> Iterator[str]:
     """Write a value after `head`, or indented below it."""
     if isinstance(value, str) and "\n" in value:
-        lines = value.split("\n")
-        ends_plainly = lines[-1] == "" and lines[-2] != ""
-        yield f"{head} {'|' if ends_plainly else '|-' if lines[-1] else '|+'}"
-        yield from (f"{margin}{line}" for line in (lines[:-1] if lines[-1] == "" else lines))
+        is_ended = value.endswith("\n")
+        ends_plainly = is_ended and value != "\n" and not value.endswith("\n\n")
+        yield f"{head} {'|' if ends_plainly else '|+' if is_ended else '|-'}"
+        yield from (f"{margin}{line}" for line in _lines(value))
         return
-    inline = json.dumps(value, ensure_ascii=False)
-    is_short = len(inline) <= _LONGEST_INLINE and "\\n" not in inline
-    if isinstance(value, dict) and value and not is_short:
+    if not (isinstance(value, dict | list) and value) or len(margin) > _DEEPEST_MARGIN:
+        yield f"{head} {json.dumps(value, ensure_ascii=False)}"
+    elif (inline := _inline(value)) is not None:
+        yield f"{head} {inline}"
+    elif isinstance(value, dict):
         yield head
         yield from _items(cast("JsonObject", value), margin)
-    elif isinstance(value, list) and value and not is_short:
+    else:
         yield head
         for item in cast("list[object]", value):
             yield from _value(f"{margin}-", item, f"{margin}  ")
-    else:
-        yield f"{head} {inline}"
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    if start < len(text):
+        yield text[start:]
+
+
+def _inline(value: object) -> str | None:
+    """Return it on one line, if it is short and has no text of several lines. Reads no more of it than that takes."""
+    text = ""
+    for piece in _ENCODER.iterencode(value):
+        text += piece
+        if len(text) > _LONGEST_INLINE:
+            return None
+    return None if "\\n" in text else text
 
 
 def explanation_of(call: ToolCall) -> str:

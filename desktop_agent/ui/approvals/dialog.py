@@ -18,7 +18,6 @@ from desktop_agent.ui.approvals.scope_choice import ScopeChoice
 from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
-from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, scroll_down, vbox
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS
 
@@ -140,8 +139,8 @@ class ApprovalDialog(QDialog):
             return self.tr("Only a visible change can be allowed")
         if self._command and not self._command.text.strip():
             return self.tr("There is no command to run")
-        if not all(fold.is_all_seen for fold in self._head.folds):
-            return obstacle_words()
+        if obstacle := next((fold.obstacle for fold in self._head.folds if fold.obstacle), ""):
+            return obstacle
         if self._command and (obstacle := self._command.obstacle()):
             return obstacle
         return self.tr("No valid rule yet. Correct one, or allow only once") if self._scope.lacks_rule else ""

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
+from desktop_agent.core.base.hidden_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.approvals import request_words
@@ -45,7 +46,7 @@ class QuestionHead(QWidget):
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         # What else decides what would run: variables, input, a special shell. All of it can be looked through.
-        called = asked_call(request)
+        called = asked_call(request, MOST_SHOWN_CHARS + 1)
         self.call = self._make_field(called, "approvalCall", self.tr("What would be called")) if called else None
         details = "\n".join(request.details)
         self.details = self._make_field(details, "approvalDetails", self.tr("Details")) if details else None

@@ -38,7 +38,7 @@ def pieces(text: str) -> Iterator[TextPiece]:
     if at < len(head):
         yield TextPiece(head[at:], head[at:])
     if rest:
-        yield TextPiece(f"·{len(rest):,} more characters are not shown·", rest, is_cut=True)
+        yield TextPiece(f"·What follows these {len(head):,} characters is not shown·", rest, is_cut=True)
 
 
 def _shown(original: str) -> str:

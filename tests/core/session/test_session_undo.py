@@ -326,6 +326,66 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
         assert ground.read("a.txt") == text_with(line_5="fünf\n")
 
 
+OVER = text_with(line_5="cinq\n", line_30="thirty\n", line_45="forty-five\n")
+PARTLY_OVER = {
+    "several changes": [
+        Call("edit_file", {"path": "a.txt", "old_str": "five\n", "new_str": "cinq\n"}),
+        replacing(30, "thirty\n"),
+        replacing(45, "forty-five\n"),
+    ],
+    "one change": [Call("create_file", {"path": "a.txt", "content": OVER, "if_exists": "overwrite"})],
+}
+
+
+@pytest.mark.parametrize("is_in_new_session", [False, True])
+@pytest.mark.parametrize("has_edit", [False, True])
+@pytest.mark.parametrize("second", PARTLY_OVER.values(), ids=PARTLY_OVER)
+async def test_the_rest_of_a_change_that_a_settled_clash_wrote_over_in_part_is_undone_without_another_clash(
+    ground: Ground, second: Reply, *, is_in_new_session: bool, has_edit: bool
+) -> None:
+    ground.write("a.txt", "".join(LINES))
+    script: list[Reply] = [[replacing(5, "five\n")], [Say("one")], second, [Say("two")]]
+    mine = {"line_55": "by me\n"} if has_edit else {}
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        both = text_with(line_5="cinq\n", line_30="thirty\n", line_45="forty-five\n", **mine)
+        ground.write("a.txt", both)
+        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        assert outcome.clash is not None
+        assert outcome.clash.yours is not None
+        taken = text_with(line_30="thirty\n", line_45="forty-five\n", **mine)
+        s.submit(
+            ops.WriteFile(
+                path="a.txt",
+                expected=outcome.clash.yours.digest,
+                content=taken.encode(),
+                reverts=(Reverted(change_id="1.1"),),
+                purpose="undo",
+            )
+        )
+        await s.rx.expect(ev.ChangesUndone)
+        turned = [r for r in s.session.transcript.changes.values() if r.turn == 2 and r.change.is_by_agent]
+        assert turned[0].is_undone or turned[0].undone_hunks
+        assert not all(record.is_undone for record in turned)
+        if not is_in_new_session:
+            await finish_and_come_back(s, ground, text_with(**mine), both)
+        session = s.id
+    if is_in_new_session:
+        async with ground.session([], resume=session) as s:
+            await finish_and_come_back(s, ground, text_with(**mine), both)
+
+
+async def finish_and_come_back(s: Open, ground: Ground, wanted: str, before: str) -> None:
+    done = await undo(s, ChangeSelection(turn=2))
+    assert [(outcome.state, outcome.clash) for outcome in done.outcomes] in ([("restored", None)], [("merged", None)])
+    assert ground.read("a.txt") == wanted
+    for _ in range(2):
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+    assert ground.read("a.txt") == before
+
+
 async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not_see(ground: Ground) -> None:
     ground.write("a.txt", "one\n")
     async with ground.session([]) as s:

@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.base.hidden_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call
@@ -14,7 +15,6 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.exact.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
 
 COMMAND = "command"
@@ -58,7 +58,7 @@ class AskedCommand(QObject):
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
         self._shortcut.activated.connect(self._start_editing)
         self._name_edit()
-        called = asked_call(request)
+        called = asked_call(request, MOST_SHOWN_CHARS + 1)
         self._call = CardCommand(called, styles, card, self.tr("What would be called")) if called else None
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
@@ -113,8 +113,8 @@ class AskedCommand(QObject):
         """Why it cannot be allowed now; empty when it can."""
         if self._command is not None and not self.text.strip():
             return self.tr("There is no command to run")
-        if not all(field.fold.is_all_seen for field in self.fields):
-            return obstacle_words()
+        if obstacle := next((field.fold.obstacle for field in self.fields if field.fold.obstacle), ""):
+            return obstacle
         if self.edited is None:
             return ""
         if self.judged is None:

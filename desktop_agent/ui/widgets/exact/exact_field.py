@@ -116,6 +116,11 @@ class ExactField(QPlainTextEdit):
 
     # -- what was in sight --
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is too long to be shown whole."""
+        return bool(self._exact.unshown_chars)
+
     def unseen(self) -> Unseen:
         """Return what was not in sight yet."""
         first, document = self._seen.first_unseen(), self.document()

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
@@ -11,11 +11,6 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact.exact_field import ExactField, Unseen
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
-
-
-def obstacle_words() -> str:
-    """Say why a text that was not wholly in sight cannot be allowed yet."""
-    return QCoreApplication.translate("FoldBar", "Scroll through all of it to enable Allow")
 
 
 def unseen_words(unseen: Unseen) -> str:
@@ -69,6 +64,13 @@ class FoldBar(QWidget):
         """Whether all of the text was in sight."""
         return self._field.unseen().is_nothing
 
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be allowed, or not yet; empty once all of it was in sight."""
+        if self._field.is_cut:
+            return self.tr("This is too long to be shown whole, so it can only be denied")
+        return "" if self.is_all_seen else self.tr("Scroll through all of it to enable Allow")
+
     def stay_away(self) -> None:
         """Say nothing below a text that may be left unseen."""
         self._field.seen.disconnect(self._on_seen)
@@ -90,9 +92,9 @@ class FoldBar(QWidget):
 
     def _say(self, unseen: Unseen) -> None:
         words, more = self._parts
-        said = (
-            self.tr("You have seen all of it") if unseen.is_nothing else f"{unseen_words(unseen)} · {obstacle_words()}"
-        )
+        said = self.tr("You have seen all of it")
+        if not unseen.is_nothing:
+            said = self.obstacle if self._field.is_cut else f"{unseen_words(unseen)} · {self.obstacle}"
         words.setText(said)
         words.setAccessibleName(said)
         words.setToolTip(said)

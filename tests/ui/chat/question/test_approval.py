@@ -552,3 +552,18 @@ def test_a_file_that_would_be_renamed_is_listed_once_with_both_paths(stage: Stag
     names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
     assert f"old.py → new.py  +0 {MINUS}0" in names
     assert "1 file · +0 −0" in summary(request)
+
+
+def test_a_call_that_is_too_long_to_be_shown_whole_can_only_be_denied_and_says_so(stage: Stage) -> None:
+    arguments: dict[str, object] = {"text": "hello\n" * 1_700_000}
+    answers = ask(stage, replace(question(), command=None, server="files", server_tool="write", arguments=arguments))
+    until_it_listens(stage)
+    allow, said = stage.button("Allow once"), "This is too long to be shown whole, so it can only be denied"
+    assert not allow.isEnabled()
+    assert (allow.accessibleDescription(), card(stage).asked.fields[0].fold.text()) == (said, said)
+    assert len(command_field(stage).toPlainText()) < 70_000
+    be_active(stage)
+    press_allow(stage)
+    assert answers == []
+    press_deny(stage)
+    assert answers == [("c1", Denied(message=""))]
