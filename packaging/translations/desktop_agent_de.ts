@@ -2046,6 +2046,10 @@
         <translation>Der Inhalt einer Datei konnte nicht gespeichert werden, daher wurde nichts geändert.</translation>
     </message>
     <message>
+        <source>A link to {0} has taken the place of the folder {1}.</source>
+        <translation>An der Stelle des Ordners {1} steht jetzt ein Verweis auf {0}.</translation>
+    </message>
+    <message>
         <source>A record failed unexpectedly.</source>
         <translation>Ein Eintrag ist unerwartet fehlgeschlagen.</translation>
     </message>
@@ -2644,6 +2648,10 @@
     <message>
         <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
         <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in einem anderen.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Put the folder back, or start a new conversation in the one that the link leads to.</source>
+        <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in dem, auf den der Verweis zeigt.</translation>
     </message>
     <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>

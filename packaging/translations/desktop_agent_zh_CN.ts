@@ -2035,6 +2035,10 @@
         <translation>无法保存文件内容，因此未作任何更改。</translation>
     </message>
     <message>
+        <source>A link to {0} has taken the place of the folder {1}.</source>
+        <translation>文件夹 {1} 的位置现在是指向 {0} 的链接。</translation>
+    </message>
+    <message>
         <source>A record failed unexpectedly.</source>
         <translation>一条记录意外失败。</translation>
     </message>
@@ -2633,6 +2637,10 @@
     <message>
         <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
         <translation>没有做任何更改。请把文件夹放回原处，或在其他文件夹中开始新的对话。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Put the folder back, or start a new conversation in the one that the link leads to.</source>
+        <translation>未执行任何操作。请把文件夹放回原处，或在链接指向的文件夹中开始新的对话。</translation>
     </message>
     <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>

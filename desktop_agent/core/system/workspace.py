@@ -289,6 +289,12 @@ class HeldWorkspace:
             if self.root.is_dir():
                 hint = "Nothing was done. Change its permissions, then go on."
             raise WorkspaceError(error.title, hint=hint, detail=error.detail) from error
+        if self.root.is_symlink():  # it could lead elsewhere at any moment, so no message accepts it either
+            raise WorkspaceError(
+                f"A link to {self.root.resolve()} has taken the place of the folder {self.root}.",
+                hint="Nothing was done. Put the folder back, or start a new conversation in the one that the link "
+                "leads to.",
+            )
         if not self._is_the_known_one():
             raise WorkspaceError(
                 f"The folder {self.root} is not the one that this conversation worked in: that one was moved away, "
@@ -329,6 +335,8 @@ class HeldWorkspace:
 
         Return its identity if the session does not know that yet.
         """
+        if self.root.is_symlink():
+            return None
         if self._has_refused:
             self.close()
             self._is_judged = False

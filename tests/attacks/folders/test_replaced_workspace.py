@@ -292,3 +292,22 @@ async def test_a_run_that_takes_its_changes_back_ends_when_the_folder_is_gone_by
     assert any("moved away" in problem for problem in ended.problems)
     assert ground.read("a.txt") == "one\n"
     assert (ground.workspace.with_name("moved") / "a.txt").read_text() == "two\n"
+
+
+async def test_a_link_in_the_place_of_the_folder_is_never_accepted_and_it_is_said_what_to_do(ground: Ground) -> None:
+    """The folder was moved to another disk, and a link left behind: no message makes the conversation follow it."""
+    ground.write("a.txt", "one\n")
+    script: list[Reply] = [[Call("read_file", {"path": "a.txt"})], [Say("read")]]
+    async with ground.session(script, approval="on_request") as s:
+        elsewhere = ground.workspace.with_name("elsewhere")
+        ground.workspace.rename(elsewhere)
+        ground.workspace.symlink_to(elsewhere)
+        for _ in range(2):
+            assert (await s.prompt()).reason == "workspace_error"
+            told = s.rx.all(ev.Notice)[-1]
+            assert told.title == f"A link to {elsewhere} has taken the place of the folder {ground.workspace}."
+            assert "start a new conversation" in told.hint
+            assert "message" not in told.hint
+        ground.workspace.unlink()
+        elsewhere.rename(ground.workspace)
+        assert (await s.prompt()).reason == "completed"
