@@ -43,6 +43,7 @@ __all__ = [
     "RunFailedError",
     "SandboxError",
     "Say",
+    "ScriptMark",
     "ScriptedProvider",
     "SearchHit",
     "SearchQuery",
@@ -67,6 +68,7 @@ __all__ = [
     "events",
     "in_order",
     "ops",
+    "repository_mark",
     "tool",
 ]
 

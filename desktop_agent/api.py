@@ -42,6 +42,7 @@ from desktop_agent.core.protocol.model import (
     FileOutcome,
     ModelRef,
     Rule,
+    ScriptMark,
     SearchHit,
     SearchQuery,
     SessionSummary,
@@ -54,6 +55,7 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.tools.approval.script_marks import repository_mark
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import FunctionTool, tool
 from desktop_agent.core.transcript import Transcript
@@ -95,6 +97,7 @@ __all__ = [
     "RunFailedError",
     "SandboxError",
     "Say",
+    "ScriptMark",
     "ScriptedProvider",
     "SearchHit",
     "SearchQuery",
@@ -118,5 +121,6 @@ __all__ = [
     "events",
     "in_order",
     "ops",
+    "repository_mark",
     "tool",
 ]

@@ -35,10 +35,11 @@ class ShownFolder(QObject):
 
     async def _look_for_sandbox(self, root: Path) -> None:
         """Find out whether commands can be confined in this folder, and say so where the sandbox is chosen."""
-        search = await self._bench.sandbox_search(root)
+        search, shell = await asyncio.gather(self._bench.sandbox_search(root), self._bench.shell_kind(root))
         if root != self._navigator.workspace:
             return
         self._panels.judges.is_sandbox_available = search.sandbox is not None
+        self._panels.judges.shell = shell
         reasons = " ".join(f"{report.name}: {report.reason} {report.hint}".strip() for report in search.reports)
         self._panels.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
 

@@ -8,6 +8,7 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 ```
 """
 
+import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.system.processes.shell import ShellKind, find_shell
 from desktop_agent.core.tools.access import CallRules
 
 
@@ -99,6 +101,11 @@ class Workbench:
         Name the workspace where `PATH` may lead into it: programs there do not count.
         """
         return await self._shared.probe.search(workspace)
+
+    async def shell_kind(self, workspace: Path) -> ShellKind:
+        """Return the kind of shell that commands run in here: what it cannot read as it was judged asks."""
+        shell = await asyncio.to_thread(find_shell, self._shared.probe.environ, workspace)
+        return shell.kind if shell is not None else ""
 
     def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
         """Return the commands of a session in `workspace`: built in, then the user's and the project's. Blocks."""

@@ -1,11 +1,25 @@
 """What is allowed and what is not: the approval callback, in every way in which it may answer or fail."""
 
 import asyncio
+import os
+import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from desktop_agent import Allowed, ApprovalRequest, Approver, Denied, Say, events
+from desktop_agent import (
+    Allowed,
+    AppPaths,
+    ApprovalRequest,
+    Approver,
+    Denied,
+    Rule,
+    RulesFile,
+    Say,
+    events,
+    repository_mark,
+)
 from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read
 
 
@@ -83,3 +97,34 @@ async def test_a_callback_that_fails_approves_nothing_and_the_run_raises_its_err
             await agent.run("Edit.")
         assert read(poem) == POEM
         assert (await agent.run("And now?")).text == "Still here."
+
+
+async def test_a_program_makes_a_rule_that_lets_a_command_out_of_the_sandbox_in_one_repository(
+    agent_with: MakeAgent, poem: Path, tmp_path: Path
+) -> None:
+    """Without a sandbox every command runs outside; the rule of a program answers like one that the user made."""
+    await asyncio.to_thread(subprocess.check_call, ["git", "init", "-q"], cwd=poem.parent)
+    asked: list[ApprovalRequest] = []
+
+    def approve(request: ApprovalRequest) -> bool:
+        asked.append(request)
+        return False
+
+    def lasting_rule(folder: Path) -> Rule:
+        place = repository_mark("touch made.txt", folder, os.environ)
+        return Rule(
+            id=f"r-{folder.name}", effect="allow", kind="command", pattern="touch made.txt", scope="always",
+            created_at=datetime(2026, 11, 28, tzinfo=UTC), is_unconfined=True,
+            repository=place.path, repository_mark=place.mark,
+        )  # fmt: skip
+
+    rules = RulesFile(AppPaths.from_environment({"DESKTOP_AGENT_HOME": str(tmp_path / "home")}).config / "rules.toml")
+    replies = [[COMMAND], [Say("Done.")]] * 2
+    async with agent_with(*replies, approve=approve, sandbox="none") as agent:
+        rules.add(lasting_rule(tmp_path))
+        await agent.run("Make a file.")
+        assert len(asked) == 1, "made in another folder"
+        rules.add(lasting_rule(poem.parent))
+        await agent.run("Make a file.")
+    assert len(asked) == 1
+    assert (poem.parent / "made.txt").exists()

@@ -1,12 +1,15 @@
 """What the panels say of the open folder."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QLabel
 
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.system.processes import shell as shell_module
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -52,3 +55,27 @@ def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
 
     go([str(project), "--provider", "demo"], journey)
     assert not (project / "ran").exists()
+
+
+@pytest.mark.parametrize("has_bash", [True, False])
+def test_the_preview_of_a_rule_judges_by_the_shell_that_will_run(
+    go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_bash: bool
+) -> None:
+    """To a plain `sh`, `make &> f` is another line than to bash."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / ("bash" if has_bash else "sh")).symlink_to("/bin/bash" if has_bash else "/bin/sh")
+    monkeypatch.setattr(shell_module, "PLACES", (str(folder),))
+    monkeypatch.setenv("PATH", str(folder))
+    then = datetime(2026, 1, 1, tzinfo=UTC)
+    made = Rule(id="r", effect="allow", kind="command", pattern="make", scope="session", created_at=then)
+
+    async def journey(user: Driver) -> None:
+        judges = user.window.panels.judges
+        await user.until_true(lambda: judges.shell == ("bash" if has_bash else "sh"), "the shell was looked for")
+        judges.is_sandbox_available = True
+        judge = judges.judge(user.transcript)
+        assert judge.would_allow("command", [made], "make")
+        assert judge.would_allow("command", [made], "make &> f") == has_bash
+
+    go([str(project), "--provider", "demo"], journey)

@@ -13,6 +13,7 @@ from desktop_agent.core.policy.offers import is_unconfined
 from desktop_agent.core.policy.rules import validate_pattern
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 
 _HERE = "here"
@@ -24,6 +25,8 @@ class RuleJudge(Struct, frozen=True):
 
     transcript: Transcript
     is_sandbox_available: bool
+    shell: ShellKind
+    """What commands run in."""
     execution_in: Callable[[str], ExecutionSettings]
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
@@ -36,6 +39,7 @@ class RuleJudge(Struct, frozen=True):
             now=datetime.now(UTC),
             sandbox=transcript.session.sandbox,
             is_sandbox_available=self.is_sandbox_available,
+            shell=self.shell,
             rules=(*transcript.session.rules, *rules),
             workspace=transcript.session.workspace,
             blocked_commands=execution.blocked_commands,

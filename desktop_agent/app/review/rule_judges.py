@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
 
@@ -13,6 +14,8 @@ class RuleJudges:
     def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
+        self.shell: ShellKind = "bash"
+        """What commands run in on this machine, once it was looked for."""
         self.execution_in = execution_in
         """Gives the settings in force in a workspace."""
 
@@ -20,4 +23,4 @@ class RuleJudges:
         """Return the judge for a session."""
         from desktop_agent.app.review.rule_judge import RuleJudge
 
-        return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)
+        return RuleJudge(transcript, self.is_sandbox_available, self.shell, self.execution_in)

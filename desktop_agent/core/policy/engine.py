@@ -248,8 +248,7 @@ class _Command(Struct, frozen=True):
 
     def _patterns(self, *, is_unconfined: bool) -> tuple[tuple[str, ...], ...]:
         """Return what rules could say, from the narrowest to the widest."""
-        text = self.parsed.text
-        return patterns_outside(text) if is_unconfined else patterns_for(text)
+        return patterns_outside(self.parsed) if is_unconfined else patterns_for(self.parsed)
 
 
 def _decide_command(command: _Command) -> Verdict:

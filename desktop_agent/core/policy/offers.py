@@ -98,7 +98,8 @@ def _is_quick(call: CallFacts, question: Ask) -> bool:
         case "command" if call.command is not None and not call.details:
             parsed = parse(call.command)
             return (
-                _short_pattern(patterns_for(call.command)) is not None
+                bool(question.rule_patterns)
+                and _short_pattern(patterns_for(parsed)) is not None
                 and set(question.risks) <= {PROJECT_SCRIPTS}
                 and not any(loss.is_destructive for loss in losses_of(parsed, call.folder))
                 and not any(acts_outward(segment) or writes_git(segment) for segment in parsed.segments)
@@ -147,7 +148,7 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
         command = answer.edited_command or request.command
         choices = request.rule_patterns
         if command != request.command:
-            choices = patterns_for(command) if request.rule_kind is not None else ()
+            choices = patterns_for(parse(command)) if request.rule_kind is not None else ()
         pattern = None if request.details or is_unconfined(request) else _short_pattern(choices)
         return ("command", (command,), True) if pattern is None else ("command", (pattern,), False)
     if request.rule_kind == "edit" and _are_all_edits(request.rule_patterns):

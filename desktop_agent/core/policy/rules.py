@@ -110,13 +110,15 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
     wanted = (effect,) if effect is not None else ("forbid", "ask", "allow")
     valid = [rule for rule in context.rules if rule.effect in wanted and in_force(rule, context.now, context.workspace)]
     return (
-        _naming(call, [rule for rule in valid if rule.effect == "forbid"])
-        or _naming(call, [rule for rule in valid if rule.effect == "ask"], is_doubt_enough=True)
+        _naming(call, [rule for rule in valid if rule.effect == "forbid"], context)
+        or _naming(call, [rule for rule in valid if rule.effect == "ask"], context, is_doubt_enough=True)
         or _allowing(call, [rule for rule in valid if rule.effect == "allow"], context)
     )
 
 
-def _naming(call: CallFacts, rules: Sequence[Rule], *, is_doubt_enough: bool = False) -> Rule | None:
+def _naming(
+    call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
+) -> Rule | None:
     """Return the first rule that names any part of the call; with `is_doubt_enough` also one that may name it."""
     for rule in rules:
         match rule.kind:
@@ -124,7 +126,7 @@ def _naming(call: CallFacts, rules: Sequence[Rule], *, is_doubt_enough: bool = F
                 if rule.is_exact:
                     if rule.pattern.strip() == call.command.strip():
                         return rule
-                elif _is_named(rule.pattern, call.command, is_doubt_enough=is_doubt_enough):
+                elif _is_named(rule.pattern, _parsed(call.command, context), is_doubt_enough=is_doubt_enough):
                     return rule
             case "edit" if "write_fs" in call.capabilities and call.command is None:
                 if any(_matches_path(rule.pattern, path, is_wide=True) for path in call.paths):
@@ -137,8 +139,7 @@ def _naming(call: CallFacts, rules: Sequence[Rule], *, is_doubt_enough: bool = F
     return None
 
 
-def _is_named(pattern: str, command: str, *, is_doubt_enough: bool) -> bool:
-    parsed = parse(command)
+def _is_named(pattern: str, parsed: ParsedCommand, *, is_doubt_enough: bool) -> bool:
     answer = names_any(pattern, parsed)
     return answer == "yes" or (is_doubt_enough and (answer == "maybe" or bool(mentioned(pattern, parsed))))
 
@@ -464,13 +465,12 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 # --- for the rule editor ------------------------------------------------------------------------------------------
 
 
-def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
+def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
     """Return, for every part that needs a rule, patterns from the narrowest to the widest that is sensible.
 
     Empty when no pattern could ever allow the line (it was not understood, a word is unknown, `sudo`): then only an
     exact rule can.
     """
-    parsed = parse(command)
     if parsed.problems or not all(is_harmless_variable(name) for s in parsed.segments for name, _ in s.assignments):
         return ()
     found: dict[tuple[str, ...], None] = {}
@@ -483,17 +483,16 @@ def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def patterns_outside(command: str) -> tuple[tuple[str, ...], ...]:
+def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
     """Return patterns for rules that let a line out of the sandbox, beginning with the narrowest: the whole line.
 
     For a line with one command, wider ones follow, which cover that command and little else. Empty for a line that is
     too long to read.
     """
-    if "\n" in command or not command.isprintable() or len(command) > _LONGEST_EXACT:
+    if "\n" in parsed.text or not parsed.text.isprintable() or len(parsed.text) > _LONGEST_EXACT:
         return ()
-    parsed = parse(command)
-    choices = patterns_for(command)
-    exact = command.strip()
+    choices = patterns_for(parsed)
+    exact = parsed.text.strip()
     if len(parsed.segments) != 1 or len(choices) != 1:
         return ((exact,),)
     words = parsed.segments[0].words

@@ -56,12 +56,20 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "ninja": ("build.ninja",),
 }
 """Programs that run what a file of the project says."""
+_WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
+"""Those of them whose other words say what they work on, so that a rule for the program means any of them."""
 
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
     """Return the paths that a line runs, as they stand in it, each once: programs, scripts and recipes."""
     found = dict.fromkeys(path for segment in parsed.segments for path in _of_segment(segment))
     return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
+
+
+def works_on_files(segment: Segment) -> bool:
+    """Whether the words of a command name what it works on, and neither scripts nor places to work in."""
+    is_module = segment.words[1:2] == ("-m",) and segment.words[2:3] == ("pytest",)
+    return segment.program in _WORK_ON_FILES or is_module
 
 
 def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
@@ -91,7 +99,7 @@ def _of_segment(segment: Segment) -> Iterator[str]:
         yield words[0]
     name = posixpath.basename(words[0])
     yield from _RECIPES.get(name, ())
-    if not _runs_files(name):
+    if not _runs_files(name) or name in _WORK_ON_FILES:
         return
     yield from _arguments(words[1:])
     yield from (redirection.target.text for redirection in segment.redirections if redirection.operator == "<")
@@ -107,6 +115,8 @@ def _arguments(words: Sequence[str]) -> Iterator[str]:
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
             yield from _RECIPES.get(word, ())
+            if word in _WORK_ON_FILES:
+                return
             module = word.replace(".", "/")
             yield f"{module}.py"
             yield f"{module}/__main__.py"

@@ -9,7 +9,9 @@ from msgspec import structs
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
+from desktop_agent.core.policy.offers import scope_offers
 from desktop_agent.core.policy.rules import in_force, matching_rule, patterns_for, validate_pattern
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import Rule
 from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdict
 
@@ -216,7 +218,7 @@ def test_a_call_with_details_is_no_plain_call() -> None:
 def test_patterns_go_from_the_narrowest_to_the_widest_that_is_sensible(
     command: str, expected: tuple[tuple[str, ...], ...]
 ) -> None:
-    assert patterns_for(command) == expected
+    assert patterns_for(parse(command)) == expected
     for patterns in expected:
         for pattern in patterns:
             assert validate_pattern("command", pattern) is None
@@ -376,3 +378,15 @@ def test_a_rule_that_asks_keeps_what_the_question_says_of_leaving_the_sandbox() 
     assert isinstance(question, Ask)
     assert question.is_escalation
     assert "A rule of yours asks" in question.reason
+
+
+def test_without_bash_no_pattern_is_offered_for_a_line_that_a_plain_sh_reads_differently() -> None:
+    """To dash `make &> f` is `make &` and `> f`: no pattern could ever allow it, and nobody knows what it names."""
+    line = "make &> f"
+    assert isinstance(verdict(line, sandboxed("on_write", rule("make"))), Allow)
+    asked = verdict(line, sandboxed("on_write", rule("make"), shell="sh"))
+    assert isinstance(asked, Ask)
+    assert asked.rule_patterns == ()
+    assert not any(offer.is_quick for offer in scope_offers(run(line), asked))
+    assert isinstance(verdict("((ls)) && x", sandboxed("on_request", rule("rm", effect="ask"), shell="sh")), Ask)
+    assert isinstance(verdict("((1)) && x", sandboxed("on_request", rule("rm", effect="ask"))), Allow)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent import AppPaths, Rule, RulesFile
-from desktop_agent.core.tools.approval.script_marks import repository_mark
+from desktop_agent import AppPaths, Rule, RulesFile, repository_mark
 from tests.e2e.run.agent import Agent
 from tests.servers import fault
 from tests.servers.script import Reply, reply, text, tool_use

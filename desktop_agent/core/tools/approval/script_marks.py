@@ -13,8 +13,8 @@ from pathlib import Path
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.risks import git_command
-from desktop_agent.core.policy.scripts import scripts_of
-from desktop_agent.core.policy.segments import ParsedCommand
+from desktop_agent.core.policy.scripts import scripts_of, works_on_files
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ScriptMark
 from desktop_agent.core.system.files import digest_of
@@ -82,7 +82,7 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
     places = _folders_of(parsed, folder)
     if places is None or any(_top_of(place) != top for place in places):
         return ScriptMark(path="", mark="")
-    named = _named_folders(parsed, places, top or folder)
+    named = _named_folders(parsed.segments, places, top or folder)
     if any(_top_of(place) != top for place in named):
         return ScriptMark(path="", mark="")
     seen: dict[str, str] = {}
@@ -95,7 +95,8 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
         found = shutil.which(name, path=search) if "/" not in name else None
         if found and Path(os.path.realpath(found)).is_relative_to(top or folder):
             seen[f"program {name}"] = f"{found} {_mark_of(Path(found))}"
-    for place in dict.fromkeys((*places, *named)):
+    elsewhere = [segment for segment in parsed.segments if not works_on_files(segment)]
+    for place in dict.fromkeys((*places, *_named_folders(elsewhere, places, top or folder))):
         for script in script_marks(command, str(place)):
             if script.mark:
                 seen[f"script {place / script.path}"] = script.mark
@@ -139,10 +140,10 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
     return places
 
 
-def _named_folders(parsed: ParsedCommand, places: Sequence[Path], root: Path) -> list[Path]:
+def _named_folders(segments: Sequence[Segment], places: Sequence[Path], root: Path) -> list[Path]:
     """Return the folders below `root` that words of a line name: `env -C web`, `make -C web`, `npm --prefix=web`."""
     texts: dict[str, None] = {}
-    for segment in parsed.segments:
+    for segment in segments:
         for word in (*segment.parts[1:], *(word for outer in segment.outer for word in outer[1:])):
             if word.is_known and len(word.text) < 1_000 and "\0" not in word.text:
                 texts |= dict.fromkeys((word.text, word.text.rpartition("=")[2], re.sub(r"^-\w", "", word.text)))

@@ -218,6 +218,21 @@ def test_a_script_or_recipe_that_changes_changes_the_mark(repository: Path, line
     assert len(set(marks)) == 3
 
 
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("pytest", "pytest -q tests src/a.py"), ("python3 -m pytest", "python3 -m pytest tests/test_a.py -x"),
+        ("go test", "go test ./src/..."), ("cargo test", "cargo test -p src"), ("git add", "git add src a.py"),
+        ("git commit", "git commit -m x src"), ("make", "make -j4"), ("git push origin", "git push origin -u main"),
+        ("npm install", "npm install --no-audit"),
+    ],
+)  # fmt: skip
+def test_what_a_rule_covers_has_the_mark_of_the_rule(repository: Path, pattern: str, line: str) -> None:
+    for path in ("src/a.py", "src/conftest.py", "tests/test_a.py", "tests/conftest.py", "src/Cargo.toml"):
+        _write(path)(repository)
+    assert mark(repository, line) == mark(repository, pattern)
+
+
 # --- in a session -------------------------------------------------------------------------------------------------
 
 _FETCH = "git fetch -q"
