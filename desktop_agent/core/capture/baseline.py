@@ -28,6 +28,8 @@ _MOST_BUSY = 100
 _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
 """How long everything stays in memory before the file is tried again: twice as long after each failure."""
+_MOST_SPARED_BYTES = 4 * 2**20
+"""How large a baseline may be to be copied into memory before each command."""
 _STATE_SCHEMA = """
 CREATE TABLE state (generation INTEGER NOT NULL, identity BLOB NOT NULL, held TEXT NOT NULL DEFAULT '');
 INSERT INTO state (generation, identity) VALUES (0, randomblob(16));
@@ -96,14 +98,16 @@ class Baseline:
         self._failed_at = 0.0
         self._pause_s = _FIRST_PAUSE_S / 2
         self._trouble = self._told = trouble
+        self._spare: _Spare | None = None
 
-    def run(self, work: Callable[[BaselineSession], T]) -> T:
+    def run(self, work: Callable[[BaselineSession], T], *, is_spared: bool = False) -> T:
         """Do `work` in one transaction, which is committed when it returns and rolled back when it raises.
 
         Other threads and processes that use the same baseline wait. If the file fails, `work` is done again without it.
+        `is_spared` keeps a copy of what it leaves, unless that is large, for a file that cannot be read any more.
         """
         if self._memory is None:
-            done = self._run_on_file(work)
+            done = self._run_on_file(work, is_spared=is_spared)
             if done is not None:
                 return done[0]
         with self._in_memory:
@@ -133,7 +137,7 @@ class Baseline:
             if memory is not None:
                 memory.close()
 
-    def _run_on_file(self, work: Callable[[BaselineSession], T]) -> tuple[T] | None:
+    def _run_on_file(self, work: Callable[[BaselineSession], T], *, is_spared: bool) -> tuple[T] | None:
         """Return the result; None if the file could not be used: then memory holds what could be read of it."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
@@ -147,7 +151,8 @@ class Baseline:
                 _close(opened)
                 raise
             except (sqlite3.DatabaseError, _UnusableError) as error:
-                if may_make_anew and isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+                is_damaged = isinstance(error, sqlite3.DatabaseError) and is_damage(error)
+                if may_make_anew and is_damaged and self._spare is None:
                     _close(opened)
                     with suppress(OSError):
                         self._file.discard()
@@ -159,6 +164,7 @@ class Baseline:
                 _close(opened)
                 raise
             self._pause_s, self._told = _FIRST_PAUSE_S / 2, ""
+            self._take_spare(opened.database, is_wanted=is_spared)
             if not self._keep(opened):
                 opened.database.close()
             return (result,)
@@ -200,7 +206,7 @@ class Baseline:
         """Work in memory from now on, with a copy of whatever can be read of the file."""
         with self._in_memory:
             if self._memory is None:
-                read = _copied(opened.database) if opened is not None else None
+                read = self._from_spare() or (_copied(opened.database) if opened is not None else None)
                 if read is None and not is_locked:  # a lock is another process's, which may be writing
                     read = _rescued(self._file.path)
                 self._memory = read or self._file.in_memory()
@@ -210,6 +216,32 @@ class Baseline:
                 self._trouble = "" if self._told else f"{self._file.path}: {reason}"
                 self._told = self._told or self._trouble
         _close(opened)
+
+    def _take_spare(self, database: sqlite3.Connection, *, is_wanted: bool) -> None:
+        """Copy a small baseline into memory if that `is_wanted`; drop a copy that something was written after."""
+        if not is_wanted:
+            if self._spare is not None and self._spare.is_outdated(database):
+                self._spare = None
+            return
+        self._spare = None
+        with suppress(sqlite3.Error):  # the next transaction meets that, too
+            (pages,), (page_bytes,) = (
+                database.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+            )
+            if pages * page_bytes <= _MOST_SPARED_BYTES:
+                self._spare = _Spare(database.serialize(), database, database.total_changes)
+
+    def _from_spare(self) -> sqlite3.Connection | None:
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return None
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            memory.deserialize(spare.content)
+        except sqlite3.Error:
+            memory.close()
+            return None
+        return memory
 
     def _transacted(
         self, database: sqlite3.Connection, work: Callable[[BaselineSession], T], *, is_in_memory: bool
@@ -234,6 +266,19 @@ class Baseline:
 
 class _UnusableError(Exception):
     """The file cannot be opened; the text is the file system's reason."""
+
+
+class _Spare(NamedTuple):
+    """A copy of the whole file, for when it cannot be read any more."""
+
+    content: bytes
+    database: sqlite3.Connection
+    changes: int
+    """How many rows that connection had changed."""
+
+    def is_outdated(self, database: sqlite3.Connection) -> bool:
+        """Whether `database`, which was used last, may hold more."""
+        return database is not self.database or database.total_changes != self.changes
 
 
 class _OpenFile(NamedTuple):

@@ -105,7 +105,7 @@ class StatCapture:
             self._look(session, known, stop)
             return Snapshot(session.snapshots.pin())
 
-        snapshot = self._look_with(pin)
+        snapshot = self._look_with(pin, is_spared=True)
         self._open[snapshot.number] = self._repositories
         self._own.add(snapshot.number)
         return snapshot
@@ -195,7 +195,7 @@ class StatCapture:
         self._scanner.close()
         self._baseline.close()
 
-    def _look_with(self, work: Callable[[BaselineSession, Known], T]) -> T:
+    def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
         """Do `work` in a transaction with the table of known files, which is kept only if the transaction commits."""
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
@@ -204,7 +204,7 @@ class StatCapture:
                 known = session.entries.known()
             return work(session, known), known, (session.identity, session.generation)
 
-        result, self._known, self._known_of = self._baseline.run(look)
+        result, self._known, self._known_of = self._baseline.run(look, is_spared=is_spared)
         return result
 
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:

@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.store.cache_file import CacheFile
-from desktop_agent.core.system.files import FileTransition
+from desktop_agent.core.system.files import FileTransition, read_state
 
 
 @pytest.fixture
@@ -132,6 +133,47 @@ def test_a_cache_that_is_deleted_while_a_command_runs_loses_nothing_of_it(
     database.parent.write_text("nothing can be made here")
     assert collect(capture, snapshot) == expected
     assert capture.take_trouble() != ""
+
+
+def with_garbage(database: Path) -> None:
+    with database.open("r+b") as file:
+        file.write(os.urandom(database.stat().st_size))
+
+
+def with_nothing(database: Path) -> None:
+    os.truncate(database, 0)
+
+
+@pytest.mark.parametrize("spoil", [with_garbage, with_nothing])
+def test_a_cache_of_which_nothing_can_be_read_while_a_command_runs_loses_nothing_of_it(
+    root: Path, database: Path, capture: StatCapture, spoil: Callable[[Path], None]
+) -> None:
+    for _ in range(2):
+        snapshot = capture.begin()
+        expected = command(root)
+        spoil(database)
+        assert collect(capture, snapshot) == expected
+        for number in range(20):
+            (root / f"{number}.txt").write_text(f"first {number}\n")
+        (root / "new.txt").unlink()
+        capture.close()
+        capture = StatCapture(root, Baseline(database))
+
+
+def test_what_is_announced_after_a_command_began_counts_as_no_commands_also_when_nothing_can_be_read(
+    root: Path, database: Path, capture: StatCapture
+) -> None:
+    """A copy that knows nothing of it would give the user's file to the command: then nothing is said instead."""
+    snapshot = capture.begin()
+    image = read_state(root / "3.txt")
+    assert image is not None
+    capture.note_written({"3.txt": replace(image, content=b"mine\n").image()})
+    (root / "3.txt").write_bytes(b"mine\n")
+    with_garbage(database)
+    found: list[FileTransition] = []
+    report = capture.collect(snapshot, found.append)
+    assert found == []
+    assert "no longer known" in report.lost[0].reason
 
 
 def test_a_cache_that_somebody_keeps_locked_is_done_without(

@@ -312,8 +312,7 @@ class Writers:
             for writer in self._all():
                 self._hear(one, writer)
         self._refuse_what_is_too_much(found)
-        for one in found:
-            self._suspect(one, found)
+        self._suspect(found)
         return [self._verdict(one) for one in found]
 
     def _hear(self, found: _Found, writer: Writer) -> None:
@@ -365,20 +364,24 @@ class Writers:
                     if [one] != exact:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
 
-    def _suspect(self, one: _Found, found: Sequence[_Found]) -> None:
-        """Note whether a program wrote before the date of a change something that is in none of the changes it made.
+    def _suspect(self, found: Sequence[_Found]) -> None:
+        """Note which changes a program may have begun: it wrote something before that is in none of those it made.
 
-        The date is that of the last step only.
+        The date of a file is that of the last step only.
         """
-        if one.is_possible or one.at_ns is None or not one.most:
-            return
+        made: dict[int, int] = {}
+        for one in found:
+            if (claim := one.best) is not None:
+                made[id(claim.writer)] = made.get(id(claim.writer), 0) + one.most
         for writer in self._all():
-            if writer.activity is None or not any(map(writer.may_write, _names(one.transition))):
+            if writer.activity is None:
                 continue
-            since = self._stretches[id(writer.activity)]
-            written = sum(it.written or 0 for it in since if it.start_ns - _SLACK_NS <= one.at_ns)
-            if written > sum(it.most for it in found if (claim := it.best) is not None and claim.writer is writer):
-                one.is_possible = True
+            since, most = self._stretches[id(writer.activity)], made.get(id(writer), 0)
+            for one in found:
+                if one.is_possible or one.at_ns is None or not one.most:
+                    continue
+                written = sum(it.written or 0 for it in since if it.start_ns - _SLACK_NS <= one.at_ns)
+                one.is_possible = written > most and any(map(writer.may_write, _names(one.transition)))
 
     def _verdict(self, one: _Found) -> Maker | None:
         claim = one.best
@@ -408,9 +411,9 @@ class Dates:
     def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
         self._root = root
         self._since_ns = since_ns
-        self._until_ns = time.time_ns() + _SLACK_NS
         self._made: dict[Path, list[FileTransition]] = {}
         """What has come into each folder."""
+        self._folders: dict[Path, _Folder | None] = {}
         for item in transitions:
             if item.after is not None and (item.before is None or item.moved_from):
                 self._made.setdefault((root / item.path).parent, []).append(item)
@@ -438,7 +441,10 @@ class Dates:
             date = os.lstat(place).st_ctime_ns
         except OSError:
             return None
-        return date if self._since_ns <= date <= self._until_ns else None
+        return date if self._is_since(date) else None
+
+    def _is_since(self, date: int) -> bool:
+        return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
     def _moved_with(self, place: Path) -> int | None:
         """A folder that was moved takes along files whose dates stay."""
@@ -451,24 +457,39 @@ class Dates:
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
         for folder in place.parents:
-            try:
-                date = os.lstat(folder).st_ctime_ns
-            except OSError:  # it is gone, too
-                continue
-            came = [(self._changed(self._root / other.path), other) for other in self._made.get(folder, ())]
-            later = [other for at_ns, other in came if at_ns is not None and at_ns >= date]
-            if later and not any(_is_same(transition, other) for other in later):
-                return None
-            return date if self._since_ns <= date <= self._until_ns else None
+            if folder not in self._folders:
+                self._folders[folder] = self._looked_at(folder)
+            if (seen := self._folders[folder]) is not None:
+                return seen.date if self._is_since(seen.date) and seen.tells_of(transition) else None
         return None
 
+    def _looked_at(self, folder: Path) -> "_Folder | None":
+        try:
+            date = os.lstat(folder).st_ctime_ns
+        except OSError:  # it is gone, too
+            return None
+        came = [(self._changed(self._root / other.path), other) for other in self._made.get(folder, ())]
+        later = [other for at_ns, other in came if at_ns is not None and at_ns >= date]
+        states = (other.after for other in later)
+        return _Folder(
+            date, {other.path for other in later}, {(it.kind, it.content) for it in states if it is not None}
+        )
 
-def _is_same(gone: FileTransition, come: FileTransition) -> bool:
-    """Whether what is gone is what has come: it was moved."""
-    if gone.moved_to:
-        return gone.moved_to == come.path
-    before, after = gone.before, come.after
-    return before is not None and after is not None and (before.kind, before.content) == (after.kind, after.content)
+
+class _Folder(Struct, frozen=True):
+    """A folder, and what came into it last: its date is that of this."""
+
+    date: int
+    paths: set[str]
+    states: set[tuple[str, bytes]]
+
+    def tells_of(self, gone: FileTransition) -> bool:
+        """Whether its date is also that of what is gone: nothing has come since, or just this, which was moved."""
+        if not self.paths:
+            return True
+        if gone.moved_to:
+            return gone.moved_to in self.paths
+        return gone.before is not None and (gone.before.kind, gone.before.content) in self.states
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
