@@ -582,7 +582,7 @@ def test_a_snapshot_may_be_let_go_of_with_the_look_that_finds_nothing(
 def test_a_snapshot_that_nobody_knows_is_said_to_be_lost(capture: StatCapture) -> None:
     found = collect(capture, Snapshot(77))
     assert found.items == []
-    assert "not known any more" in found.report.lost[0].reason
+    assert "no longer known" in found.report.lost[0].reason
 
 
 def test_a_snapshot_is_not_taken_for_one_of_another_baseline(root: Path, database: Path, tmp_path: Path) -> None:
@@ -593,7 +593,7 @@ def test_a_snapshot_is_not_taken_for_one_of_another_baseline(root: Path, databas
     (root / "src" / "a.py").unlink()
     found = collect(capture, gone)
     assert found.items == []
-    assert "not known any more" in found.report.lost[0].reason
+    assert "no longer known" in found.report.lost[0].reason
     assert collect(capture, others).paths == ["src/a.py"]
 
 
