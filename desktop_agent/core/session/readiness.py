@@ -72,6 +72,7 @@ class Readiness:
             parts.tools.ledger,
             parts.tools.effects,
             parts.recorder,
+            [record.change for record in parts.state.transcript.changes.values()],
             turn=turn,
             is_cut_off=is_cut_off,
             failure=failure,

@@ -5,9 +5,11 @@ got, and recovery writes the facts down: which changes are on disk, which calls 
 """
 
 import asyncio
+from collections.abc import Iterator, Sequence
 
 from desktop_agent.core.capture.capture import Snapshot
-from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.renames import pairs
 from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -26,6 +28,7 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import CUT_OFF_KEY
+from desktop_agent.core.undo.all_names import written_along
 from desktop_agent.core.undo.records import recovered
 
 NO_ANSWER = "The application ended before an answer came."
@@ -53,6 +56,7 @@ async def settle(
     ledger: Ledger,
     effects: Effects,
     log: EventLog,
+    known: Sequence[FileChange],
     *,
     turn: int,
     is_cut_off: bool,
@@ -60,11 +64,12 @@ async def settle(
 ) -> None:
     """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record.
 
+    `known` are the changes on record, in the order made.
     `is_cut_off`: the process that began them has ended. `failure` is why they have no end, where that is known.
     """
     untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
     if unfinished.prepared is not None and await _may_look(unfinished.prepared, ledger, log):
-        await _settle_changes(unfinished.prepared, ledger, effects, log)
+        await _settle_changes(unfinished.prepared, ledger, effects, log, known)
     for call_id in sorted(unfinished.asked):
         reason = NO_ANSWER if is_cut_off else "The turn was stopped before an answer came."
         await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
@@ -99,7 +104,9 @@ async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog)
     return False
 
 
-async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog) -> None:
+async def _settle_changes(
+    prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog, known: Sequence[FileChange]
+) -> None:
     """Find out how far a write got, and record it."""
     await asyncio.to_thread(ledger.sweep, prepared.changes)
     if prepared.purpose == "apply" and not prepared.changes:
@@ -111,12 +118,66 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
     if prepared.purpose == "apply":
         await effects.recording.record_applied(prepared.turn, prepared.call_id, done)
     else:
+        done = await asyncio.to_thread(_with_other_halves, prepared, done, ledger, known)
         await log.record(recovered(prepared.purpose, done))
 
 
 def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
     """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files."""
     return tuple(change for change in prepared.changes if ledger.files.is_at(change.path, change.after))
+
+
+def _with_other_halves(
+    prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
+) -> tuple[FileChange, ...]:
+    """Write what is missing of each rename that was begun; return all that is written then. Blocks.
+
+    Half a rename is a file that is at neither of its paths, which nobody asked for. Taking it back would bring folders
+    back that are gone, so it is gone on with: each file only if it still is what it was.
+    """
+    written = {change.id for change in done}
+    begun = [
+        bundle
+        for bundle in _renamed_together(prepared.changes, known)
+        if not written.isdisjoint(change.id for change in bundle)
+    ]
+    ids = {change.id for bundle in begun for change in bundle} - written
+    missing = [change for change in prepared.changes if change.id in ids]
+    along = written_along(prepared.changes)
+    problems = ledger.apply_each([LedgerWrite(one, one.new_folders, along=along[one.id]) for one in missing])
+    written |= ids - problems.keys()
+    return tuple(change for change in prepared.changes if change.id in written)
+
+
+def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]) -> Iterator[list[FileChange]]:
+    """The writes of an undo or redo in bundles: one for each file, and for files between whose paths contents go.
+
+    Those are the paths of renames on record, one after another, too, and of contents that change places.
+    """
+    links: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while (above := links.setdefault(name, name)) != name:
+            links[name] = name = links[above]
+        return name
+
+    def link(one: str, other: str) -> None:
+        links[root(one)] = root(other)
+
+    partners = {known[one].id: known[other].path for pair in pairs(known) for one, other in (pair, pair[::-1])}
+    paths = {change.id: change.path for change in known}
+    moving = {c.before.digest for c in changes if c.before} & {c.after.digest for c in changes if c.after}
+    for change in changes:
+        for item in change.reverts:
+            link(change.path, paths.get(item.change_id, change.path))
+            link(change.path, partners.get(item.change_id, change.path))
+        for image in (change.before, change.after):
+            if image and image.digest in moving and image.kind != "folder":
+                link(change.path, f"\0{image.digest}")  # which is no path
+    bundles: dict[str, list[FileChange]] = {}
+    for change in changes:
+        bundles.setdefault(root(change.path), []).append(change)
+    yield from bundles.values()
 
 
 async def _answer(

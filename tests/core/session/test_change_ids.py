@@ -34,7 +34,8 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from tests.harness import Ground
 
-home, session_id, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+home, session_id, count, direction = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
+kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges
 whole = Ledger.apply_each
 
 def some(self, writes, *rest):
@@ -44,7 +45,7 @@ def some(self, writes, *rest):
 async def main():
     async with Ground(home).session([], resume=session_id) as s:
         Ledger.apply_each = some
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        s.submit(kind(selection=ChangeSelection()))
         s.submit(ops.Shutdown(when_idle=True))
         await s.task
 
@@ -69,9 +70,9 @@ async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
         return s.id
 
 
-def kill_an_undo(ground: Ground, session_id: SessionId, writes: int) -> None:
-    """Undo the session in a process that is killed after this many writes."""
-    arguments = [str(ground.workspace.parent), session_id, str(writes)]
+def kill_an_undo(ground: Ground, session_id: SessionId, writes: int, direction: str = "undo") -> None:
+    """Undo or redo the session in a process that is killed after this many writes."""
+    arguments = [str(ground.workspace.parent), session_id, str(writes), direction]
     command = [sys.executable, "-c", _KILLED, *arguments]
     killed = subprocess.run(command, check=False, cwd=Path(__file__).parents[3])  # noqa: TID251 - it ends by itself
     assert killed.returncode == -signal.SIGKILL
@@ -125,6 +126,40 @@ async def undone_after_a_kill(ground: Ground, *, files: int, writes: int) -> Ses
         await carried_out(ground, session_id, REDO_ALL)
         assert tree_of(ground.workspace) == after
     return session_id
+
+
+@pytest.mark.parametrize("direction", ["undo", "redo"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mv b c",
+        "mv -f b a",
+        "mv b t; mv a b; mv t a",
+        "mkdir -p d/e; mv b d/e/b; echo more >> d/e/b",
+        "mv b c; mv a b",
+        "mv b c; echo new > b",
+    ],
+)
+async def test_a_rename_killed_between_its_halves_leaves_the_file_in_the_folder(
+    ground: Ground, command: str, direction: str
+) -> None:
+    for name in "ab":
+        ground.write(name, f"{name}\n" * 5)
+    before = tree_of(ground.workspace)
+    session_id = await command_run(ground, [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]])
+    after = tree_of(ground.workspace)
+    if direction == "redo":
+        await carried_out(ground, session_id, UNDO)
+    kill_an_undo(ground, session_id, 1, direction)
+    await carried_out(ground, session_id)
+    assert any(node.content.startswith(b"b\n" * 5) for node in tree_of(ground.workspace).values())
+    await carried_out(ground, session_id, ops.RedoChanges(selection=ChangeSelection(turn=1)))
+    assert tree_of(ground.workspace) == after
+    await carried_out(ground, session_id, UNDO)
+    assert tree_of(ground.workspace) == before
+    await carried_out(ground, session_id, REDO_ALL)
+    assert tree_of(ground.workspace) == after
+    assert set(ids_of(ground, session_id).values()) == {1}
 
 
 async def test_a_write_that_was_refused_leaves_a_gap_and_no_id_twice(ground: Ground) -> None:
