@@ -88,7 +88,7 @@ def shares_of(
 
 
 def _who_changed_mode(base: FileState | None, steps: Sequence[_Step]) -> set[Owner]:
-    """Return who last changed whether the file can be run, if that differs from the commit."""
+    """Return who changed whether the file can be run, if that differs from the commit."""
     states = [base, *(state for _, state in steps)]
     files = [state if state is not None and state.kind == "file" else None for state in states]
     can_run = [None if state is None else bool(state.mode & 0o100) for state in files]
