@@ -114,7 +114,7 @@ def _remove_temp(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _let_go(shared: SharedParts, plan: SessionPlan) -> None:
+def _release_storage(shared: SharedParts, plan: SessionPlan) -> None:
     """Release the lock of a session; remove it if it could never be written. Blocks."""
     if plan.state.transcript.session.last_seq == 0:
         plan.storage.discard(shared.catalog)
@@ -129,7 +129,7 @@ def _release(
 
     async def release() -> None:
         async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
-            stack.push_async_callback(asyncio.to_thread, _let_go, shared, plan)
+            stack.push_async_callback(asyncio.to_thread, _release_storage, shared, plan)
             stack.callback(changes.workspace.close)
             # So that no caller has to wait for it later.
             stack.push_async_callback(asyncio.to_thread, shared.catalog.summary, session_id)

@@ -144,7 +144,7 @@ class Baseline:
             try:
                 opened = self._opened()
                 if not opened.is_at(self._file.path):
-                    self._go_without(opened, "It was deleted while it was in use.")
+                    self._move_to_memory(opened, "It was deleted while it was in use.")
                     return None
                 result = self._transacted(opened.database, work, is_in_memory=False)
             except sqlite3.ProgrammingError:
@@ -158,7 +158,7 @@ class Baseline:
                         self._file.discard()
                     continue
                 is_locked = isinstance(error, sqlite3.Error) and is_lock(error)
-                self._go_without(opened, str(error), is_locked=is_locked)
+                self._move_to_memory(opened, str(error), is_locked=is_locked)
                 return None
             except BaseException:
                 _close(opened)
@@ -202,7 +202,7 @@ class Baseline:
             self._idle = file
             return True
 
-    def _go_without(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
+    def _move_to_memory(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
         """Work in memory from now on, with a copy of whatever can be read of the file."""
         with self._in_memory:
             if self._memory is None:

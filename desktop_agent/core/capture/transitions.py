@@ -114,10 +114,10 @@ class _Pairing:
         """Pair files with the same content and modification time: a move keeps both, and a new file has a new time."""
         groups = _Groups()
         for path, entry in self._gone.items():
-            groups.add_source(_trace(entry), path)
+            groups.add_source(_kept_by_move(entry), path)
         for path, item in self._came.items():
             if item.after is not None:
-                groups.add_target(_trace(item.after), path)
+                groups.add_target(_kept_by_move(item.after), path)
         inodes = {path: entry.inode for path, entry in self._gone.items()}
         inodes |= {path: item.after.inode for path, item in self._came.items() if item.after is not None}
         for group in groups.whole:
@@ -152,7 +152,7 @@ class _Pairing:
             if item.after is not None:
                 self._now.setdefault(item.after.digest, []).append(item)
         alike = [(source, target) for source, target in pairs if self._is_origin(source, target, others)]
-        yield from (pair for pair in _only_ones(alike) if self._is_likeliest(*pair))
+        yield from (pair for pair in _only_ones(alike) if self._is_only_origin(*pair))
 
     def _to_compare(self) -> list[tuple[str, str]]:
         """Return the pairs that may be alike, judged by their sizes."""
@@ -166,7 +166,7 @@ class _Pairing:
         is_all = len(gone) * len(came) <= _MOST_COMPARED
         for source, before in gone:
             targets = sizes if is_all else by_name.get(_name(source), [])
-            pairs += [(source, target) for target in targets if sizes[target].size in _near(before.size)]
+            pairs += [(source, target) for target in targets if sizes[target].size in _sizes_like(before.size)]
         return pairs
 
     def _is_origin(self, source: str, target: str, others: Mapping[str, Collection[str]]) -> bool:
@@ -182,20 +182,22 @@ class _Pairing:
             return False  # unless the same was done to both
         return not _names_of(after, others)
 
-    def _is_likeliest(self, source: str, target: str) -> bool:
+    def _is_only_origin(self, source: str, target: str) -> bool:
         """Whether the new file can only be this deleted one: every other file that was as similar is still itself."""
         before, after = self._gone[source], self._came[target].after
         if after is None or _name(source) == _name(target):
             return True
         likeness = self._likeness(before, after)
         folders = {_folder(source), _folder(target)}
-        near = [entry for folder in folders for entry in self._left_alone.neighbours(folder, _near(after.size))]
+        near = [entry for folder in folders for entry in self._left_alone.neighbours(folder, _sizes_like(after.size))]
         if len(near) > MOST_NEIGHBOURS or any(self._likeness(other, after) >= likeness for other in near):
             return False
-        stayed = [item for item in self._stayed if item.before is not None and item.before.size in _near(after.size)]
-        return len(stayed) <= _MOST_COMPARED and not any(self._was_rather(item, after, likeness) for item in stayed)
+        stayed = [
+            item for item in self._stayed if item.before is not None and item.before.size in _sizes_like(after.size)
+        ]
+        return len(stayed) <= _MOST_COMPARED and not any(self._may_come_from(item, after, likeness) for item in stayed)
 
-    def _was_rather(self, item: Touched, after: Entry, likeness: float) -> bool:
+    def _may_come_from(self, item: Touched, after: Entry, likeness: float) -> bool:
         """Whether a new file may rather be what was at the path of `item`, which exists still."""
         if item.before is None or item.after is None or (own := self._likeness(item.before, after)) < likeness:
             return False
@@ -228,12 +230,12 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
     return {name for names in named for key in (entry.digest, entry.object) if key for name in names.get(key, ())}
 
 
-def _trace(entry: Entry) -> tuple[object, ...]:
+def _kept_by_move(entry: Entry) -> tuple[object, ...]:
     """What a move keeps; for an empty file, more than its content is needed to recognise it."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
-def _near(size: int) -> range:
+def _sizes_like(size: int) -> range:
     """The sizes of files that can share half of their content with one of this size."""
     return range(max(1, int(size * _ALIKE)), int(size / _ALIKE) + 1)
 

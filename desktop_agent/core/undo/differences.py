@@ -188,7 +188,7 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
         makers = ()
     base = tuple(dict.fromkeys(_maker(record) for record in meant))
     clash = structs.replace(clash, base_by=base, yours_by=makers)
-    return structs.replace(outcome, clash=clash, reason=_by_whom(outcome.reason, makers))
+    return structs.replace(outcome, clash=clash, reason=_reason_naming(outcome.reason, makers))
 
 
 def _makers(
@@ -257,7 +257,7 @@ _WHO_CHANGED: Final[Mapping[str, str]] = {
 }
 
 
-def _by_whom(reason: str, makers: Sequence[Maker]) -> str:
+def _reason_naming(reason: str, makers: Sequence[Maker]) -> str:
     """Return why two versions clash, naming who made what is in the way."""
     is_of_a_turn = reason.partition(" changed ")[2] == _IN_TURN.partition(" changed ")[2]
     if not makers or not (is_of_a_turn or reason in (SAME_LINES, CHANGED_SINCE)):
@@ -417,7 +417,7 @@ def _selections(
         for one in _paths(chains, ledger, file, disk):
             records = _uncommitted(one, chains.get(one.path, []))
             if not op.includes_others and not op.hunks:
-                found += _agents(one, records, ledger.images)
+                found += _agents_part(one, records, ledger.images)
             else:
                 found.append(ChangeSelection(change_ids=tuple(record.change.id for record in records)))
         if op.hunks:
@@ -455,7 +455,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
     ]
 
 
-def _agents(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
+def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
     """Return the agent's standing uncommitted changes of a path.
 
     Only hunks of a change if others of it were committed.

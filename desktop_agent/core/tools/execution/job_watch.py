@@ -48,7 +48,7 @@ class JobWatch:
         self._capture = capture
         self._log = log
         self._clock = clock or SystemClock()
-        self._seeing: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
         """Held while anyone looks at the folder or writes in it, so that no change is given to the wrong writer."""
         self.is_command_running = False
@@ -79,7 +79,7 @@ class JobWatch:
         await self._log.record(event)
         job.activity = self.activity_of(job_id)
         self._writers.add(job_id, job)
-        self._see_to_it()
+        self._ensure_watching()
         return True
 
     def note_turn(self, turn: int) -> None:
@@ -87,7 +87,7 @@ class JobWatch:
         self._writers.turn = turn
         self._writers.note_servers(self.servers())
         if self._writers.has_servers:
-            self._see_to_it()
+            self._ensure_watching()
 
     def note_call(self, server: str, call_id: CallId) -> None:
         """Attribute what a server does from now on to this call of the newest turn; ignored if no server was called."""
@@ -112,9 +112,9 @@ class JobWatch:
 
     async def aclose(self) -> None:
         """Record what the servers changed until the end of the session."""
-        if self._seeing is not None:
-            self._seeing.cancel()
-            await asyncio.wait({self._seeing})
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
         async with self.looking:
             if (snapshot := self._writers.snapshot) is not None:
                 with suppress(StorageError):
@@ -255,13 +255,13 @@ class JobWatch:
         self._writers.snapshot = snapshot
         return True
 
-    # -- seeing who runs, and looking when a server wrote --
+    # -- watching which programs run --
 
-    def _see_to_it(self) -> None:
-        if self._seeing is None or self._seeing.done():
-            self._seeing = asyncio.create_task(self._see(), name="who writes late")
+    def _ensure_watching(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch_programs(), name="who writes late")
 
-    async def _see(self) -> None:
+    async def _watch_programs(self) -> None:
         pause_s, is_due = _LEAST_PAUSE_S, False
         looked_s = self._clock.monotonic()
         while self._writers.has_writers:
