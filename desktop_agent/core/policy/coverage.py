@@ -13,7 +13,7 @@ from msgspec import Struct
 _BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
 _PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
 _PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
-"""Of Go, in the folder; any other name is that of somebody's module."""
+"""Go packages in the folder; any other name is somebody's module."""
 _TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,9}")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -101,7 +101,7 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _names_a_remote(words: list[str], cover: Cover) -> bool:
-    """Whether a rule's own words end with the other side, and are otherwise options that are known."""
+    """Whether a rule's own words end with the remote, and the others are known options."""
     return bool(words) and not words[-1].startswith("-") and _are_covered(words[:-1], cover, None)
 
 

@@ -63,7 +63,7 @@ LONGEST_SCRIPT_BYTES = 8 * 1024
 
 
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
-"""What a target behind `>&` may be; of `>&-x` the shell makes two words."""
+"""What a target after `>&` may be; the shell splits `>&-x` into two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 
@@ -382,7 +382,7 @@ class _Walker:
         operator = "".join(child.type for child in node.children if not child.is_named)
         targets = [child for child in node.named_children if child.type in WORDS]
         if operator.endswith("-"):
-            targets.insert(0, node)  # `<&-` has none: what follows is a word of the command
+            targets.insert(0, node)  # `<&-` has no target: what follows is a word of the command
         elif targets:
             word = self._decoded(targets[0].start_byte, targets[0].end_byte, holes_of(targets[0]))
             found.redirections.append(Redirection(operator, word))

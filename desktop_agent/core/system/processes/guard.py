@@ -50,11 +50,11 @@ done
 """
 
 MARGIN_NS = 2 * 10**9
-"""Servers are another guard's, which ends them at the same time."""
+"""Servers belong to another guard, which ends them at the same time."""
 
 
 def ended_by(end: Path, written: Path) -> int | None:
-    """Return when all that a killed application ran had ended, by the clock of files; None if nobody knows.
+    """Return when everything that a killed application ran had ended, by the clock of files; None if not known.
 
     `end` is the file that its guard makes, `written` something that it wrote: whatever ran then, a restart of the
     machine ended. Blocks.
@@ -79,7 +79,7 @@ class Guard:
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
         """Start watching what has `mark`, and the cgroups in `groups`; None where that is not possible.
 
-        If we are killed, the file `end` is made when nothing of it is left: its date says when.
+        If we are killed, the guard makes the file `end` once nothing of it is left: its date says when.
         """
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None

@@ -59,7 +59,7 @@ _MOST_FOLDERS = 5_000
 _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
-"""Files in a folder of hooks, with all below it."""
+"""The most files in and below a folder of hooks."""
 _LONGEST_WHOLE = 4_000
 """Characters of a call's details that are certainly all there."""
 _CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
@@ -203,7 +203,7 @@ def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], dept
     _mark_file(path, seen)
     for line in _text_of(path).replace("\\\n", "").splitlines():
         before, _, value = line.partition("=")
-        key = before.rpartition("]")[2].strip().casefold()  # the section may stand in the same line
+        key = before.rpartition("]")[2].strip().casefold()  # the section may be on the same line
         for word in dict.fromkeys((value.strip().strip('"'), *_WORD_ENDS.split(value))):
             if not word or len(word) > 1_000 or "\0" in word:
                 continue
@@ -221,9 +221,9 @@ _WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:
-    """Mark hooks, with what stands below them, and the files of the work tree that they name or run."""
+    """Mark hooks, what is below their folder, and the files of the work tree that they name or run."""
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
-    if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run those in the folder above
+    if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run the ones in the folder above
         files += [path for path in folder.parent.glob("*") if path.is_file()]
     for path in sorted(files)[:_MOST_HOOKS]:
         _mark_file(path, seen)

@@ -60,9 +60,9 @@ class JobWatch:
         self.ended_ns: int | None = None
         """When all that a killed process had left running had ended, by the clock of files, if that is known."""
         self.forget_end: Callable[[], object] = lambda: None
-        """Called once nobody asks for that any more. Blocks."""
+        """Called once that is no longer asked for. Blocks."""
         self.see_to_end: Callable[[], Awaitable[object]] | None = None
-        """Awaited when there is something that may write late: has it noted when it ended, should we be killed."""
+        """Awaited when something may write late, so that its end is noted even if we are killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
         """Watch a job from its snapshot on; False when it is none, or has ended already. Under the lock."""
@@ -125,7 +125,7 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is looked after, so that its end will be recorded.
+        """Whether the background command of this call is watched, so that its end will be recorded.
 
         Without a call, whether servers are.
         """
