@@ -2050,6 +2050,14 @@
         <translation>An der Stelle des Ordners {1} steht jetzt ein Verweis auf {0}.</translation>
     </message>
     <message>
+        <source>A new conversation begins with your next prompt. This one stays in the list of sessions.</source>
+        <translation>Mit Ihrer nächsten Nachricht beginnt eine neue Unterhaltung. Diese bleibt in der Liste der Sitzungen.</translation>
+    </message>
+    <message>
+        <source>A prompt that begins with a slash is written with two, or with a space in front.</source>
+        <translation>Eine Nachricht, die mit einem Schrägstrich beginnt, schreiben Sie mit zweien oder mit einem Leerzeichen davor.</translation>
+    </message>
+    <message>
         <source>A record failed unexpectedly.</source>
         <translation>Ein Eintrag ist unerwartet fehlgeschlagen.</translation>
     </message>
@@ -2092,6 +2100,10 @@
     <message>
         <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
         <translation>Ein Wort dieses Befehls nennt `{0}`, das Sie gesperrt haben. Ein anderes Programm könnte es starten.</translation>
+    </message>
+    <message>
+        <source>Active pins: {0}</source>
+        <translation>Angeheftet: {0}</translation>
     </message>
     <message>
         <source>Allow once</source>
@@ -2138,12 +2150,28 @@
         <translation>Die Werkzeuge von Anthropic haben kein Profil mit einer Anmeldung.</translation>
     </message>
     <message>
+        <source>Applied again: {0} file.</source>
+        <translation>Wiederhergestellt: {0} Datei.</translation>
+    </message>
+    <message>
+        <source>Applied again: {0} files.</source>
+        <translation>Wiederhergestellt: {0} Dateien.</translation>
+    </message>
+    <message>
+        <source>As what shall it be exported?</source>
+        <translation>Als was soll exportiert werden?</translation>
+    </message>
+    <message>
         <source>Ask the agent to read it: then you are asked, and can allow it.</source>
         <translation>Bitten Sie den Agenten, sie zu lesen: Dann werden Sie gefragt und können es erlauben.</translation>
     </message>
     <message>
         <source>Ask who runs the proxy, or change {0}.</source>
         <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
+    </message>
+    <message>
+        <source>Auto-compaction: {0}</source>
+        <translation>Automatisch zusammenfassen: {0}</translation>
     </message>
     <message>
         <source>Begin a new conversation in this folder; this one stays in the list</source>
@@ -2238,6 +2266,14 @@
         <translation>Schließen Sie andere Programme, und versuchen Sie es erneut.</translation>
     </message>
     <message>
+        <source>Compaction done: everything through turn {0} is summarised for the model.</source>
+        <translation>Zusammengefasst: Alles bis Runde {0} hat das Modell jetzt als Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Compaction was stopped, so nothing was summarised.</source>
+        <translation>Das Zusammenfassen wurde angehalten, also wurde nichts zusammengefasst.</translation>
+    </message>
+    <message>
         <source>Copy it into the folder, or open its own folder.</source>
         <translation>Kopieren Sie sie in den Ordner, oder öffnen Sie ihren eigenen Ordner.</translation>
     </message>
@@ -2300,6 +2336,18 @@
     <message>
         <source>Everything before it is here. What was left of it was kept.</source>
         <translation>Alles davor ist da. Was von ihm übrig war, wurde aufbewahrt.</translation>
+    </message>
+    <message>
+        <source>Exported to {0}.</source>
+        <translation>Exportiert nach {0}.</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>Ordner: {0}</translation>
+    </message>
+    <message>
+        <source>Forked{0}: the copy is session {1}. This one stays as it is.</source>
+        <translation>Kopiert{0}: Die Kopie ist die Sitzung {1}. Diese bleibt, wie sie ist.</translation>
     </message>
     <message>
         <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
@@ -2466,12 +2514,24 @@
         <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
     </message>
     <message>
+        <source>It is written `/{0} {1}`.</source>
+        <translation>Man schreibt `/{0} {1}`.</translation>
+    </message>
+    <message>
+        <source>It is written `{0}`.</source>
+        <translation>Man schreibt `{0}`.</translation>
+    </message>
+    <message>
         <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>Sie stammt von einem laufenden Server oder von Ihnen und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
         <translation>Es nennt keine Funktion, Klasse oder Konstante.</translation>
+    </message>
+    <message>
+        <source>It takes `conversation`, `files` or `both`.</source>
+        <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
     </message>
     <message>
         <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
@@ -2554,8 +2614,20 @@
         <translation>Einen Text im Blick des Modells behalten, auch nach Zusammenfassungen</translation>
     </message>
     <message>
+        <source>Known are {0}.</source>
+        <translation>Bekannt sind {0}.</translation>
+    </message>
+    <message>
         <source>Known are: {0}.</source>
         <translation>Bekannt sind: {0}.</translation>
+    </message>
+    <message>
+        <source>Last compaction: {0}</source>
+        <translation>Zuletzt zusammengefasst: {0}</translation>
+    </message>
+    <message>
+        <source>Left as they are: {0}.</source>
+        <translation>Unverändert gelassen: {0}.</translation>
     </message>
     <message>
         <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
@@ -2602,6 +2674,18 @@
         <translation>Erwähnen oder geben Sie höchstens {0} auf einmal mit.</translation>
     </message>
     <message>
+        <source>Mode: approval {0}, sandbox {1}</source>
+        <translation>Modus: Freigaben {0}, Sandbox {1}</translation>
+    </message>
+    <message>
+        <source>Model: {0}</source>
+        <translation>Modell: {0}</translation>
+    </message>
+    <message>
+        <source>Name another file.</source>
+        <translation>Nennen Sie eine andere Datei.</translation>
+    </message>
+    <message>
         <source>Name the one you mean: {0}.</source>
         <translation>Nennen Sie die gemeinte: {0}.</translation>
     </message>
@@ -2620,6 +2704,14 @@
     <message>
         <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
         <translation>Nichts wird behalten. Melden Sie sich erneut an und erlauben Sie es, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Nothing is known of the model, so no effort can be asked of it.</source>
+        <translation>Über das Modell ist nichts bekannt, also kann kein Aufwand gewählt werden.</translation>
+    </message>
+    <message>
+        <source>Nothing is pinned. `/pin add TEXT` pins a text.</source>
+        <translation>Es ist nichts angeheftet. `/pin add TEXT` heftet einen Text an.</translation>
     </message>
     <message>
         <source>Nothing listens at {0}. Start the server, or check the address.</source>
@@ -2654,12 +2746,20 @@
         <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in dem, auf den der Verweis zeigt.</translation>
     </message>
     <message>
+        <source>Nothing was pinned.</source>
+        <translation>Es wurde nichts angeheftet.</translation>
+    </message>
+    <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
         <translation>Es wurde nichts angeheftet: Die Aufbewahrungszeit muss eine Zahl von Sekunden über 0 sein.</translation>
     </message>
     <message>
         <source>Nothing was pinned: with this, the pins would take about {0} tokens of {1}.</source>
         <translation>Es wurde nichts angeheftet: Damit bräuchte Angeheftetes etwa {0} Token von {1}.</translation>
+    </message>
+    <message>
+        <source>Nothing was redone.</source>
+        <translation>Es wurde nichts wiederhergestellt.</translation>
     </message>
     <message>
         <source>Nothing was renamed.</source>
@@ -2678,8 +2778,20 @@
         <translation>Es wurde nichts gesendet: Der Proxy {0} würde Schlüssel und Unterhaltung lesen.</translation>
     </message>
     <message>
+        <source>Nothing was taken back.</source>
+        <translation>Es wurde nichts zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>Nothing was undone.</source>
+        <translation>Es wurde nichts rückgängig gemacht.</translation>
+    </message>
+    <message>
         <source>Nothing was written.</source>
         <translation>Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>Of {0} a part is undone; the patch shows all that was changed.</source>
+        <translation>Von {0} ist ein Teil rückgängig gemacht; der Patch zeigt alles, was geändert wurde.</translation>
     </message>
     <message>
         <source>Only {0} is possible.</source>
@@ -2730,6 +2842,10 @@
         <translation>Formulieren Sie die Anfrage um, oder lassen Sie weg, was es verweigert hat.</translation>
     </message>
     <message>
+        <source>Requests go to: {0}</source>
+        <translation>Anfragen gehen an: {0}</translation>
+    </message>
+    <message>
         <source>Rewrites git&apos;s history.</source>
         <translation>Schreibt die Historie von git um.</translation>
     </message>
@@ -2768,6 +2884,10 @@
     <message>
         <source>Send the message again.</source>
         <translation>Senden Sie die Nachricht erneut.</translation>
+    </message>
+    <message>
+        <source>Session: {0}</source>
+        <translation>Sitzung: {0}</translation>
     </message>
     <message>
         <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
@@ -2846,6 +2966,10 @@
         <translation>In der Anwendung ist etwas schiefgegangen, daher endete die Runde.</translation>
     </message>
     <message>
+        <source>Something went wrong inside the application; the details are in the log.</source>
+        <translation>In der Anwendung ist etwas schiefgegangen; Näheres steht im Protokoll.</translation>
+    </message>
+    <message>
         <source>Start a new one. `desktop-agent sessions verify --repair` removes this one.</source>
         <translation>Beginnen Sie eine neue. `desktop-agent sessions verify --repair` entfernt diese.</translation>
     </message>
@@ -2860,6 +2984,14 @@
     <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie ihn, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>State: {0}, {1} turn</source>
+        <translation>Zustand: {0}, {1} Runde</translation>
+    </message>
+    <message>
+        <source>State: {0}, {1} turns</source>
+        <translation>Zustand: {0}, {1} Runden</translation>
     </message>
     <message>
         <source>Stop it first, or keep the files.</source>
@@ -2896,6 +3028,18 @@
     <message>
         <source>The account&apos;s rate limit is reached.</source>
         <translation>Das Anfragelimit des Kontos ist erreicht.</translation>
+    </message>
+    <message>
+        <source>The agent changed no file in this conversation, or all of it is undone.</source>
+        <translation>Der Agent hat in dieser Unterhaltung keine Datei geändert, oder alles ist rückgängig gemacht.</translation>
+    </message>
+    <message>
+        <source>The agent did not change {0} in this conversation.</source>
+        <translation>Der Agent hat {0} in dieser Unterhaltung nicht geändert.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so /{0} was not carried out.</source>
+        <translation>Der Agent arbeitet, deshalb wurde /{0} nicht ausgeführt.</translation>
     </message>
     <message>
         <source>The agent is working, so nothing was summarised or taken back.</source>
@@ -3014,6 +3158,10 @@
         <translation>Die Platte ist voll: Die Sitzung konnte nicht geschrieben werden, deshalb hat der Agent angehalten.</translation>
     </message>
     <message>
+        <source>The effort of {0} is {1} from {2} on.</source>
+        <translation>Der Aufwand von {0} ist {1}, ab: {2}.</translation>
+    </message>
+    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
@@ -3024,6 +3172,10 @@
     <message>
         <source>The file is too large to be compared.</source>
         <translation>Die Datei ist zu groß für einen Vergleich.</translation>
+    </message>
+    <message>
+        <source>The files are as they were before; the conversation stays.</source>
+        <translation>Die Dateien sind wieder wie zuvor; die Unterhaltung bleibt.</translation>
     </message>
     <message>
         <source>The folder cannot be read: {0}.</source>
@@ -3138,6 +3290,26 @@
         <translation>Das Modell hat dies verweigert.</translation>
     </message>
     <message>
+        <source>The model is {0} from {1} on.</source>
+        <translation>Das Modell ist {0}, ab: {1}.</translation>
+    </message>
+    <message>
+        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}.</source>
+        <translation>Das Modell ist {0}. `/model PROVIDER/NAME` wählt ein anderes, `/model PROVIDER/NAME ACCOUNT` auch ein anderes Konto; Anbieter: {1}.</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after, and the files are as they were before.</source>
+        <translation>Das Modell sieht nicht mehr, was danach kam, und die Dateien sind wieder wie zuvor.</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after.</source>
+        <translation>Das Modell sieht nicht mehr, was danach kam.</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after; the files stay as they are.</source>
+        <translation>Das Modell sieht nicht mehr, was danach kam; die Dateien bleiben, wie sie sind.</translation>
+    </message>
+    <message>
         <source>The model stopped answering.</source>
         <translation>Das Modell antwortet nicht mehr.</translation>
     </message>
@@ -3160,6 +3332,10 @@
     <message>
         <source>The name in {0} is unknown. Check the address and the network connection.</source>
         <translation>Der Name in {0} ist unbekannt. Prüfen Sie die Adresse und die Netzverbindung.</translation>
+    </message>
+    <message>
+        <source>The name of the model is missing.</source>
+        <translation>Der Name des Modells fehlt.</translation>
     </message>
     <message>
         <source>The new window could not be started.</source>
@@ -3302,6 +3478,10 @@
         <translation>Es gibt keinen API-Schlüssel für {0}.</translation>
     </message>
     <message>
+        <source>There is no command {0}.</source>
+        <translation>Einen Befehl {0} gibt es nicht.</translation>
+    </message>
+    <message>
         <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
         <translation>Es gibt keinen Bildschirm, auf dem ein Fenster geöffnet werden kann (DISPLAY und WAYLAND_DISPLAY sind nicht gesetzt).</translation>
     </message>
@@ -3318,6 +3498,14 @@
         <translation>Es gibt nichts Angeheftetes „{0}“.</translation>
     </message>
     <message>
+        <source>There is no provider {0}.</source>
+        <translation>Einen Anbieter {0} gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no setting {0}.</source>
+        <translation>Eine Einstellung {0} gibt es nicht.</translation>
+    </message>
+    <message>
         <source>There is no such change in it.</source>
         <translation>Eine solche Änderung gibt es darin nicht.</translation>
     </message>
@@ -3330,8 +3518,16 @@
         <translation>Eine solche Datei gibt es nicht.</translation>
     </message>
     <message>
+        <source>There is no such step to take back.</source>
+        <translation>Einen solchen Schritt gibt es nicht.</translation>
+    </message>
+    <message>
         <source>There is no summary in force.</source>
         <translation>Es gilt keine Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>There is no turn to go back to yet.</source>
+        <translation>Es gibt noch keine Runde, zu der man zurückgehen könnte.</translation>
     </message>
     <message>
         <source>There is no turn {0} in this session.</source>
@@ -3342,12 +3538,20 @@
         <translation>Es gibt keine Runde {0}, vor die zurückgegangen werden kann.</translation>
     </message>
     <message>
+        <source>There is no undo to take back.</source>
+        <translation>Es gibt kein Rückgängigmachen, das sich zurücknehmen ließe.</translation>
+    </message>
+    <message>
         <source>There is nothing to pin: the text is empty.</source>
         <translation>Es gibt nichts anzuheften: Der Text ist leer.</translation>
     </message>
     <message>
         <source>There is nothing to summarise yet: only the last turn is left.</source>
         <translation>Es gibt noch nichts zusammenzufassen: Nur die letzte Runde ist übrig.</translation>
+    </message>
+    <message>
+        <source>There is nothing to {0}.</source>
+        <translation>Es gibt nichts dafür ({0}).</translation>
     </message>
     <message>
         <source>There is nothing to {0}{1}.</source>
@@ -3376,6 +3580,10 @@
     <message>
         <source>This folder is in no git repository.</source>
         <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
+    </message>
+    <message>
+        <source>This is the beginning; `desktop-agent changes diff {0}` prints all.</source>
+        <translation>Das ist der Anfang; `desktop-agent changes diff {0}` gibt alles aus.</translation>
     </message>
     <message>
         <source>This key may not use {0}.</source>
@@ -3438,8 +3646,20 @@
         <translation>Um es als Text zu senden, setzen Sie es in Backticks.</translation>
     </message>
     <message>
+        <source>To send it to the model as it is, begin with a space or a second slash.</source>
+        <translation>Um es so an das Modell zu senden, beginnen Sie mit einem Leerzeichen oder einem zweiten Schrägstrich.</translation>
+    </message>
+    <message>
         <source>Today&apos;s conversations have cost {0}, and the limit of a day is {1}.</source>
         <translation>Die Unterhaltungen von heute haben {0} gekostet, und das Limit eines Tages ist {1}.</translation>
+    </message>
+    <message>
+        <source>Tokens: not known yet</source>
+        <translation>Token: noch nicht bekannt</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}</source>
+        <translation>Token: {0} von {1}</translation>
     </message>
     <message>
         <source>Touches a file that often holds secrets: {0}.</source>
@@ -3474,6 +3694,18 @@
         <translation>Runde {0} hat dieselbe Stelle später geändert. Machen Sie das zuerst rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
+        <source>Undone: {0} file.</source>
+        <translation>Rückgängig gemacht: {0} Datei.</translation>
+    </message>
+    <message>
+        <source>Undone: {0} files.</source>
+        <translation>Rückgängig gemacht: {0} Dateien.</translation>
+    </message>
+    <message>
+        <source>Unpinned {0}.</source>
+        <translation>{0} ist nicht mehr angeheftet.</translation>
+    </message>
+    <message>
         <source>Use an https:// address if the server has one. This warning comes once.</source>
         <translation>Verwenden Sie eine https://-Adresse, wenn der Server eine hat. Diese Warnung kommt nur einmal.</translation>
     </message>
@@ -3492,6 +3724,10 @@
     <message>
         <source>Waiting for the keyring: it may ask you to unlock it. At most {0} seconds.</source>
         <translation>Wartet auf den Schlüsselbund: Er bittet Sie vielleicht, ihn zu entsperren. Höchstens {0} Sekunden.</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {0}.</source>
+        <translation>Zurück zu vor Runde {0}.</translation>
     </message>
     <message>
         <source>What is written here could not be kept.</source>
@@ -3518,8 +3754,36 @@
         <translation>Was {0} kostet, ist nicht bekannt, daher gilt dafür kein Kostenlimit.</translation>
     </message>
     <message>
+        <source>Which pin?</source>
+        <translation>Welchen angehefteten Text?</translation>
+    </message>
+    <message>
+        <source>Which setting, and to what?</source>
+        <translation>Welche Einstellung, und worauf?</translation>
+    </message>
+    <message>
         <source>Without one use `desktop-agent run --prompt …`.</source>
         <translation>Ohne einen verwenden Sie `desktop-agent run --prompt …`.</translation>
+    </message>
+    <message>
+        <source>Write `/config set KEY=VALUE`; `/config` lists them all.</source>
+        <translation>Schreiben Sie `/config set KEY=VALUE`; `/config` zählt alle auf.</translation>
+    </message>
+    <message>
+        <source>Write `/export md PATH`; there are md, html, jsonl, patch.</source>
+        <translation>Schreiben Sie `/export md PATH`; es gibt md, html, jsonl, patch.</translation>
+    </message>
+    <message>
+        <source>Write `/model {0}/NAME`.</source>
+        <translation>Schreiben Sie `/model {0}/NAME`.</translation>
+    </message>
+    <message>
+        <source>Write `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` or `/pin list`.</source>
+        <translation>Schreiben Sie `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` oder `/pin list`.</translation>
+    </message>
+    <message>
+        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` behind it.</source>
+        <translation>Schreiben Sie `/{0}` für das Letzte ({1}), oder dahinter `turn N`, `call ID`, `file PATH` oder `all`.</translation>
     </message>
     <message>
         <source>Write the conversation or its changes to a file of yours</source>
@@ -3582,8 +3846,44 @@
         <translation>Ihre Regel `{0}` ist in einem anderen Repository entstanden und gilt deshalb hier nicht.</translation>
     </message>
     <message>
+        <source>`--ttl=3600` keeps it for an hour.</source>
+        <translation>`--ttl=3600` behält es eine Stunde lang.</translation>
+    </message>
+    <message>
+        <source>`/config` lists them all.</source>
+        <translation>`/config` zählt alle auf.</translation>
+    </message>
+    <message>
+        <source>`/diff` shows what it did.</source>
+        <translation>`/diff` zeigt, was er getan hat.</translation>
+    </message>
+    <message>
+        <source>`/pin list` lists them with their ids.</source>
+        <translation>`/pin list` zählt sie mit ihren Kennungen auf.</translation>
+    </message>
+    <message>
+        <source>`/redo steps` lists them with their numbers.</source>
+        <translation>`/redo steps` zählt sie mit ihren Nummern auf.</translation>
+    </message>
+    <message>
+        <source>`/rewind` lists the turns.</source>
+        <translation>`/rewind` zählt die Runden auf.</translation>
+    </message>
+    <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
         <translation>`{0}` gehört git, und Bearbeitungswerkzeuge schreiben nie gits eigene Dateien. Verwenden Sie stattdessen git-Befehle.</translation>
+    </message>
+    <message>
+        <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
+        <translation>`{0}` ist gespeichert, aber dieses Projekt ist strenger: Hier gilt `{1}`, aus `{2}`.</translation>
+    </message>
+    <message>
+        <source>`{0}` is saved, but {1} goes before the settings file.</source>
+        <translation>`{0}` ist gespeichert, aber {1} geht der Einstellungsdatei vor.</translation>
+    </message>
+    <message>
+        <source>`{0}` means nothing there.</source>
+        <translation>`{0}` bedeutet dort nichts.</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
@@ -3594,6 +3894,14 @@
         <translation>`{0}` enthält oft Geheimnisse, und was gelesen wird, geht an das Modell.</translation>
     </message>
     <message>
+        <source>already as wanted: {0}</source>
+        <translation>schon wie gewünscht: {0}</translation>
+    </message>
+    <message>
+        <source>already as wanted: {0} ({1})</source>
+        <translation>schon wie gewünscht: {0} ({1})</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>Bearbeitungen</translation>
     </message>
@@ -3602,8 +3910,52 @@
         <translation>genau diesen Befehl</translation>
     </message>
     <message>
+        <source>failed: {0} ({1})</source>
+        <translation>fehlgeschlagen: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>left alone: {0}</source>
+        <translation>in Ruhe gelassen: {0}</translation>
+    </message>
+    <message>
+        <source>left alone: {0} ({1})</source>
+        <translation>in Ruhe gelassen: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>merged with later edits: {0}</source>
+        <translation>mit späteren Änderungen vereint: {0}</translation>
+    </message>
+    <message>
+        <source>merged with later edits: {0} ({1})</source>
+        <translation>mit späteren Änderungen vereint: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>on, from {0} tokens on</source>
+        <translation>an, ab {0} Token</translation>
+    </message>
+    <message>
+        <source>removed {0}</source>
+        <translation>entfernt: {0}</translation>
+    </message>
+    <message>
+        <source>removed {0} ({1})</source>
+        <translation>entfernt: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>restored {0}</source>
+        <translation>wie zuvor: {0}</translation>
+    </message>
+    <message>
+        <source>restored {0} ({1})</source>
+        <translation>wie zuvor: {0} ({1})</translation>
+    </message>
+    <message>
         <source>sandbox</source>
         <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>waiting for you</source>
+        <translation>wartet auf Sie</translation>
     </message>
     <message>
         <source>{0} Choose another name.</source>
@@ -3658,6 +4010,10 @@
         <translation>{0} kann nicht gelesen werden.</translation>
     </message>
     <message>
+        <source>{0} changed by the agent.</source>
+        <translation>Vom Agenten geändert: {0}.</translation>
+    </message>
+    <message>
         <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
         <translation>{0} hat sich auf der Platte geändert, bevor die Bearbeitung geschrieben werden konnte. Es wurde nichts geschrieben. Lesen Sie sie erneut, und wiederholen Sie die Bearbeitung am aktuellen Inhalt.</translation>
     </message>
@@ -3692,6 +4048,14 @@
     <message>
         <source>{0} does not lie in the folder of this conversation.</source>
         <translation>{0} liegt nicht im Ordner dieser Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>{0} file changed by the agent.</source>
+        <translation>{0} Datei hat der Agent geändert.</translation>
+    </message>
+    <message>
+        <source>{0} files changed by the agent.</source>
+        <translation>{0} Dateien hat der Agent geändert.</translation>
     </message>
     <message>
         <source>{0} has a git repository in it: {1}.</source>
@@ -3730,6 +4094,10 @@
         <translation>{0} ist {1} und kann dies nicht enthalten.</translation>
     </message>
     <message>
+        <source>{0} is missing.</source>
+        <translation>{0} fehlt.</translation>
+    </message>
+    <message>
         <source>{0} is no file that code can be applied to.</source>
         <translation>{0} ist keine Datei, auf die Code angewendet werden kann.</translation>
     </message>
@@ -3750,12 +4118,20 @@
         <translation>{0} ist nicht verschlüsselt: Jeder auf dem Weg kann Schlüssel und Unterhaltung lesen.</translation>
     </message>
     <message>
+        <source>{0} is not the number of a turn.</source>
+        <translation>{0} ist keine Nummer einer Runde.</translation>
+    </message>
+    <message>
         <source>{0} is outside of the folder, so it was not mentioned.</source>
         <translation>{0} liegt außerhalb des Ordners und wurde daher nicht erwähnt.</translation>
     </message>
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} ist überlastet, daher beantwortet {1} diese Anfrage.</translation>
+    </message>
+    <message>
+        <source>{0} is there already, so nothing was written.</source>
+        <translation>{0} gibt es schon, also wurde nichts geschrieben.</translation>
     </message>
     <message>
         <source>{0} is too long a name.</source>

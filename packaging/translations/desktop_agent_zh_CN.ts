@@ -2039,6 +2039,14 @@
         <translation>文件夹 {1} 的位置现在是指向 {0} 的链接。</translation>
     </message>
     <message>
+        <source>A new conversation begins with your next prompt. This one stays in the list of sessions.</source>
+        <translation>下一条消息将开始新的对话。当前对话保留在会话列表中。</translation>
+    </message>
+    <message>
+        <source>A prompt that begins with a slash is written with two, or with a space in front.</source>
+        <translation>以斜杠开头的消息请写两个斜杠，或在前面加一个空格。</translation>
+    </message>
+    <message>
         <source>A record failed unexpectedly.</source>
         <translation>一条记录意外失败。</translation>
     </message>
@@ -2081,6 +2089,10 @@
     <message>
         <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
         <translation>此命令中有词语提到您已禁止的 `{0}`。其他程序可能会启动它。</translation>
+    </message>
+    <message>
+        <source>Active pins: {0}</source>
+        <translation>固定内容：{0}</translation>
     </message>
     <message>
         <source>Allow once</source>
@@ -2127,12 +2139,28 @@
         <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
     </message>
     <message>
+        <source>Applied again: {0} file.</source>
+        <translation>已重做：{0} 个文件。</translation>
+    </message>
+    <message>
+        <source>Applied again: {0} files.</source>
+        <translation>已重做：{0} 个文件。</translation>
+    </message>
+    <message>
+        <source>As what shall it be exported?</source>
+        <translation>要导出为什么格式？</translation>
+    </message>
+    <message>
         <source>Ask the agent to read it: then you are asked, and can allow it.</source>
         <translation>请让代理读取它：届时会询问您，您可以允许。</translation>
     </message>
     <message>
         <source>Ask who runs the proxy, or change {0}.</source>
         <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
+    </message>
+    <message>
+        <source>Auto-compaction: {0}</source>
+        <translation>自动压缩：{0}</translation>
     </message>
     <message>
         <source>Begin a new conversation in this folder; this one stays in the list</source>
@@ -2227,6 +2255,14 @@
         <translation>请关闭其他程序后重试。</translation>
     </message>
     <message>
+        <source>Compaction done: everything through turn {0} is summarised for the model.</source>
+        <translation>压缩完成：第 {0} 轮及之前的内容已为模型汇总。</translation>
+    </message>
+    <message>
+        <source>Compaction was stopped, so nothing was summarised.</source>
+        <translation>压缩已停止，未汇总任何内容。</translation>
+    </message>
+    <message>
         <source>Copy it into the folder, or open its own folder.</source>
         <translation>请将其复制到此文件夹，或打开它所在的文件夹。</translation>
     </message>
@@ -2289,6 +2325,18 @@
     <message>
         <source>Everything before it is here. What was left of it was kept.</source>
         <translation>在它之前的一切都在。其残余部分已保留。</translation>
+    </message>
+    <message>
+        <source>Exported to {0}.</source>
+        <translation>已导出到 {0}。</translation>
+    </message>
+    <message>
+        <source>Folder: {0}</source>
+        <translation>文件夹：{0}</translation>
+    </message>
+    <message>
+        <source>Forked{0}: the copy is session {1}. This one stays as it is.</source>
+        <translation>已复制{0}：副本是会话 {1}。当前会话保持不变。</translation>
     </message>
     <message>
         <source>Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is.</source>
@@ -2455,12 +2503,24 @@
         <translation>位于此会话的文件夹之外。</translation>
     </message>
     <message>
+        <source>It is written `/{0} {1}`.</source>
+        <translation>写法是 `/{0} {1}`。</translation>
+    </message>
+    <message>
+        <source>It is written `{0}`.</source>
+        <translation>写法是 `{0}`。</translation>
+    </message>
+    <message>
         <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
         <translation>它可能出自正在运行的服务器或您本人，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
         <translation>它没有指明函数、类或常量。</translation>
+    </message>
+    <message>
+        <source>It takes `conversation`, `files` or `both`.</source>
+        <translation>可用 `conversation`、`files` 或 `both`。</translation>
     </message>
     <message>
         <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
@@ -2543,8 +2603,20 @@
         <translation>让模型始终看到某段文本，总结之后也不例外</translation>
     </message>
     <message>
+        <source>Known are {0}.</source>
+        <translation>已知的有 {0}。</translation>
+    </message>
+    <message>
         <source>Known are: {0}.</source>
         <translation>已知的有：{0}。</translation>
+    </message>
+    <message>
+        <source>Last compaction: {0}</source>
+        <translation>上次压缩：{0}</translation>
+    </message>
+    <message>
+        <source>Left as they are: {0}.</source>
+        <translation>保持不变：{0}。</translation>
     </message>
     <message>
         <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
@@ -2591,6 +2663,18 @@
         <translation>一次最多提及或附上 {0} 项。</translation>
     </message>
     <message>
+        <source>Mode: approval {0}, sandbox {1}</source>
+        <translation>模式：审批 {0}，沙箱 {1}</translation>
+    </message>
+    <message>
+        <source>Model: {0}</source>
+        <translation>模型：{0}</translation>
+    </message>
+    <message>
+        <source>Name another file.</source>
+        <translation>请指定另一个文件。</translation>
+    </message>
+    <message>
         <source>Name the one you mean: {0}.</source>
         <translation>请指明您所指的那一个：{0}。</translation>
     </message>
@@ -2609,6 +2693,14 @@
     <message>
         <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
         <translation>未保存任何内容。请重新登录并允许，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Nothing is known of the model, so no effort can be asked of it.</source>
+        <translation>对该模型一无所知，因此无法指定思考强度。</translation>
+    </message>
+    <message>
+        <source>Nothing is pinned. `/pin add TEXT` pins a text.</source>
+        <translation>没有固定任何内容。`/pin add TEXT` 可固定一段文字。</translation>
     </message>
     <message>
         <source>Nothing listens at {0}. Start the server, or check the address.</source>
@@ -2643,12 +2735,20 @@
         <translation>未执行任何操作。请把文件夹放回原处，或在链接指向的文件夹中开始新的对话。</translation>
     </message>
     <message>
+        <source>Nothing was pinned.</source>
+        <translation>未固定任何内容。</translation>
+    </message>
+    <message>
         <source>Nothing was pinned: the time to keep it must be a number of seconds above 0.</source>
         <translation>未固定任何内容：保留时间必须是大于 0 的秒数。</translation>
     </message>
     <message>
         <source>Nothing was pinned: with this, the pins would take about {0} tokens of {1}.</source>
         <translation>未固定任何内容：加上它，固定内容约需 {0} 个 token，上限为 {1}。</translation>
+    </message>
+    <message>
+        <source>Nothing was redone.</source>
+        <translation>未重做任何内容。</translation>
     </message>
     <message>
         <source>Nothing was renamed.</source>
@@ -2667,8 +2767,20 @@
         <translation>未发送任何内容：代理服务器 {0} 会读取密钥和对话。</translation>
     </message>
     <message>
+        <source>Nothing was taken back.</source>
+        <translation>未撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>Nothing was undone.</source>
+        <translation>未撤销任何内容。</translation>
+    </message>
+    <message>
         <source>Nothing was written.</source>
         <translation>未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>Of {0} a part is undone; the patch shows all that was changed.</source>
+        <translation>{0} 有一部分已撤销；补丁显示全部更改。</translation>
     </message>
     <message>
         <source>Only {0} is possible.</source>
@@ -2719,6 +2831,10 @@
         <translation>请换一种说法，或去掉它拒绝的内容。</translation>
     </message>
     <message>
+        <source>Requests go to: {0}</source>
+        <translation>请求发往：{0}</translation>
+    </message>
+    <message>
         <source>Rewrites git&apos;s history.</source>
         <translation>改写 git 历史。</translation>
     </message>
@@ -2757,6 +2873,10 @@
     <message>
         <source>Send the message again.</source>
         <translation>请重新发送消息。</translation>
+    </message>
+    <message>
+        <source>Session: {0}</source>
+        <translation>会话：{0}</translation>
     </message>
     <message>
         <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
@@ -2835,6 +2955,10 @@
         <translation>应用程序内部出错，因此本轮结束。</translation>
     </message>
     <message>
+        <source>Something went wrong inside the application; the details are in the log.</source>
+        <translation>应用程序内部出错；详情见日志。</translation>
+    </message>
+    <message>
         <source>Start a new one. `desktop-agent sessions verify --repair` removes this one.</source>
         <translation>请新建一个会话。`desktop-agent sessions verify --repair` 会移除此会话。</translation>
     </message>
@@ -2849,6 +2973,14 @@
     <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>State: {0}, {1} turn</source>
+        <translation>状态：{0}，{1} 轮</translation>
+    </message>
+    <message>
+        <source>State: {0}, {1} turns</source>
+        <translation>状态：{0}，{1} 轮</translation>
     </message>
     <message>
         <source>Stop it first, or keep the files.</source>
@@ -2885,6 +3017,18 @@
     <message>
         <source>The account&apos;s rate limit is reached.</source>
         <translation>已达到账户的速率限制。</translation>
+    </message>
+    <message>
+        <source>The agent changed no file in this conversation, or all of it is undone.</source>
+        <translation>智能体在此对话中没有更改文件，或所有更改都已撤销。</translation>
+    </message>
+    <message>
+        <source>The agent did not change {0} in this conversation.</source>
+        <translation>智能体在此对话中没有更改 {0}。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so /{0} was not carried out.</source>
+        <translation>智能体正在工作，因此未执行 /{0}。</translation>
     </message>
     <message>
         <source>The agent is working, so nothing was summarised or taken back.</source>
@@ -3003,6 +3147,10 @@
         <translation>磁盘已满：会话无法写入，因此代理已停止。</translation>
     </message>
     <message>
+        <source>The effort of {0} is {1} from {2} on.</source>
+        <translation>{0} 的思考强度为 {1}，自 {2} 起生效。</translation>
+    </message>
+    <message>
         <source>The file does not lie in the folder of this conversation.</source>
         <translation>文件不在此对话的文件夹中。</translation>
     </message>
@@ -3013,6 +3161,10 @@
     <message>
         <source>The file is too large to be compared.</source>
         <translation>文件过大，无法比较。</translation>
+    </message>
+    <message>
+        <source>The files are as they were before; the conversation stays.</source>
+        <translation>文件已恢复原样；对话保留。</translation>
     </message>
     <message>
         <source>The folder cannot be read: {0}.</source>
@@ -3127,6 +3279,26 @@
         <translation>模型拒绝回答此内容。</translation>
     </message>
     <message>
+        <source>The model is {0} from {1} on.</source>
+        <translation>模型为 {0}，自 {1} 起生效。</translation>
+    </message>
+    <message>
+        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}.</source>
+        <translation>模型是 {0}。`/model PROVIDER/NAME` 选择另一个模型，`/model PROVIDER/NAME ACCOUNT` 同时选择另一个账户；提供商：{1}。</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after, and the files are as they were before.</source>
+        <translation>模型不再看到之后的内容，文件也已恢复原样。</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after.</source>
+        <translation>模型不再看到之后的内容。</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what came after; the files stay as they are.</source>
+        <translation>模型不再看到之后的内容；文件保持不变。</translation>
+    </message>
+    <message>
         <source>The model stopped answering.</source>
         <translation>模型停止了响应。</translation>
     </message>
@@ -3149,6 +3321,10 @@
     <message>
         <source>The name in {0} is unknown. Check the address and the network connection.</source>
         <translation>{0} 中的名称未知。请检查地址和网络连接。</translation>
+    </message>
+    <message>
+        <source>The name of the model is missing.</source>
+        <translation>缺少模型名称。</translation>
     </message>
     <message>
         <source>The new window could not be started.</source>
@@ -3291,6 +3467,10 @@
         <translation>没有 {0} 的 API 密钥。</translation>
     </message>
     <message>
+        <source>There is no command {0}.</source>
+        <translation>没有命令 {0}。</translation>
+    </message>
+    <message>
         <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
         <translation>没有可打开窗口的显示器（未设置 DISPLAY 和 WAYLAND_DISPLAY）。</translation>
     </message>
@@ -3307,6 +3487,14 @@
         <translation>没有固定内容“{0}”。</translation>
     </message>
     <message>
+        <source>There is no provider {0}.</source>
+        <translation>没有提供商 {0}。</translation>
+    </message>
+    <message>
+        <source>There is no setting {0}.</source>
+        <translation>没有设置 {0}。</translation>
+    </message>
+    <message>
         <source>There is no such change in it.</source>
         <translation>其中没有此项更改。</translation>
     </message>
@@ -3319,8 +3507,16 @@
         <translation>没有此文件。</translation>
     </message>
     <message>
+        <source>There is no such step to take back.</source>
+        <translation>没有这样的步骤可撤回。</translation>
+    </message>
+    <message>
         <source>There is no summary in force.</source>
         <translation>没有生效的摘要。</translation>
+    </message>
+    <message>
+        <source>There is no turn to go back to yet.</source>
+        <translation>还没有可以返回的轮次。</translation>
     </message>
     <message>
         <source>There is no turn {0} in this session.</source>
@@ -3331,12 +3527,20 @@
         <translation>没有可回到的第 {0} 轮。</translation>
     </message>
     <message>
+        <source>There is no undo to take back.</source>
+        <translation>没有可以重做的撤销。</translation>
+    </message>
+    <message>
         <source>There is nothing to pin: the text is empty.</source>
         <translation>没有可固定的内容：文本为空。</translation>
     </message>
     <message>
         <source>There is nothing to summarise yet: only the last turn is left.</source>
         <translation>尚无可总结的内容：只剩最后一轮。</translation>
+    </message>
+    <message>
+        <source>There is nothing to {0}.</source>
+        <translation>没有可执行此操作（{0}）的内容。</translation>
     </message>
     <message>
         <source>There is nothing to {0}{1}.</source>
@@ -3365,6 +3569,10 @@
     <message>
         <source>This folder is in no git repository.</source>
         <translation>此文件夹不在任何 git 存储库中。</translation>
+    </message>
+    <message>
+        <source>This is the beginning; `desktop-agent changes diff {0}` prints all.</source>
+        <translation>这只是开头；`desktop-agent changes diff {0}` 输出全部。</translation>
     </message>
     <message>
         <source>This key may not use {0}.</source>
@@ -3427,8 +3635,20 @@
         <translation>要作为文本发送，请放在反引号中。</translation>
     </message>
     <message>
+        <source>To send it to the model as it is, begin with a space or a second slash.</source>
+        <translation>若要原样发送给模型，请以空格或第二个斜杠开头。</translation>
+    </message>
+    <message>
         <source>Today&apos;s conversations have cost {0}, and the limit of a day is {1}.</source>
         <translation>今天的对话已花费 {0}，每日上限为 {1}。</translation>
+    </message>
+    <message>
+        <source>Tokens: not known yet</source>
+        <translation>令牌：尚不清楚</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}</source>
+        <translation>令牌：{0} / {1}</translation>
     </message>
     <message>
         <source>Touches a file that often holds secrets: {0}.</source>
@@ -3463,6 +3683,18 @@
         <translation>第 {0} 轮之后更改了同一位置。请先撤销那次更改，或在各版本之间选择。</translation>
     </message>
     <message>
+        <source>Undone: {0} file.</source>
+        <translation>已撤销：{0} 个文件。</translation>
+    </message>
+    <message>
+        <source>Undone: {0} files.</source>
+        <translation>已撤销：{0} 个文件。</translation>
+    </message>
+    <message>
+        <source>Unpinned {0}.</source>
+        <translation>已取消固定 {0}。</translation>
+    </message>
+    <message>
         <source>Use an https:// address if the server has one. This warning comes once.</source>
         <translation>如果服务器有 https:// 地址，请使用它。此警告只出现一次。</translation>
     </message>
@@ -3481,6 +3713,10 @@
     <message>
         <source>Waiting for the keyring: it may ask you to unlock it. At most {0} seconds.</source>
         <translation>正在等待密钥环：可能会要求您解锁。最多 {0} 秒。</translation>
+    </message>
+    <message>
+        <source>Went back to before turn {0}.</source>
+        <translation>已回到第 {0} 轮之前。</translation>
     </message>
     <message>
         <source>What is written here could not be kept.</source>
@@ -3507,8 +3743,36 @@
         <translation>{0} 的费用未知，因此没有费用限制。</translation>
     </message>
     <message>
+        <source>Which pin?</source>
+        <translation>哪一项固定内容？</translation>
+    </message>
+    <message>
+        <source>Which setting, and to what?</source>
+        <translation>哪项设置，设为什么值？</translation>
+    </message>
+    <message>
         <source>Without one use `desktop-agent run --prompt …`.</source>
         <translation>没有时请使用 `desktop-agent run --prompt …`。</translation>
+    </message>
+    <message>
+        <source>Write `/config set KEY=VALUE`; `/config` lists them all.</source>
+        <translation>请写 `/config set KEY=VALUE`；`/config` 列出全部设置。</translation>
+    </message>
+    <message>
+        <source>Write `/export md PATH`; there are md, html, jsonl, patch.</source>
+        <translation>请写 `/export md PATH`；可用 md、html、jsonl、patch。</translation>
+    </message>
+    <message>
+        <source>Write `/model {0}/NAME`.</source>
+        <translation>请写 `/model {0}/NAME`。</translation>
+    </message>
+    <message>
+        <source>Write `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` or `/pin list`.</source>
+        <translation>请写 `/pin add [--ttl=SECONDS] TEXT`、`/pin remove ID` 或 `/pin list`。</translation>
+    </message>
+    <message>
+        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` behind it.</source>
+        <translation>`/{0}`针对最后一项（{1}），也可在后面写 `turn N`、`call ID`、`file PATH` 或 `all`。</translation>
     </message>
     <message>
         <source>Write the conversation or its changes to a file of yours</source>
@@ -3571,8 +3835,44 @@
         <translation>您的规则 `{0}` 是在另一个仓库中创建的，因此在此无效。</translation>
     </message>
     <message>
+        <source>`--ttl=3600` keeps it for an hour.</source>
+        <translation>`--ttl=3600` 保留一小时。</translation>
+    </message>
+    <message>
+        <source>`/config` lists them all.</source>
+        <translation>`/config` 列出全部。</translation>
+    </message>
+    <message>
+        <source>`/diff` shows what it did.</source>
+        <translation>`/diff` 显示它做了什么。</translation>
+    </message>
+    <message>
+        <source>`/pin list` lists them with their ids.</source>
+        <translation>`/pin list` 列出它们及其标识。</translation>
+    </message>
+    <message>
+        <source>`/redo steps` lists them with their numbers.</source>
+        <translation>`/redo steps` 列出它们及其编号。</translation>
+    </message>
+    <message>
+        <source>`/rewind` lists the turns.</source>
+        <translation>`/rewind` 列出各轮。</translation>
+    </message>
+    <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
         <translation>`{0}` 属于 git，编辑工具从不写入 git 自身的文件。请改用 git 命令。</translation>
+    </message>
+    <message>
+        <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
+        <translation>`{0}` 已保存，但此项目更严格：这里为 `{1}`，来自 `{2}`。</translation>
+    </message>
+    <message>
+        <source>`{0}` is saved, but {1} goes before the settings file.</source>
+        <translation>`{0}` 已保存，但 {1} 优先于设置文件。</translation>
+    </message>
+    <message>
+        <source>`{0}` means nothing there.</source>
+        <translation>`{0}` 在那里没有意义。</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
@@ -3583,6 +3883,14 @@
         <translation>`{0}` 常含机密，而读取的内容会发送给模型。</translation>
     </message>
     <message>
+        <source>already as wanted: {0}</source>
+        <translation>已符合要求：{0}</translation>
+    </message>
+    <message>
+        <source>already as wanted: {0} ({1})</source>
+        <translation>已符合要求：{0}（{1}）</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>编辑</translation>
     </message>
@@ -3591,8 +3899,52 @@
         <translation>仅此命令</translation>
     </message>
     <message>
+        <source>failed: {0} ({1})</source>
+        <translation>失败：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>left alone: {0}</source>
+        <translation>未改动：{0}</translation>
+    </message>
+    <message>
+        <source>left alone: {0} ({1})</source>
+        <translation>未改动：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>merged with later edits: {0}</source>
+        <translation>已与之后的更改合并：{0}</translation>
+    </message>
+    <message>
+        <source>merged with later edits: {0} ({1})</source>
+        <translation>已与之后的更改合并：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>on, from {0} tokens on</source>
+        <translation>开启，自 {0} 个令牌起</translation>
+    </message>
+    <message>
+        <source>removed {0}</source>
+        <translation>已移除 {0}</translation>
+    </message>
+    <message>
+        <source>removed {0} ({1})</source>
+        <translation>已移除 {0}（{1}）</translation>
+    </message>
+    <message>
+        <source>restored {0}</source>
+        <translation>已恢复 {0}</translation>
+    </message>
+    <message>
+        <source>restored {0} ({1})</source>
+        <translation>已恢复 {0}（{1}）</translation>
+    </message>
+    <message>
         <source>sandbox</source>
         <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>waiting for you</source>
+        <translation>等待您</translation>
     </message>
     <message>
         <source>{0} Choose another name.</source>
@@ -3647,6 +3999,10 @@
         <translation>无法读取 {0}。</translation>
     </message>
     <message>
+        <source>{0} changed by the agent.</source>
+        <translation>由智能体更改：{0}。</translation>
+    </message>
+    <message>
         <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
         <translation>写入编辑之前，{0} 在磁盘上已更改。未写入任何内容。请重新读取，然后针对当前内容重做编辑。</translation>
     </message>
@@ -3681,6 +4037,14 @@
     <message>
         <source>{0} does not lie in the folder of this conversation.</source>
         <translation>{0} 不在此对话的文件夹中。</translation>
+    </message>
+    <message>
+        <source>{0} file changed by the agent.</source>
+        <translation>智能体更改了 {0} 个文件。</translation>
+    </message>
+    <message>
+        <source>{0} files changed by the agent.</source>
+        <translation>智能体更改了 {0} 个文件。</translation>
     </message>
     <message>
         <source>{0} has a git repository in it: {1}.</source>
@@ -3719,6 +4083,10 @@
         <translation>{0} 是 {1}，无法容纳此内容。</translation>
     </message>
     <message>
+        <source>{0} is missing.</source>
+        <translation>缺少 {0}。</translation>
+    </message>
+    <message>
         <source>{0} is no file that code can be applied to.</source>
         <translation>{0} 不是可应用代码的文件。</translation>
     </message>
@@ -3739,12 +4107,20 @@
         <translation>{0} 未加密：传输途中的任何人都能读取密钥和对话。</translation>
     </message>
     <message>
+        <source>{0} is not the number of a turn.</source>
+        <translation>{0} 不是轮次编号。</translation>
+    </message>
+    <message>
         <source>{0} is outside of the folder, so it was not mentioned.</source>
         <translation>{0} 在文件夹之外，因此未提及。</translation>
     </message>
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} 过载，因此由 {1} 回答此请求。</translation>
+    </message>
+    <message>
+        <source>{0} is there already, so nothing was written.</source>
+        <translation>{0} 已存在，因此未写入任何内容。</translation>
     </message>
     <message>
         <source>{0} is too long a name.</source>

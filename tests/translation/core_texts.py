@@ -38,10 +38,11 @@ _MODULES = (
         "core/mentions/files.py",
         "core/mentions/symbols.py",
         "core/models/efforts.py",
+        "core/slash",
         "app",
     ),
 )
-"""Where such texts are. What the model reads, what commands print and what `doctor` says is not among them."""
+"""Where such texts are. What the model reads, what the command line prints and what `doctor` says is not among them."""
 
 _MORE = (
     "In the sandbox: may write nothing, no network",
@@ -67,6 +68,14 @@ _MORE = (
     "Allow {0} as it is now",
     "edits",
     "exactly this command",
+    *("Undone: {0} file.", "Undone: {0} files.", "Applied again: {0} file.", "Applied again: {0} files."),
+    *("{0} file changed by the agent.", "{0} files changed by the agent."),
+    *("restored {0}", "removed {0}", "merged with later edits: {0}", "already as wanted: {0}", "left alone: {0}"),
+    *("restored {0} ({1})", "removed {0} ({1})", "merged with later edits: {0} ({1})", "already as wanted: {0} ({1})"),
+    *("left alone: {0} ({1})", "failed: {0} ({1})"),
+    *("Auto-compaction: {0}", "Last compaction: {0}", "Active pins: {0}", "Model: {0}", "Folder: {0}", "Session: {0}"),
+    *("Mode: approval {0}, sandbox {1}", "State: {0}, {1} turn", "State: {0}, {1} turns", "Requests go to: {0}"),
+    *("Tokens: not known yet", "Tokens: {0} of {1}", "on, from {0} tokens on", "waiting for you"),
 )
 """Texts without the look of a sentence."""
 

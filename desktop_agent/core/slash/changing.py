@@ -98,11 +98,12 @@ def _steps(parts: CommandParts) -> Reply:
 
 def _reply_about(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
     left = [outcome for outcome in outcomes if not outcome.is_done]
-    head = f"{done}: {number_of(len(outcomes) - len(left), 'file')}"
+    count = len(outcomes) - len(left)
+    sentences = [f"{done}: {number_of(count, 'file')}."]
     if left:
-        head += f", {len(left)} left as they are"
+        sentences.append(f"Left as they are: {len(left)}.")
     listed = bullets(code(describe_outcome(outcome)) for outcome in outcomes)
-    return Reply(f"{head}.\n\n{listed}".rstrip(), is_error=bool(left) and len(left) == len(outcomes))
+    return Reply(f"{' '.join(sentences)}\n\n{listed}".rstrip(), is_error=bool(left) and not count)
 
 
 def _selection(invocation: Invocation, direction: Direction, parts: CommandParts) -> ChangeSelection:

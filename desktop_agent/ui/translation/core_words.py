@@ -6,7 +6,7 @@ file beside the translations lists those texts, with `{0}` for each value.
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -14,7 +14,11 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.paths import resource_path
 
 _CONTEXT: Final = "Core"
+_KNOWN: Final = "Choose another model."
 _VALUE = re.compile(r"\{\d\}")
+_FENCE = re.compile(r"`{3,}")
+_SENTENCE_END = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<=[.?:;]) (?=[A-Z`])")
+"""Code, in which no sentence ends, or the space between two sentences."""
 
 
 class _Pattern(NamedTuple):
@@ -47,6 +51,44 @@ def core_words(text: str) -> str:
     return _said(text)
 
 
+def answer_words(markdown: str) -> str:
+    """Return what a slash command said in the user's language: line by line, or sentence by sentence.
+
+    Blocks of code stay, and so does what is not known.
+    """
+    return _answer(markdown, _translate(_KNOWN)) if markdown and _is_translated() else markdown
+
+
+@lru_cache(maxsize=200)
+def _answer(markdown: str, _language: str) -> str:
+    lines: list[str] = []
+    fence = ""
+    for line in markdown.split("\n"):
+        opened = _FENCE.match(line)
+        if fence or opened:
+            is_end = line == fence
+            fence = "" if is_end else fence or (opened[0] if opened else "")
+            lines.append(line)
+        else:
+            lines.append(_said_line(line))
+    return "\n".join(lines)
+
+
+def _said_line(line: str) -> str:
+    text = line.lstrip(" -")
+    start = line[: len(line) - len(text)]
+    if text.startswith("`") and text.endswith("`") and text.count("`") == 2:  # words with names of files in them
+        return f"{start}`{_said(text[1:-1])}`"
+    if (said := _said(text)) != text:
+        return start + said
+    return start + " ".join(map(_said, _sentences(text)))
+
+
+def _sentences(text: str) -> list[str]:
+    ends = [found.start() for found in _SENTENCE_END.finditer(text) if found[0] == " "]
+    return [text[at:end].strip() for at, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
 def _said(text: str) -> str:
     said = _translate(text)
     if said != text:
@@ -63,8 +105,7 @@ def _translate(text: str) -> str:
 
 def _is_translated() -> bool:
     """Whether anything but English is spoken."""
-    known = "Choose another model."
-    return _translate(known) != known
+    return _translate(_KNOWN) != _KNOWN
 
 
 @cache

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTranslator
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.core_words import answer_words, core_words
 
 TEXTS = [
     ("The key was refused.", "Der Schlüssel wurde abgelehnt."),
@@ -42,3 +42,35 @@ def test_a_text_is_recognised_with_its_values(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", [text for text, _ in TEXTS])
 def test_in_english_it_stays_as_it_is(text: str) -> None:
     assert core_words(text) == text
+
+
+ANSWERS = [
+    ("Undone: 2 files. Left as they are: 1.", "Rückgängig gemacht: 2 Dateien. Unverändert gelassen: 1."),
+    (
+        "Undone: 1 file.\n\n- `restored my files.txt`\n- `left alone: b.txt (You changed the same lines since.)`",
+        "Rückgängig gemacht: 1 Datei.\n\n- `wie zuvor: my files.txt`\n"
+        "- `in Ruhe gelassen: b.txt (Sie haben dieselben Zeilen seither geändert.)`",
+    ),
+    (
+        "The agent did not change `a. Model: b` in this conversation. `/diff` shows what it did.",
+        "Der Agent hat `a. Model: b` in dieser Unterhaltung nicht geändert. `/diff` zeigt, was er getan hat.",
+    ),
+    (
+        "2 files changed by the agent.\n\n````diff\n-Nothing was undone.\n```\n+Which pin?\n````\nNothing was undone.",
+        "2 Dateien hat der Agent geändert.\n\n````diff\n-Nothing was undone.\n```\n+Which pin?\n````\n"
+        "Es wurde nichts rückgängig gemacht.",
+    ),
+    ("- Auto-compaction: off\n- Folder: `/srv/a`", "- Automatisch zusammenfassen: off\n- Ordner: `/srv/a`"),
+    ("What others say. And more.", "What others say. And more."),
+]
+
+
+@pytest.mark.usefixtures("_german")
+@pytest.mark.parametrize(("said", "shown"), ANSWERS)
+def test_what_a_slash_command_said_is_shown_sentence_by_sentence_and_code_as_it_is(said: str, shown: str) -> None:
+    assert answer_words(said) == shown
+
+
+@pytest.mark.parametrize("said", [said for said, _ in ANSWERS])
+def test_in_english_an_answer_stays_as_it_is(said: str) -> None:
+    assert answer_words(said) == said

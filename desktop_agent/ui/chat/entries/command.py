@@ -10,6 +10,7 @@ from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import answer_words
 
 _INDENT = 14
 _RULE = 2
@@ -28,7 +29,7 @@ class CommandWidget(MarkdownWidget):
         self.read()
         entry = self.row.entry_as(CommandRun)
         said = self.tr("Command {text} failed: {output}") if entry.is_error else self.tr("Command {text}: {output}")
-        self.setAccessibleName(said.format(text=entry.text, output=entry.output[:SPOKEN_CHARS]))
+        self.setAccessibleName(said.format(text=entry.text, output=answer_words(entry.output)[:SPOKEN_CHARS]))
 
     def set_width(self, width: int) -> None:
         inner = width - _INDENT

@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.translation.core_words import answer_words
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
@@ -60,7 +61,7 @@ def is_behind(row: RowState, entry: TextEntry | CommandRun) -> bool:
 
 def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
     """Return the text, and whether more may come."""
-    return (entry.output, False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
+    return (answer_words(entry.output), False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 
 class MarkdownWidget(LinkedEntry):

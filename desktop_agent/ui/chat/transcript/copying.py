@@ -20,6 +20,7 @@ from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelection
+from desktop_agent.ui.translation.core_words import answer_words
 
 
 def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
@@ -48,7 +49,7 @@ def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
         case CompactionEntry():
             return entry_words.compaction(entry)
         case CommandRun():
-            return f"{entry.text}\n{entry.output}"
+            return f"{entry.text}\n{answer_words(entry.output)}"
         case SessionForked():
             return entry_words.fork(entry)
         case TurnEnded():
