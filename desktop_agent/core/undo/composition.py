@@ -103,6 +103,10 @@ class Lineage(Struct):
     """Whether it is a folder that only came, or went, with a file in it."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
     elements: list[Step | Foreign | Anchor] | None = None
+    now: Version = None
+    """What the records leave of it, once `elements` are known."""
+    earlier: list[tuple[Version, Status]] = field(default_factory=list[tuple[Version, Status]])
+    """What it was before each undo and redo since anything else happened to it, with what was undone then."""
 
     @property
     def steps(self) -> list[Step]:
@@ -175,6 +179,18 @@ class Composition:
         wanted = self._composed(lineage.origin, elements, target, dropped)
         rest = [one for one in elements if not any(one is other for other in dropped)]
         return self._composed(lineage.origin, rest, status, []), wanted
+
+    def earlier(self, lineage: Lineage, status: Status) -> tuple[Version, Version] | None:
+        """Return what the records leave of the file, and what it was when `status` was undone of its changes.
+
+        None where anything but undos and redos happened to it since.
+        """
+        self._elements(lineage)
+        ids = _ids_of(lineage)
+        for version, then in reversed(lineage.earlier):
+            if all(then.get(one, _STANDS) == status.get(one, _STANDS) for one in ids):
+                return lineage.now, version
+        return None
 
     def by_records(self, lineage: Lineage, status: Status) -> Version:
         """Return what the recorded changes alone make of the file, without what others wrote. Raises `StorageError`."""
@@ -337,16 +353,20 @@ class Composition:
             if isinstance(note, Foreign):
                 elements.append(Foreign(now, note.after))
                 now = note.after
+                lineage.earlier.clear()
                 continue
             if isinstance(note, Step):
                 if note.before != now:
                     elements.append(Foreign(now, note.before))
                 elements.append(note)
                 now = note.after
+                lineage.earlier.clear()
                 continue
             if note.is_written and note.before is not None and note.before != now:
                 elements.append(Foreign(now, note.before))
                 now = note.before
+                lineage.earlier.clear()
+            lineage.earlier.append((now, dict(status)))
             status |= note.status
             try:
                 composed = self._composed(lineage.origin, elements, status)
@@ -360,7 +380,7 @@ class Composition:
             elif not is_known or composed != after:
                 elements.append(Anchor(after, dict(status), note.was, note.is_of_hunks))
             now = after
-        lineage.elements = elements
+        lineage.elements, lineage.now = elements, now
         return elements
 
     # -- which file is which --

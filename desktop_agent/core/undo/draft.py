@@ -18,7 +18,7 @@ from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
-from desktop_agent.core.transcript import Turned, Undone
+from desktop_agent.core.transcript import Undone
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import Composition, Lineage, NeededError, Placed, Status, Version
 from desktop_agent.core.undo.refusals import Direction
@@ -63,8 +63,8 @@ class _Case(Struct):
     """At which of its paths nothing can be written."""
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
-    is_exact: bool = False
-    """Whether it goes back to the very bytes from before an undo or redo."""
+    exact: tuple[Version] | None = None
+    """The version from before an undo or redo to whose very bytes it goes back."""
 
     @property
     def place(self) -> str:
@@ -222,46 +222,32 @@ class _Draft:
     def _find_exact(self) -> None:
         """Find the files that go back to the very bytes from before the undos or redos that are taken back."""
         for case in self._cases:
-            found = {path: self._exact(path, case.ids) for path in case.paths()}
-            wanted = case.wanted.path if case.wanted else ""
-            leaves = all(found[path] == (None,) for path in found if path != wanted)
-            arrives = not wanted or found[wanted] not in (None, (None,))
-            case.is_exact = (
-                bool(found) and not case.reason and leaves and arrives and id(case.lineage) not in self._instead
-            )
+            case.exact = self._exact(case) if not case.reason and id(case.lineage) not in self._instead else None
         is_growing = True
         while is_growing:
             is_growing = False
             for case in self._cases:
-                if case.is_exact and any(not other.is_exact for other in self._bound_to(case)):
-                    case.is_exact, is_growing = False, True
+                if case.exact and any(other.exact is None for other in self._bound_to(case)):
+                    case.exact, is_growing = None, True
 
-    def _exact(self, path: str, ids: Sequence[ChangeId]) -> tuple[FileImage | None] | None:
-        """Return what stood at the path before the undos and redos that are turned back, if nothing came since."""
-        there = [record.change for record in self._known.records.values() if record.change.path == path]
-        places = {change_id: place for place, change_id in enumerate(self._known.records)}
-        status: dict[ChangeId, Undone] = {}
-        now = there[-1].after if there else None
-        state = self._now(path)
-        if not there or (state.image() if state else None) != now:
+    def _exact(self, case: _Case) -> tuple[Version] | None:
+        """Return what the file was before the undos and redos that are turned back, if nothing else came since."""
+        found = self._known.earlier(case.lineage, self._target)
+        if found is None:
             return None
-        for change in reversed(there):
-            turned = self._turned_by(places[change.id])
-            reverted = [item.change_id for item in change.reverts]
-            if change.author != "undo" or change.after != now or turned is None or not reverted:
-                return None
-            told = {*reverted, *(one for one in ids if one in turned.after)}
-            was = {one: status.get(one, self._known.status.get(one, frozenset())) for one in told}
-            if any(one not in turned.after or turned.after[one] != was[one] for one in told):
-                return None
-            status |= {one: turned.before[one] for one in told}
-            now = change.before
-            if all(one in status for one in ids) and all(status[one] == self._target[one] for one in status):
-                return (now,)
-        return None
+        now, then = found
+        places = [placed.path if placed else "" for placed in (now, then)]
+        if places != [placed.path if placed else "" for placed in (case.base, case.wanted)]:
+            return None
+        is_as_left = all(self._is_at(path, now) for path in places if path)
+        return (then,) if is_as_left else None
 
-    def _turned_by(self, place: int) -> Turned | None:
-        return next((one for one in self._known.turned if one.start <= place < one.start + one.written), None)
+    def _is_at(self, path: str, version: Version) -> bool:
+        """Whether the file, or none, is on disk at the path, apart from others that leave it."""
+        state = self._now(path)
+        if version is not None and version.path == path:
+            return state is not None and state.image() == version.image
+        return state is None or path in self._out
 
     def _bound_to(self, case: _Case) -> list[_Case]:
         """Return the files that share a change with this one, or a path that one of them leaves to the other."""
@@ -285,7 +271,7 @@ class _Draft:
                     case.barred = path
                     case.refuse(reason)
                     return
-            case.state = self._exact_state(case) if case.is_exact else self._resolved(case)
+            case.state = self._state(case.exact[0]) if case.exact else self._resolved(case)
         except _TakenError as taken:
             case.refuse(str(taken), self._clash(None, case.wanted, self._now(case.place)))
         except ClashError as clash:
@@ -297,12 +283,6 @@ class _Draft:
         except OSError as error:
             case.outcome_state = "failed"
             case.refuse(refusals.UNREADABLE.format(error.strerror or error))
-
-    def _exact_state(self, case: _Case) -> FileState | None:
-        if case.wanted is None:
-            return None
-        found = self._exact(case.wanted.path, case.ids)
-        return self._images.state(found[0]) if found else None
 
     def _resolved(self, case: _Case) -> FileState | None:
         base, wanted = case.base, case.wanted
@@ -482,7 +462,7 @@ class _Draft:
         wanted = into.wanted.image if into is not None and into.wanted is not None else None
         note = ""
         if after is not None:
-            is_exact = into is not None and into.is_exact
+            is_exact = into is not None and into.exact is not None
             extras = (now.image() if now else None, after.image()) if is_exact else (base, wanted)
             after, note = _with_extras(now, after, *extras)
         if after == now and not (after and now and after.extras != now.extras):
