@@ -6,7 +6,7 @@ is merged into a file without it; what others wrote in between always stands. Th
 and on nothing else: not on the order in which others were undone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -113,9 +113,9 @@ class Lineage(Struct):
         """What the recorded changes did to it, in the order made."""
         return [note for note in self.notes if isinstance(note, Step)]
 
-    def was_written(self, seqs: Collection[int]) -> bool:
-        """Whether any of these undos and redos wrote it."""
-        writes = (note for note in self.notes if isinstance(note, _Write) and note.seq in seqs)
+    def was_written(self, since: int) -> bool:
+        """Whether any undo or redo from this one on wrote it."""
+        writes = (note for note in self.notes if isinstance(note, _Write) and note.seq >= since)
         return any(note.is_written or note.is_exchanged for note in writes)
 
 

@@ -4,7 +4,7 @@ An undo of U writes `merge(base=composed(S), composed(S - U), the disk)` and a r
 what the disk is merged with never depends on the way there (`composition`, ADR 24). Writes nothing but blobs.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -97,14 +97,15 @@ class Drafter:
         *,
         hunks: tuple[HunkKey, ...] = (),
         instead: Mapping[int, FileImage] | None = None,
-        taken_back: Collection[int] = (),
+        taken_back_from: int | None = None,
     ) -> UndoDraft:
         """Return what it comes to when of each change that is `turned` so much is undone.
 
         `hunks` are those that the user named. `instead` has what a file, by the `id` of its lineage, is to become where
-        hunks of several changes together are not hunks of each. What no undo `taken_back` wrote stays as it is.
+        hunks of several changes together are not hunks of each. With undos taken back, what none has written from the first of
+        them on, at the number `taken_back_from`, stays as it is.
         """
-        return _Draft(self._ledger, self._composition, direction, turned, hunks, instead or {}, taken_back).made()
+        return _Draft(self._ledger, self._composition, direction, turned, hunks, instead or {}, taken_back_from).made()
 
 
 class _Draft:
@@ -118,7 +119,7 @@ class _Draft:
         turned: Mapping[ChangeId, Undone],
         hunks: tuple[HunkKey, ...],
         instead: Mapping[int, FileImage],
-        taken_back: Collection[int],
+        taken_back_from: int | None,
     ) -> None:
         self._files = ledger.files
         self._images = ledger.images
@@ -128,7 +129,7 @@ class _Draft:
         self._target: Status = {**composition.status, **turned}
         self._hunks = hunks
         self._instead = instead
-        self._taken_back = taken_back
+        self._taken_back_from = taken_back_from
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
         """The paths with a link or a file where a folder above them has to be; that is planned for, too."""
@@ -190,7 +191,8 @@ class _Draft:
 
     def _wanted(self, case: _Case) -> Version:
         is_along = case.lineage.is_implied  # a folder goes with what was in it, without a record
-        if self._taken_back and not is_along and not case.lineage.was_written(self._taken_back):
+        first = self._taken_back_from
+        if first is not None and not is_along and not case.lineage.was_written(first):
             return case.base  # the file was as the undo wanted it
         if image := self._instead.get(id(case.lineage)):
             return Placed(case.base.path if case.base else case.place, image)

@@ -486,7 +486,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
                 )
     # In journals of old, what an undo wrote is not on record.
     known = {step.seq for step in steps if step.writes or {one.state for one in step.outcomes} == {"unchanged"}}
-    draft = Drafter(ledger, composition).draft("redo", turned, taken_back=known)
+    draft = Drafter(ledger, composition).draft("redo", turned, taken_back_from=min(known, default=None))
     return UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
 
 
