@@ -207,7 +207,7 @@ class ChangeState(Struct):
                 record.is_undone = False
         after = {change_id: undone_of(self.changes[change_id]) for change_id in before}
         written = len(self.changes) - start
-        self.turned.append(Turned(start, written, before, after, bool(event.selection.hunks), event.seq))
+        self.turned.append(Turned(start, written, before, after, event.seq))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:

@@ -79,8 +79,6 @@ class Turned(Struct, frozen=True):
     """How many it recorded itself."""
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
-    is_of_hunks: bool = False
-    """Whether it was about single hunks of a file."""
     seq: int = 0
     """The number of its event."""
 

@@ -60,23 +60,17 @@ class Foreign(Struct):
 
 
 class Anchor(Struct):
-    """Where an undo left something else than the standing changes make.
-
-    A user decided between versions, or the hunks that were undone are of several changes together.
-    """
+    """Where an undo left something else than the standing changes make, because a user decided between versions."""
 
     after: Version
     status: dict[ChangeId, Undone]
     """What was undone of the file's changes then."""
     was: dict[ChangeId, Undone]
     """What was undone before of those that it turned."""
-    is_of_hunks: bool
 
     def is_moot(self, status: Status) -> bool:
-        """Whether nothing is left of what it was about: all that it turned is as before, or gone."""
-        if all(status.get(one, _STANDS) == undone for one, undone in self.was.items()):
-            return True
-        return self.is_of_hunks and all(status.get(one, _STANDS) is None for one in self.was)
+        """Whether nothing is left of what it was about: all that it turned is as before."""
+        return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
 class _Write(Struct):
@@ -84,7 +78,6 @@ class _Write(Struct):
 
     status: dict[ChangeId, Undone]
     was: dict[ChangeId, Undone]
-    is_of_hunks: bool = False
     seq: int = 0
     before: Version = None
     after: Version = None
@@ -378,7 +371,7 @@ class Composition:
             if _is_cut_off(lineage, status):
                 after = composed
             elif not is_known or composed != after:
-                elements.append(Anchor(after, dict(status), note.was, note.is_of_hunks))
+                elements.append(Anchor(after, dict(status), note.was))
             now = after
         lineage.elements, lineage.now = elements, now
         return elements
@@ -461,7 +454,7 @@ class Composition:
         for lineage in touched.values():
             ids = [one for one in _ids_of(lineage) if one in after]
             status, was = ({one: side[one] for one in ids} for side in (after, turned.before))
-            lineage.notes.append(_Write(status, was, turned.is_of_hunks, turned.seq))
+            lineage.notes.append(_Write(status, was, turned.seq))
         targets = {key: _place_of(lineage) for key, lineage in touched.items()}
         for key, lineage in touched.items():
             note = lineage.notes[-1]
@@ -471,8 +464,8 @@ class Composition:
                 note.before = _placed(old, left.before)
                 _tell_mode(lineage, note.before)
             note.is_written = left is not None or new in written
-            others = [path for one in touched if one != key for path in (places.get(one), targets[one])]
-            note.is_exchanged = old != new and (old in others or new in others)
+            others = {path for one in touched if one != key for path in (places.get(one), targets[one]) if path}
+            note.is_exchanged = old != new and not others.isdisjoint((old, new))
             note.after = _left_as(old, new, written, seen, stays=old not in targets.values())
             place = note.after.path if note.after is not None else "" if note.is_written else new
             if place:

@@ -96,16 +96,14 @@ class Drafter:
         turned: Mapping[ChangeId, Undone],
         *,
         hunks: tuple[HunkKey, ...] = (),
-        instead: Mapping[int, FileImage] | None = None,
         taken_back_from: int | None = None,
     ) -> UndoDraft:
         """Return what it comes to when of each change that is `turned` so much is undone.
 
-        `hunks` are those that the user named. `instead` has what a file, by the `id` of its lineage, is to become where
-        hunks of several changes together are not hunks of each. With undos taken back, what none has written from the first of
-        them on, at the number `taken_back_from`, stays as it is.
+        `hunks` are those that the user named. Where undos are taken back, `taken_back_from` is the number of the first:
+        a file that nothing has written from it on stays as it is.
         """
-        return _Draft(self._ledger, self._composition, direction, turned, hunks, instead or {}, taken_back_from).made()
+        return _Draft(self._ledger, self._composition, direction, turned, hunks, taken_back_from).made()
 
 
 class _Draft:
@@ -118,7 +116,6 @@ class _Draft:
         direction: Direction,
         turned: Mapping[ChangeId, Undone],
         hunks: tuple[HunkKey, ...],
-        instead: Mapping[int, FileImage],
         taken_back_from: int | None,
     ) -> None:
         self._files = ledger.files
@@ -128,7 +125,6 @@ class _Draft:
         self._turned = turned
         self._target: Status = {**composition.status, **turned}
         self._hunks = hunks
-        self._instead = instead
         self._taken_back_from = taken_back_from
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
@@ -194,8 +190,6 @@ class _Draft:
         first = self._taken_back_from
         if first is not None and not is_along and not case.lineage.was_written(first):
             return case.base  # the file was as the undo wanted it
-        if image := self._instead.get(id(case.lineage)):
-            return Placed(case.base.path if case.base else case.place, image)
         return self._known.of(case.lineage, self._target)
 
     def _only_came_along(self, case: _Case) -> bool:
@@ -224,7 +218,7 @@ class _Draft:
     def _find_exact(self) -> None:
         """Find the files that go back to the very bytes from before the undos or redos that are taken back."""
         for case in self._cases:
-            case.exact = self._exact(case) if not case.reason and id(case.lineage) not in self._instead else None
+            case.exact = self._exact(case) if not case.reason else None
         is_growing = True
         while is_growing:
             is_growing = False

@@ -190,7 +190,6 @@ def _draft_hunks(
         one for one in others if one and (one.change.before, one.change.after) == (row.change.before, row.change.after)
     ]
     turned: dict[ChangeId, Undone] = {}
-    instead: dict[int, FileImage] = {}
     is_whole = False
     for one in (row, *is_alike):
         hunks = _Hunks(ledger, composition, direction, one, selection)
@@ -202,12 +201,11 @@ def _draft_hunks(
             return UndoDraft((), (_failed(selection, one.change_ids, refusals.CONTENT_MISSING),))
         except ClashError as clash:
             return UndoDraft((), (hunks.refused(str(clash)),))
-        instead |= hunks.instead
         is_whole = hunks.is_whole
-    if not turned and not instead:
+    if not turned:
         return None
     named = () if is_whole else selection.hunks
-    return Drafter(ledger, composition).draft(direction, turned, hunks=named, instead=instead)
+    return Drafter(ledger, composition).draft(direction, turned, hunks=named)
 
 
 def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) -> FileOutcome:
@@ -236,8 +234,6 @@ class _Hunks:
         self._changes = [record.change for record in row.records]
         self.is_whole = False
         """Whether they are all that there is to turn in the file."""
-        self.instead: dict[int, FileImage] = {}
-        """What the file is to become where that is more than hunks of each change."""
 
     def turned(self) -> dict[ChangeId, Undone]:
         """Return what is undone of the changes afterwards, of those of which it is something else than now.
@@ -326,9 +322,9 @@ class _Hunks:
         left = self._ledger.images.state(after)
         result = merge_states(left, now, wanted) if is_undo else merge_states(self._without(diff), now, left)
         if result is not None and result != now and not self._is_composed(lineage, turned, result):
-            self.instead[id(lineage)] = self._known.image(result)
+            raise ClashError(refusals.FOREIGN_LINES)
         is_as_made = is_undo and all(self._known.status.get(change.id) == _NOTHING for change in self._changes)
-        if not turned and (self.instead or is_as_made):
+        if not turned and is_as_made:
             raise ClashError(refusals.FOREIGN_LINES)
         return turned
 

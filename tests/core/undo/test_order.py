@@ -260,8 +260,9 @@ def check_orders(story: Story, direction: Direction, folders: Sequence[Folder]) 
     """Turn the same in both folders, in two orders."""
     selections = [story.selection() for _ in range(story.random.randint(2, 4))]
     orders = selections, story.random.sample(selections, len(selections))
+    was_alike = folders[0].standing() == folders[1].standing()
     is_done = [turned_in_order(folder, direction, order) for folder, order in zip(folders, orders, strict=True)]
-    if all(is_done):
+    if was_alike and all(is_done):
         assert folders[0].standing() == folders[1].standing()
     if folders[0].standing() == folders[1].standing():
         assert folders[0].tree() == folders[1].tree()
@@ -272,7 +273,6 @@ def many(is_nightly: bool) -> settings:
     return settings(
         max_examples=5000 if is_nightly else 150,
         deadline=None,
-        derandomize=not is_nightly,
         phases=[Phase.generate],  # a smaller random history is no smaller story
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
