@@ -85,6 +85,8 @@ class _Write(Struct):
     """Whether there is a record of it; without one the file was as wanted already."""
     is_exchanged: bool = False
     """Whether another file came or went at its path: with the same bytes that needs no record."""
+    was_gone: bool = False
+    """Whether others had removed it: nothing had to leave its path."""
 
 
 class Lineage(Struct):
@@ -355,7 +357,7 @@ class Composition:
                 now = note.after
                 lineage.earlier.clear()
                 continue
-            if note.is_written and note.before is not None and note.before != now:
+            if note.is_written and note.before != now and (note.before is not None or note.was_gone):
                 elements.append(Foreign(now, note.before))
                 now = note.before
                 lineage.earlier.clear()
@@ -368,6 +370,8 @@ class Composition:
             else:
                 is_known = True
             after = note.after if note.is_written else composed
+            if not note.is_written and after != now:  # others had made it so: what it was before is not on record
+                lineage.earlier.clear()
             if _is_cut_off(lineage, status):
                 after = composed
             elif not is_known or composed != after:
@@ -466,6 +470,7 @@ class Composition:
             note.is_written = left is not None or new in written
             others = {path for one in touched if one != key for path in (places.get(one), targets[one]) if path}
             note.is_exchanged = old != new and not others.isdisjoint((old, new))
+            note.was_gone = bool(old) and new in written and old not in (new, *written, *others)
             note.after = _left_as(old, new, written, seen, stays=old not in targets.values())
             place = note.after.path if note.after is not None else "" if note.is_written else new
             if place:

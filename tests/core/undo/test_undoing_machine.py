@@ -354,7 +354,7 @@ class Histories(RuleBasedStateMachine):
         folders = {folder for change in meant for folder in change.new_folders}
         said = {outcome.path for outcome in event.outcomes} - folders
         if selection.hunks:
-            is_renaming = any(change.moved_from for change in meant) and WHOLE_FILE in selection.hunks
+            is_renaming = any(change.moved_from for change in meant)  # all hunks of it are the renaming, too
             assert len(said) == 1 or is_renaming
             assert said <= {
                 path for change in meant for path in (*self.places(party, change), *self.origins(party, change))
