@@ -10,7 +10,7 @@ from typing import cast
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings import (
@@ -45,7 +45,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.action == "trust":
         root = usable_workspace(args.folder or args.workspace or current_folder())
         return _trust(WorkspaceSettings(live, root, trust), root, args, console)
-    settings = WorkspaceSettings(live, (args.workspace or current_folder()).resolve(), trust)
+    settings = WorkspaceSettings(live, real_path(args.workspace or current_folder()), trust)
     warn_of_project(settings, console)
     if settings.faults:
         raise UnsafeSettingsError(settings.faults)

@@ -9,7 +9,7 @@ from desktop_agent.cli.usage import print_usage
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
@@ -31,7 +31,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         first = today - timedelta(days=args.days - 1)
     except OverflowError:
         raise UsageError(f"There are no {args.days} days to look back.") from None
-    folder = str(args.workspace.expanduser().resolve()) if args.workspace is not None else None
+    folder = str(real_path(args.workspace.expanduser())) if args.workspace is not None else None
     paths = AppPaths.from_environment()
     catalog = Catalog.of(paths)
     if args.by is not None:

@@ -22,7 +22,7 @@ from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.find import SandboxSearch
@@ -109,7 +109,7 @@ class Workbench:
 
     def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
         """Return the commands of a session in `workspace`: built in, then the user's and the project's. Blocks."""
-        return declared_commands(self._shared, workspace.resolve())
+        return declared_commands(self._shared, real_path(workspace))
 
     async def create_session(
         self,

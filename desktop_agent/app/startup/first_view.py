@@ -13,6 +13,7 @@ from desktop_agent.app.startup.first_session import first_session
 from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
@@ -64,7 +65,7 @@ def _plausible_folder() -> Path | None:
         folder = current_folder()
     except WorkspaceError:
         return None
-    return None if why_no_workspace(folder.resolve(), "client") else folder
+    return None if why_no_workspace(real_path(folder), "client") else folder
 
 
 def model_named_by(arguments: WindowArguments) -> NamedModel:

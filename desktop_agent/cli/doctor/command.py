@@ -23,7 +23,7 @@ from desktop_agent.cli.doctor.machine import (
 )
 from desktop_agent.cli.doctor.programs import git_check, python_check, qt_check, ripgrep_check
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.sandbox.find import find_sandbox
@@ -36,7 +36,7 @@ _MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLE
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Check everything and return 1 if something is a problem."""
-    workspace = (args.workspace or current_folder()).resolve()
+    workspace = real_path(args.workspace or current_folder())
     paths = AppPaths.from_environment()
     live = LiveSettings.load(paths.settings_file(), os.environ)
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME).load()

@@ -11,7 +11,7 @@ from typing import cast
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.catalogue import known_server
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
@@ -96,7 +96,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
         values |= {"callback_port": args.callback_port} if args.callback_port is not None else {}
     elif command:
         values |= {"command": command[0], "args": command[1:], "env": args.env}
-        values |= {"cwd": str(args.cwd.expanduser().resolve())} if args.cwd else {}
+        values |= {"cwd": str(real_path(args.cwd.expanduser()))} if args.cwd else {}
         values |= _confined(args, sandbox)
     else:
         raise UsageError(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.reading import LIST, read_definitions, server_name
@@ -27,7 +27,7 @@ _SECTION = LIST.partition(".")[0]
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
     paths = AppPaths.from_environment()
-    workspace = (args.workspace or current_folder()).resolve()
+    workspace = real_path(args.workspace or current_folder())
     match args.action:
         case "list":
             _list(settings_in(paths, workspace), console)

@@ -9,7 +9,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
@@ -19,7 +19,7 @@ from desktop_agent.core.system.workspace import current_folder
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the two."""
     paths = AppPaths.from_environment()
-    definition = required_definition(paths, (args.workspace or current_folder()).resolve(), args.name)
+    definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
     sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())
     action = _sign_in if args.action == "sign-in" else _sign_out
     work = Cancellable(action(definition, sign_ins, console))

@@ -13,7 +13,7 @@ from desktop_agent.cli.mcp.server_report import ServerReport
 from desktop_agent.composition.server_parts import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.trust.records import ToolTrust
@@ -25,7 +25,7 @@ from desktop_agent.core.tools.execution.confiner import SandboxProbe
 def main(args: argparse.Namespace, console: Console) -> int:
     """Test the server, and return 1 if it does not work."""
     paths = AppPaths.from_environment()
-    workspace = (args.workspace or current_folder()).resolve()
+    workspace = real_path(args.workspace or current_folder())
     definition = required_definition(paths, workspace, args.name)
     console.say(f"Starting {definition.where} …")
     work = _Test(definition, workspace, paths, console.say)

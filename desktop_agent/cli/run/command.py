@@ -13,7 +13,7 @@ from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run
 from desktop_agent.cli.run.summary import summary_of
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
@@ -25,7 +25,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     bench = _workbench(args, console)
     options = run_options(args, bench)
     if options.resume is None:
-        warn_of_project(bench.settings_in(options.workspace.resolve()), console)
+        warn_of_project(bench.settings_in(real_path(options.workspace)), console)
     logs = run_logs(args)
     listener = RunListener(args, console)
     run = _streamed if args.input_format == "stream" else _prompted

@@ -6,7 +6,7 @@ from datetime import datetime
 from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
@@ -18,7 +18,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     known = Catalog.of(AppPaths.from_environment()).summaries()
     summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
-        folder = args.workspace.expanduser().resolve()
+        folder = real_path(args.workspace.expanduser())
         summaries = [item for item in summaries if item.workspace == str(folder)]
         if not summaries and not folder.is_dir():  # one that was removed may have sessions all the same
             raise UsageError(f"There is no folder {folder}, and no session of one.")

@@ -7,6 +7,7 @@ from msgspec import structs
 from desktop_agent.cli.console import Console
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 
 
@@ -15,7 +16,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     bench = Workbench.from_environment()
     query = SearchQuery(
         text=args.text,
-        workspace=str(args.workspace.expanduser().resolve()) if args.workspace is not None else "",
+        workspace=str(real_path(args.workspace.expanduser())) if args.workspace is not None else "",
         since=args.since,
         until=args.until,
         file=args.file,

@@ -6,7 +6,7 @@ import os
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import ToolError, UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -22,7 +22,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     paths = AppPaths.from_environment()
     registry = ToolRegistry(builtin_tools(paths.cache))
     live = LiveSettings.load(paths.settings_file(), os.environ)
-    folder = (args.workspace or current_folder()).resolve()
+    folder = real_path(args.workspace or current_folder())
     settings = WorkspaceSettings(live, folder, ProjectTrust(paths.project_answers))
     settings.look()
     access = Access(registry, CallRules(), lambda: settings.current.execution.sandbox)

@@ -20,6 +20,11 @@ _LEAST_FREE_BYTES = 4 * 2**20
 """With less free space on its disk than this, a cache counts as full."""
 
 
+def real_path(path: Path) -> Path:
+    """Follow all symbolic links. `Path.resolve` raises `RuntimeError` for one that leads to itself; here it stays."""
+    return Path(os.path.realpath(path))
+
+
 class AppPaths(Struct, frozen=True):
     """The four roots, all absolute."""
 

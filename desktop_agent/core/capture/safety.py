@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
 from desktop_agent.core.merge.file_merge import CHANGED_SINCE
@@ -101,7 +102,7 @@ class SafetyCopies:
 
     def __init__(self, root: Path, folder: Path, limits: Callable[[], SafetyLimits]) -> None:
         """The copy is kept in `folder`, which is made when first needed. `limits` are asked for at each use."""
-        self._root = str(root.resolve())
+        self._root = str(real_path(root))
         self._folder = folder
         self._limits = limits
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.capture.baseline import Baseline, BaselineSession
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
@@ -79,7 +80,7 @@ class StatCapture:
         make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
         """`settings` are asked for when a command begins, and hold until it has been looked at."""
-        self._root = root.resolve()
+        self._root = real_path(root)
         self._baseline = baseline
         self._settings = settings
         self._limits = settings()

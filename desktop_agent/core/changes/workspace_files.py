@@ -5,6 +5,7 @@ import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
 from desktop_agent.core.changes.stored_images import image_of
 from desktop_agent.core.protocol.model import FileImage
@@ -16,7 +17,7 @@ class WorkspaceFiles:
 
     def __init__(self, root: Path, is_special: IsSpecial = is_hidden) -> None:
         """A path that `is_special` is not written under another name of its file."""
-        self.root = root.resolve()
+        self.root = real_path(root)
         """The workspace folder."""
         self._is_special = is_special
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ServerError, ToolError
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.package_runners import runner_of
@@ -173,7 +174,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()
-        theirs = Folders.of(path.resolve() for path in (workspace, *writable))
+        theirs = Folders.of(real_path(path) for path in (workspace, *writable))
         return tuple(dict.fromkeys((found, *launching(found, theirs))))
 
     def _chosen(self, command: Command, programs: Iterable[Path], kernel: Sandbox) -> Iterator[Path]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox, folder_meant
 
@@ -136,7 +137,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         if self.reached_by.sandbox is None:
             return True
         folders = self.reached_by.sandbox.folders
-        return any(path.resolve().is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
+        return any(real_path(path).is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that it is started by, if there is none of that name. Blocks."""

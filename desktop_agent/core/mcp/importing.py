@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.reading import definition_in
 
@@ -32,7 +33,7 @@ def servers_in_file(path: Path) -> ImportedServers:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read.", detail=str(error)) from error
     found = servers_in_json(text)
-    return replace(found, servers=tuple(_absolute(server, path.resolve().parent) for server in found.servers))
+    return replace(found, servers=tuple(_absolute(server, real_path(path).parent) for server in found.servers))
 
 
 def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
@@ -43,10 +44,10 @@ class Boundary:
 
     def __init__(self, root: Path, allowed: Sequence[Path] = (), *, guarded: Sequence[Path] = ()) -> None:
         """`allowed` folders may be read, too; in `guarded` ones of the workspace nothing may be written. Blocks."""
-        self.root = root.resolve()
-        self.allowed = tuple(folder.expanduser().resolve() for folder in allowed)
+        self.root = real_path(root)
+        self.allowed = tuple(real_path(folder.expanduser()) for folder in allowed)
         # A workspace that lies in a guarded folder itself, as the demo's does, is still one to work in.
-        self._guarded = tuple(folder for path in guarded if _lies_in(folder := path.resolve(), self.root))
+        self._guarded = tuple(folder for path in guarded if _lies_in(folder := real_path(path), self.root))
 
     def for_reading(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to read. Raises `ToolError` (permission) when it leads outside."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
 
@@ -388,7 +388,7 @@ def current_folder() -> Path:
 
 def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
     """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` if it cannot be one."""
-    root = path.expanduser().resolve()
+    root = real_path(path.expanduser())
     check_workspace(root)
     require_workspace(root, named_by)
     return root

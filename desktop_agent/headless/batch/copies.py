@@ -11,6 +11,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from filelock import FileLock, Timeout
 
 from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.system.workspace import require_workspace
 from desktop_agent.headless.batch.tasks import is_address
 
@@ -59,7 +60,7 @@ def sweep(scratch: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     if not source.is_dir():
         raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
-    require_workspace(source.resolve(), "client")
+    require_workspace(real_path(source), "client")
     try:
         _copy_folder(source, target)
         if (source / ".git").is_file():
@@ -96,7 +97,7 @@ def _take_repository_along(source: Path, target: Path) -> None:
     if not (common / "objects").is_dir():
         return  # it is broken in the original, too
     link.unlink()
-    _copy_folder(common.resolve(), link)
+    _copy_folder(real_path(common), link)
     for of_others in ("worktrees", "modules"):
         shutil.rmtree(link / of_others, ignore_errors=True)
     if common != own:  # a worktree has its own HEAD and index

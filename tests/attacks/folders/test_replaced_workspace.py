@@ -41,6 +41,11 @@ def by_a_copy(workspace: Path) -> None:
     (workspace / "a.txt").write_text("one\n")
 
 
+def by_a_link_to_itself(workspace: Path) -> None:
+    workspace.rename(workspace.with_name("moved"))
+    workspace.symlink_to(workspace)
+
+
 def by_a_file(workspace: Path) -> None:
     workspace.rename(workspace.with_name("moved"))
     workspace.write_text("a file")
@@ -50,7 +55,14 @@ def by_nothing(workspace: Path) -> None:
     workspace.rename(workspace.with_name("moved"))
 
 
-SWAPS: list[Callable[[Path], None]] = [by_another_folder, by_a_link, by_a_copy, by_a_file, by_nothing]
+SWAPS: list[Callable[[Path], None]] = [
+    by_another_folder,
+    by_a_link,
+    by_a_link_to_itself,
+    by_a_copy,
+    by_a_file,
+    by_nothing,
+]
 ACTS: dict[str, JsonObject] = {
     "edit_file": {"path": "a.txt", "old_str": "one", "new_str": "two"},
     "create_file": {"path": "new.txt", "content": "x"},

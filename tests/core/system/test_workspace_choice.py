@@ -144,3 +144,12 @@ def test_nothing_is_done_where_a_session_of_before_was_opened_in_such_a_folder(h
         with pytest.raises(WorkspaceError, match="version control"):
             held.check()
     held.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="making a link needs a right of its own")
+def test_a_link_that_leads_to_itself_is_refused_in_words(tmp_path: Path) -> None:
+    for name, leads_to in (("loop", "loop"), ("one", "two"), ("two", "one")):
+        (tmp_path / name).symlink_to(tmp_path / leads_to)
+    for name in ("loop", "one"):
+        with pytest.raises(WorkspaceError, match="cannot be read"):
+            usable_workspace(tmp_path / name)
