@@ -2102,6 +2102,10 @@
         <translation>Ein Wort dieses Befehls nennt `{0}`, das Sie gesperrt haben. Ein anderes Programm könnte es starten.</translation>
     </message>
     <message>
+        <source>Active pins: none</source>
+        <translation>Angeheftet: nichts</translation>
+    </message>
+    <message>
         <source>Active pins: {0}</source>
         <translation>Angeheftet: {0}</translation>
     </message>
@@ -2168,6 +2172,10 @@
     <message>
         <source>Ask who runs the proxy, or change {0}.</source>
         <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
+    </message>
+    <message>
+        <source>Auto-compaction: off</source>
+        <translation>Automatisch zusammenfassen: aus</translation>
     </message>
     <message>
         <source>Auto-compaction: {0}</source>
@@ -2622,6 +2630,10 @@
         <translation>Bekannt sind: {0}.</translation>
     </message>
     <message>
+        <source>Last compaction: none</source>
+        <translation>Zuletzt zusammengefasst: noch nie</translation>
+    </message>
+    <message>
         <source>Last compaction: {0}</source>
         <translation>Zuletzt zusammengefasst: {0}</translation>
     </message>
@@ -2984,6 +2996,14 @@
     <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie ihn, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>State: idle, {0} turn</source>
+        <translation>Zustand: bereit, {0} Runde</translation>
+    </message>
+    <message>
+        <source>State: idle, {0} turns</source>
+        <translation>Zustand: bereit, {0} Runden</translation>
     </message>
     <message>
         <source>State: {0}, {1} turn</source>
@@ -3662,6 +3682,18 @@
         <translation>Token: {0} von {1}</translation>
     </message>
     <message>
+        <source>Tokens: {0} of {1}, as the provider reported it</source>
+        <translation>Token: {0} von {1}, wie der Anbieter gemeldet hat</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}, counted by the provider</source>
+        <translation>Token: {0} von {1}, vom Anbieter gezählt</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}, estimated</source>
+        <translation>Token: {0} von {1}, geschätzt</translation>
+    </message>
+    <message>
         <source>Touches a file that often holds secrets: {0}.</source>
         <translation>Berührt eine Datei, die oft Geheimnisse enthält: {0}.</translation>
     </message>
@@ -3856,6 +3888,10 @@
     <message>
         <source>`/diff` shows what it did.</source>
         <translation>`/diff` zeigt, was er getan hat.</translation>
+    </message>
+    <message>
+        <source>`/help` lists them.</source>
+        <translation>`/help` zählt sie auf.</translation>
     </message>
     <message>
         <source>`/pin list` lists them with their ids.</source>

@@ -2091,6 +2091,10 @@
         <translation>此命令中有词语提到您已禁止的 `{0}`。其他程序可能会启动它。</translation>
     </message>
     <message>
+        <source>Active pins: none</source>
+        <translation>固定内容：无</translation>
+    </message>
+    <message>
         <source>Active pins: {0}</source>
         <translation>固定内容：{0}</translation>
     </message>
@@ -2157,6 +2161,10 @@
     <message>
         <source>Ask who runs the proxy, or change {0}.</source>
         <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
+    </message>
+    <message>
+        <source>Auto-compaction: off</source>
+        <translation>自动压缩：关闭</translation>
     </message>
     <message>
         <source>Auto-compaction: {0}</source>
@@ -2611,6 +2619,10 @@
         <translation>已知的有：{0}。</translation>
     </message>
     <message>
+        <source>Last compaction: none</source>
+        <translation>上次压缩：无</translation>
+    </message>
+    <message>
         <source>Last compaction: {0}</source>
         <translation>上次压缩：{0}</translation>
     </message>
@@ -2973,6 +2985,14 @@
     <message>
         <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>State: idle, {0} turn</source>
+        <translation>状态：空闲，{0} 轮</translation>
+    </message>
+    <message>
+        <source>State: idle, {0} turns</source>
+        <translation>状态：空闲，{0} 轮</translation>
     </message>
     <message>
         <source>State: {0}, {1} turn</source>
@@ -3651,6 +3671,18 @@
         <translation>令牌：{0} / {1}</translation>
     </message>
     <message>
+        <source>Tokens: {0} of {1}, as the provider reported it</source>
+        <translation>令牌：{0} / {1}，由提供商报告</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}, counted by the provider</source>
+        <translation>令牌：{0} / {1}，由提供商计数</translation>
+    </message>
+    <message>
+        <source>Tokens: {0} of {1}, estimated</source>
+        <translation>令牌：{0} / {1}，估计值</translation>
+    </message>
+    <message>
         <source>Touches a file that often holds secrets: {0}.</source>
         <translation>涉及常含机密的文件：{0}。</translation>
     </message>
@@ -3845,6 +3877,10 @@
     <message>
         <source>`/diff` shows what it did.</source>
         <translation>`/diff` 显示它做了什么。</translation>
+    </message>
+    <message>
+        <source>`/help` lists them.</source>
+        <translation>`/help` 列出全部命令。</translation>
     </message>
     <message>
         <source>`/pin list` lists them with their ids.</source>

@@ -75,6 +75,10 @@ _MORE = (
     *("left alone: {0} ({1})", "failed: {0} ({1})"),
     *("Auto-compaction: {0}", "Last compaction: {0}", "Active pins: {0}", "Model: {0}", "Folder: {0}", "Session: {0}"),
     *("Mode: approval {0}, sandbox {1}", "State: {0}, {1} turn", "State: {0}, {1} turns", "Requests go to: {0}"),
+    *("`/help` lists them.", "Last compaction: none", "Active pins: none", "Auto-compaction: off"),
+    *("Tokens: {0} of {1}, as the provider reported it", "Tokens: {0} of {1}, counted by the provider"),
+    "Tokens: {0} of {1}, estimated",
+    *("State: idle, {0} turn", "State: idle, {0} turns"),
     *("Tokens: not known yet", "Tokens: {0} of {1}", "on, from {0} tokens on", "waiting for you"),
 )
 """Texts without the look of a sentence."""

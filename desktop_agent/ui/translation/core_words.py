@@ -79,7 +79,7 @@ def _said_line(line: str) -> str:
     start = line[: len(line) - len(text)]
     if text.startswith("`") and text.endswith("`") and text.count("`") == 2:  # words with names of files in them
         return f"{start}`{_said(text[1:-1])}`"
-    if (said := _said(text)) != text:
+    if (said := _said(text, is_sentence=True)) != text:
         return start + said
     return start + " ".join(map(_said, _sentences(text)))
 
@@ -89,12 +89,13 @@ def _sentences(text: str) -> list[str]:
     return [text[at:end].strip() for at, end in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
-def _said(text: str) -> str:
+def _said(text: str, *, is_sentence: bool = False) -> str:
     said = _translate(text)
     if said != text:
         return said
     for pattern in _patterns():
-        if (values := pattern.values(text)) is not None:
+        values = pattern.values(text)
+        if values is not None and not (is_sentence and any(len(_sentences(value)) > 1 for value in values)):
             return _translate(pattern.source).format(*map(_said, values))
     return text
 

@@ -60,7 +60,13 @@ ANSWERS = [
         "2 Dateien hat der Agent geändert.\n\n````diff\n-Nothing was undone.\n```\n+Which pin?\n````\n"
         "Es wurde nichts rückgängig gemacht.",
     ),
-    ("- Auto-compaction: off\n- Folder: `/srv/a`", "- Automatisch zusammenfassen: off\n- Ordner: `/srv/a`"),
+    ("- Auto-compaction: off\n- Folder: `/srv/a`", "- Automatisch zusammenfassen: aus\n- Ordner: `/srv/a`"),
+    (
+        "There is no command `/xyz`. `/help` lists them. To send it to the model as it is, begin with a space or a "
+        "second slash.",
+        "Einen Befehl `/xyz` gibt es nicht. `/help` zählt sie auf. Um es so an das Modell zu senden, beginnen Sie mit "
+        "einem Leerzeichen oder einem zweiten Schrägstrich.",
+    ),
     ("What others say. And more.", "What others say. And more."),
 ]
 
