@@ -58,14 +58,14 @@ _CODE = frozenset(
 _DATA = frozenset(
     """
     json json5 jsonc yaml yml toml ini cfg conf config properties xml plist txt text csv tsv dat data db sqlite env
-    enc b64 base64 sql dump zip tar gz tgz pw
+    enc b64 base64 sql dump zip tar gz tgz pw xlsx xls ods odt docx doc rtf
     """.split()  # noqa: SIM905 - words, to be read
 )
 
 _KEYS = frozenset(
     """
     pem key p8 p12 pfx pkcs12 jks jceks bks keystore kdb kdbx ppk asc gpg pgp agekey keytab ovpn tfstate tfvars
-    kubeconfig dockerconfigjson dockercfg htpasswd wallet opvault agilekeychain kwallet keychain
+    kubeconfig dockerconfigjson dockercfg htpasswd wallet opvault agilekeychain kwallet keychain 1pif 1pux
     """.split()  # noqa: SIM905 - words, to be read
 )
 """Endings of files that hold keys and passwords, or are made of them."""
@@ -81,16 +81,22 @@ _EXACT = re.compile(
     | \.?vault[_-](?:pass|password|token)(?:\.txt)? | \.authinfo
     | \.fetchmailrc | \.msmtprc | \.mbsyncrc | \.offlineimaprc
     | \.sentryclirc | \.databrickscfg | \.cdsapirc | \.wakatime\.cfg | \.ngrok\.yml | ngrok\.yml | kaggle\.json
-    | \.snowsql | \.mycli-history | \.(?:bash|zsh|psql|mysql|python|sqlite|node_repl)_history
-    | \.?kube_?-?config(?:\.ya?ml)? | k3s\.yaml | credentials | \.?flaskenv | \.dev\.vars
+    | \.snowsql | \.mycli-history | \.\w+_history | fish_history | consolehost_history\.txt | \.histfile
+    | (?:[\w-]+[_-])?\.?kube[._-]?config(?:\.ya?ml)? | talosconfig(?:\.ya?ml)? | k3s\.yaml
+    | credentials | \.?flaskenv | \.dev\.vars
     | id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?[^.]* | [\w.-]*[_-](?:rsa|ed25519|ecdsa) | (?:\w+[_-])?deploy[_-]key
     | ssh_host_\w+_key | wallet\.dat | utc--.+ | rootkey\.csv
+    | \.gitcookies | cookies?\.txt | cookies\.sqlite | logins\.(?:json|csv) | login\ data | key[34]\.db
+    | (?:bitwarden|lastpass|1password)[_-]?(?:export|vault)?[\w-]*\.(?:json|csv) | \.muttrc
+    | (?:keystore|signing|key)\.properties | local\.settings\.json | wg\d+\.conf | wireguard\.conf | ipsec\.secrets
+    | passwds?\.(?:txt|csv) | token\.txt | keys?\.txt
+    | (?:age|anthropic|aws|azure|gemini|github|gitlab|google|groq|hf|mistral|openai|openrouter|stripe|xai)[_-]keys?\.txt
     """,
     re.VERBOSE,
 )
 _ENVIRONMENT = re.compile(
     rf"""
-      \.env(?:rc)?(?:[._\- ].*|s|\d*|{_STAGES})                 # .env, .envrc, .env.production, .env-prod, .envrc.local
+      \.env(?:rc)?(?:[._\-@+, ].*|s|\d*|{_STAGES})              # .env, .envrc, .env.production, .env-prod, .envrc.local
     | env(?:rc)?(?:[._-](?:{_STAGES}|{_COPIES}|\d+))+            # env.production, env-prod; but not env.py, env.yml
     | .+\.env(?:[._-](?:{_STAGES}|{_COPIES}|\d+))*              # prod.env, app.env.local
     """,
@@ -100,22 +106,33 @@ _IN_DATA = re.compile(
     r"""
     (?:^|[^a-z])(?:
         secrets? | credentials? | creds | passwords? | (?<=[_-])passwds? | passphrases?
+      | (?:passw|kennw)(?:ort|orte|örter|oerter) | contraseñas? | mots?[_-]de[_-]passe
       | (?:api|access|secret|private|signing|encryption|master|ssh|account|storage)[_-]?keys?
       | (?:access|auth|api|bearer|refresh|oauth2?|session|login|bot|github|gitlab|npm|pypi|slack|vault|deploy)
         [_-]?tokens?
       | recovery[_-]?(?:codes?|keys?|kit|phrase) | backup[_-]?codes? | mnemonics? | seed[_-]?phrase
-    )(?:$|[^a-z])
+    )(?:$|[^a-z])(?!(?:rules?|polic(?:y|ies)|strength|scann?(?:er|ing)?|validation|requirements?|reset|rotation)(?:$|[^a-z]))
     | (?:client|app|consumer|shared|oauth2?)[_-]?secrets? | firebase[_-]?admin[_-]?sdk
     """,
     re.VERBOSE,
 )
 """Words in the name of a data file, such as JSON, that say that it holds secrets."""
 
+_IN_FOLDER = frozenset(
+    {
+        ("gh", "hosts.yml"), (".m2", "settings.xml"), (".m2", "settings-security.xml"), ("huggingface", "token"),
+        (".huggingface", "token"), ("etc", "shadow"), ("etc", "gshadow"),
+    }
+)  # fmt: skip
+"""Names that say so only with the folder in front of them."""
+
 _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
 """The same for JSON only: a service account in YAML is just a name."""
 
 _REMARKABLE = re.compile(
     r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
+    r"|talos|cookie|login|1pif|1pux|\.properties|local\.settings|^wg\d|wireguard|ipsec|history|kennw|contrase|mots?[_-]de"
+    r"|^auth\.json|shadow|bitwarden|^wp-config|^hosts\.y"
     r"|^env(?:rc)?[._-]|^_netrc|rc[._ -]|^utc--|^k3s|^ngrok|^kaggle|^\.?dockerc|^terraform\.rc|^pgpass"
     r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
     r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
@@ -150,6 +167,8 @@ def _variants_of(name: str) -> Iterator[str]:
 
 def _is_of_secrets(name: str) -> bool:
     stem, dot, ending = name.rpartition(".")
+    if name == "wp-config.php":
+        return True
     if stem == "credentials" and ending not in ("md", "rst", "adoc", "html"):
         return True  # also `credentials.py`: people write them into such a file
     if (dot and stem and ending in _CODE) or ending == "pub":
@@ -181,7 +200,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
-        is_code = name.rpartition(".")[2] in _CODE and not name.startswith("credentials.")
+        is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))
         if is_code or not _REMARKABLE.search(name):
             return None  # true of nearly all paths, and searches ask about tens of thousands
     return looked_at_closely(relative_path)
@@ -213,8 +232,17 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
     if any(part in SECRET_FOLDERS for part in parts):
         return None if name.endswith(".pub") else "secret"
     is_for_secrets = len(parts) > 1 and parts[-2] in _FOLDERS_FOR_SECRETS and _is_data(name)
+    if len(name) <= _LONGEST_NAME and any(_is_in_its_folder(parts, variant) for variant in _variants_of(name)):
+        return "secret"
     meant = {name, _GLOB.sub("", name)}  # in a command or a rule, `.env*` also means `.env`
     return "secret" if is_for_secrets or any(map(holds_secrets, meant)) else None
+
+
+def _is_in_its_folder(parts: list[str], name: str) -> bool:
+    """Whether the folder says what a name alone does not: elsewhere `auth.json` is texts about signing in."""
+    if name == "auth.json":
+        return len(parts) == 1 or any(part.startswith(".") for part in parts[:-1])
+    return (parts[-2] if len(parts) > 1 else "", name) in _IN_FOLDER
 
 
 def _is_data(name: str) -> bool:
