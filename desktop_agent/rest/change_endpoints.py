@@ -15,7 +15,7 @@ from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import Transcript, replay
-from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
 from desktop_agent.rest.problems import json_answer, refusal
 from desktop_agent.rest.session_endpoints import ONE
@@ -69,25 +69,21 @@ class ChangeEndpoints:
             answers=Answers(media_types=("text/x-diff",)),
             query=_Which,
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/undo",
-            name="undoChanges",
-            summary="Undo changes of a session, which is opened for it.",
-            handle=self._undo,
+        yield action(
+            f"{ONE}/undo",
+            "undoChanges",
+            "Undo changes of a session, which is opened for it.",
+            self._undo,
+            Answers(kind=Outcomes),
             body=Undo,
-            answers=Answers(kind=Outcomes),
-            query=NoQuery,
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/redo",
-            name="redoChanges",
-            summary="Redo changes of a session, which is opened for it.",
-            handle=self._redo,
+        yield action(
+            f"{ONE}/redo",
+            "redoChanges",
+            "Redo changes of a session, which is opened for it.",
+            self._redo,
+            Answers(kind=Outcomes),
             body=Reversal,
-            answers=Answers(kind=Outcomes),
-            query=NoQuery,
         )
         yield Endpoint(
             method="GET",

@@ -92,6 +92,21 @@ class Endpoint(Generic[B, Q]):
 AnyEndpoint = Endpoint[Any, Any]
 
 
+def action(
+    path: str,
+    name: str,
+    summary: str,
+    handle: Callable[[Asked[B, NoQuery]], Awaitable[Response]],
+    answers: Answers,
+    *,
+    body: type[B] | None = None,
+) -> Endpoint[B, NoQuery]:
+    """Return the endpoint of something that is done: a POST without parameters."""
+    return Endpoint(
+        method="POST", path=path, name=name, summary=summary, handle=handle, answers=answers, body=body, query=NoQuery
+    )
+
+
 def converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
     """Return `fields` as a value of that kind; when `is_text`, numbers stand in texts. Raises `RequestError`."""
     try:

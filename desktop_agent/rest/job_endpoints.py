@@ -10,7 +10,7 @@ from starlette.responses import Response
 from desktop_agent.core.jobs.log import read_tail
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Job
-from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
 from desktop_agent.rest.problems import json_answer, refusal
 from desktop_agent.rest.session_endpoints import ONE
@@ -49,14 +49,12 @@ class JobEndpoints:
             answers=Answers(kind=JobOutput),
             query=_HowMuch,
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/jobs/{{job_id}}/stop",
-            name="stopJob",
-            summary="End a background command with everything it started.",
-            handle=self._stop,
-            answers=Answers(status=202, kind=Accepted),
-            query=NoQuery,
+        yield action(
+            f"{ONE}/jobs/{{job_id}}/stop",
+            "stopJob",
+            "End a background command with everything it started.",
+            self._stop,
+            Answers(status=202, kind=Accepted),
         )
 
     async def _list(self, asked: Asked[None, NoQuery]) -> Response:

@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, invalid
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action, invalid
 from desktop_agent.rest.event_stream import EventAnswer, EventStream
 from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
@@ -72,15 +72,13 @@ class SessionEndpoints:
             answers=Answers(kind=SessionList),
             query=_Which,
         )
-        yield Endpoint(
-            method="POST",
-            path="/v1/sessions",
-            name="startSession",
-            summary="Start a session.",
-            handle=self._start,
+        yield action(
+            "/v1/sessions",
+            "startSession",
+            "Start a session.",
+            self._start,
+            Answers(status=201, kind=SessionView),
             body=NewSession,
-            answers=Answers(status=201, kind=SessionView),
-            query=NoQuery,
         )
 
     def _of_one(self) -> Iterator[AnyEndpoint]:
@@ -102,33 +100,23 @@ class SessionEndpoints:
             answers=Answers(status=204, media_types=()),
             query=NoQuery,
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/open",
-            name="openSession",
-            summary="Open a session, so that it goes on.",
-            handle=self._open,
-            answers=Answers(kind=SessionView),
-            query=NoQuery,
+        yield action(
+            f"{ONE}/open", "openSession", "Open a session, so that it goes on.", self._open, Answers(kind=SessionView)
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/close",
-            name="closeSession",
-            summary="End what runs in a session, and let others open it. Questions wait on.",
-            handle=self._close,
-            answers=Answers(kind=SessionView),
-            query=NoQuery,
+        yield action(
+            f"{ONE}/close",
+            "closeSession",
+            "End what runs in a session, and let others open it. Questions wait on.",
+            self._close,
+            Answers(kind=SessionView),
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/archive",
-            name="archiveSession",
-            summary="Put a session away, or take it back.",
-            handle=self._archive,
+        yield action(
+            f"{ONE}/archive",
+            "archiveSession",
+            "Put a session away, or take it back.",
+            self._archive,
+            Answers(status=204, media_types=()),
             body=Archiving,
-            answers=Answers(status=204, media_types=()),
-            query=NoQuery,
         )
 
     def _of_what_goes_on(self) -> Iterator[AnyEndpoint]:
@@ -143,15 +131,13 @@ class SessionEndpoints:
             answers=Answers(status=202, kind=Accepted),
             query=NoQuery,
         )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/prompts",
-            name="submitPrompt",
-            summary="Hand a prompt to a session, which is opened for it.",
-            handle=self._prompt,
+        yield action(
+            f"{ONE}/prompts",
+            "submitPrompt",
+            "Hand a prompt to a session, which is opened for it.",
+            self._prompt,
+            Answers(status=202, kind=Accepted),
             body=Prompt,
-            answers=Answers(status=202, kind=Accepted),
-            query=NoQuery,
         )
         yield Endpoint(
             method="GET",

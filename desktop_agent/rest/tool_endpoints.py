@@ -13,7 +13,7 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.documents import tool_document
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
-from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action
 from desktop_agent.rest.problems import Failure, RequestError, json_answer
 from desktop_agent.rest.session_endpoints import folder_meant
 from desktop_agent.rest.vocabulary import CallAnswer, Execution, ToolList
@@ -40,15 +40,13 @@ class ToolEndpoints:
             answers=Answers(kind=ToolList),
             query=NoQuery,
         )
-        yield Endpoint(
-            method="POST",
-            path="/v1/tools/{tool}/execute",
-            name="executeTool",
-            summary="Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
-            handle=self._execute,
+        yield action(
+            "/v1/tools/{tool}/execute",
+            "executeTool",
+            "Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
+            self._execute,
+            Answers(kind=CallAnswer),
             body=Execution,
-            answers=Answers(kind=CallAnswer),
-            query=NoQuery,
         )
 
     def interrupt(self) -> None:

@@ -1,6 +1,7 @@
 """What a session does, over HTTP: its questions, its changes, its background commands, its exports."""
 
 import asyncio
+from base64 import b64encode
 from pathlib import Path
 
 from desktop_agent.core.providers.scripted import Call, Say
@@ -162,3 +163,21 @@ async def test_a_call_that_fails_says_so_in_its_answer(tmp_path: Path) -> None:
         answer = await served.post("/v1/tools/read_file/execute", {"arguments": {"path": "none.txt"}})
         assert (answer.status_code, answer.json()["status"]) == (200, "failed")
         assert answer.json()["error_type"] == "not_found"
+
+
+async def test_what_is_not_the_agents_is_undone_only_if_that_is_included(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path), [[EDIT], [Say("Done.")]]) as served:
+        session = await edited(served)
+        content = b64encode(b"mine\n").decode()
+        op = {"type": "write_file", "path": "mine.txt", "expected": None, "content": content}
+        assert (await served.post(f"{session}/ops", op)).status_code == 202
+        await served.until(session, "changes_recorded")
+        selection = {"path": "mine.txt"}
+        (left,) = (await served.post(f"{session}/undo", {"selection": selection})).json()["outcomes"]
+        assert (left["path"], left["state"], served.ground.read("mine.txt")) == ("mine.txt", "conflict", "mine\n")
+        both = {"selection": selection, "includes_others": True}
+        (undone,) = (await served.post(f"{session}/undo", both)).json()["outcomes"]
+        assert undone["state"] == "restored"
+        assert not (served.ground.workspace / "mine.txt").exists()
+        wrong = await served.post(f"{session}/undo", {"includes_others": "yes"})
+        assert wrong.status_code == 400
