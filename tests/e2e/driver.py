@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTranslator
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -192,4 +192,7 @@ def drive(
         window.main_window.let_close()
         window.main_window.deleteLater()
         window.deleteLater()
+        for translator in app.findChildren(QTranslator):  # the next window of this process may speak another language
+            app.removeTranslator(translator)
+            translator.deleteLater()
         app.processEvents()
