@@ -62,7 +62,7 @@ async def _turn(tour: Tourist, film: _Film, prompt: str) -> None:
     await film.run_until(lambda: tour.user.transcript.turn > turn and bool(tour.user.transcript.pending_approvals))
     (await tour.see_card()).setFocus()
     await film.rest(1500)
-    await tour.press(Qt.Key.Key_Return, CTRL)
+    await tour.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
     await film.run_until(lambda: not tour.user.transcript.turns.is_running)
     await film.rest(1800)
 
