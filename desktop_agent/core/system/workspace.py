@@ -100,7 +100,9 @@ _STARTED: Final = (
     ".config/environment.d", ".config/fish", ".config/git", ".config/pip", ".local/share/systemd",
     ".local/share/applications", ".local/share/dbus-1", ".local/share/gnome-shell", ".local/share/nautilus",
     ".local/share/kio", ".local/share/kservices5", ".local/share/flatpak", ".local/lib", ".nautilus", ".gnome2",
-    ".profile.d", ".bashrc.d", ".zshrc.d", ".init.d",
+    ".profile.d", ".bashrc.d", ".zshrc.d", ".init.d", ".xinitrc.d", ".bash_completion.d",
+    ".kde/autostart", ".kde4/autostart", ".vscode/extensions", ".vscode-server", ".nvm/versions", ".pyenv/versions",
+    ".rustup",
     "appdata", "start menu",
 )  # fmt: skip
 """Places in a home with programs, or with files that a desktop or a shell runs by itself."""

@@ -100,7 +100,8 @@ def test_nothing_leads_to_what_hands_out_credentials(text: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["metadata.google.internal", "Metadata.Google.Internal.", "metadata", "instance-data", "2852039166", "0xa9fea9fe",
+    ["\u2460\u2465\u2468.254.169.254", "169\u3002254\u3002169\u3002254", "metadata\uff61google\uff0einternal",
+     "metadata.google.internal", "Metadata.Google.Internal.", "metadata", "instance-data", "2852039166", "0xa9fea9fe",
      "169.254.43518", "0251.0376.0251.0376", "0x64.100.0144.200"],
 )  # fmt: skip
 def test_no_way_of_writing_such_a_service_is_let_through(host: str) -> None:

@@ -19,6 +19,8 @@ NEVER = (
     "/usr/src", "/run/media", "/root", "/root/bin", "/root/.ssh", "/home/other", "/home/other/bin", "/home/other/.ssh",
     "~/..", "~/bin", "~/bin/tools", "~/.local/bin", "~/snap", "~/snap/app/current", "~/.ssh", "~/.ssh/keys", "~/.gnupg",
     "~/.aws", "~/.config", "~/.local", "~/.local/share", "~/.cache", "~/.config/autostart", "~/.config/systemd/user",
+    "~/.kde/Autostart", "~/.xinitrc.d", "~/.bash_completion.d", "~/.vscode/extensions/x", "~/.nvm/versions",
+    "~/.rustup",
     "~/.config/environment.d", "~/.local/share/applications", "~/.cargo/bin", "~/Library/LaunchAgents",
     "~/Library/LaunchDaemons", "~/Library/Preferences", "~/Library/Application Support/x", "~/AppData/Roaming/x",
     "~/proj/.git", "~/proj/.git/hooks", "~/proj/.git/modules/x", "~/proj/.GIT/hooks", "~/proj/.hg", "~/proj/.svn/x",

@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import socket
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal
 
@@ -77,7 +78,8 @@ def is_public(address: IpAddress) -> bool:
 
 def hands_out_credentials(host: str) -> bool:
     """Whether `host`, a name or an address in any form, itself is a service that hands out a cloud's credentials."""
-    name = host.rstrip(".").lower().strip("[]")
+    # A resolver reads other writings of a name alike: `①⑥⑨。254.169.254`, where `。` is a dot, too.
+    name = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".").lower().strip("[]")
     if name in _NAMES_OF_CREDENTIALS:
         return True
     address = address_in(name)
