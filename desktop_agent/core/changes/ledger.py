@@ -226,7 +226,11 @@ class Ledger:
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
         current = self.files.current(path)
-        if before is None or after is None or current is None or image_of(current) in (before, after):
+        if before is None or after is None or image_of(current) in (before, after):
+            return
+        if current is None:
+            if before.kind != after.kind and "folder" in (before.kind, after.kind):  # it goes before the other comes
+                self._write(path, self.images.state(before), before=None)
             return
         old = self.images.bytes_of(before)
         if current.digest != after.digest and is_torn(current.content, old, self.images.bytes_of(after)):

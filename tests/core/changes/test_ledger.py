@@ -389,3 +389,14 @@ def test_where_the_system_cannot_exchange_names_files_are_written_as_before(
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"two\n", "b": b"new\n"}
     assert not ledger.apply_each([LedgerWrite(record(ledger, root, "a", None, "1.3"))])
     assert not (root / "a").exists()
+
+
+@pytest.mark.parametrize("was", ["file", "folder"])
+def test_what_went_for_another_kind_that_a_kill_kept_from_coming_is_put_back(
+    ledger: Ledger, root: Path, was: str
+) -> None:
+    folder, file = FileState(content=b"", mode=0o755, kind="folder"), state(b"precious\n")
+    before, after = (file, folder) if was == "file" else (folder, file)
+    change = ledger.record(FileTransition("a", before, after), author="undo", change_id="1.1")
+    ledger.sweep([change])
+    assert read_state(root / "a", with_special=True) == before
