@@ -20,6 +20,7 @@ from desktop_agent.core.system.processes.table import ProcessEntry, has_open_for
 from desktop_agent.core.system.processes.tree import ProcessTree
 
 _MOST_STRETCHES = 1_000
+_MOST_TABLES = 3
 _UNSETTLED = -2
 """In place of how long a process has run that was met for the first time: what it had started by then may be unknown.
 """
@@ -119,9 +120,14 @@ class Activity:
             # What happens while the counters are read may be in this stretch or the next: the two overlap.
             begun_ns = self._clock_ns()
             # The clocks before the table: who forks after it was read shows that by having run. Whom we meet for the
-            # first time may have forked meanwhile, so that it is looked at once more.
+            # first time may have forked meanwhile, so that the table is read once more.
             known = {key: _cpu_ns(key[0]) for key in self._counted}
             members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
+            for _ in range(_MOST_TABLES):
+                if is_brief or all(member.key in known for member in members):
+                    break
+                known = {key: _cpu_ns(key[0]) for key in (*known, *(member.key for member in members))}
+                members = self._tree.members()
             counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
             received, ended_ns = self._received_of(), self._clock_ns()
             written = self._written_since(counted, received)

@@ -228,10 +228,7 @@ class JobWatch:
         for job in jobs:
             if job.has_ended:
                 await asyncio.to_thread(self._capture.release, job.snapshot)
-        if is_bracketed:
-            self._writers.skip()
-        else:
-            await asyncio.to_thread(self._writers.end_look)
+        await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
         """Keep a call's snapshot for what servers change after it, if there are servers and none is kept yet.

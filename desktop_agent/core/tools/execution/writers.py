@@ -165,8 +165,14 @@ class _Claim(Struct, frozen=True, eq=False):
     writer: Writer
     rank: tuple[bool, bool, int]
     """Whether it is known to write this file, wrote exactly so many bytes, and for how long it ran then."""
+    then: tuple[Stretch, ...]
+    """When it ran, as far as that holds the date of the change."""
     until: tuple[Stretch, ...]
     """When it ran since the last look, to the date of the change: it may have been made in several steps."""
+
+    def times_of(self, most: int) -> frozenset[int]:
+        """Return the stretches in which so many bytes were written; none if it may have been in any before its date."""
+        return frozenset(map(id, self.then)) if (_written(self.then) or 0) >= most else frozenset()
 
 
 class Writers:
@@ -290,8 +296,10 @@ class Writers:
         self.skip()
 
     def skip(self) -> None:
-        """Go on from the look that has begun: all until then belongs to a call."""
+        """Go on from the look that has begun: all until then belongs to a call. Blocks."""
         self._looked_ns = self._looks_ns
+        for activity in self.activities:
+            activity.look(is_brief=True)
         self._jobs = {job_id: job for job_id, job in self._jobs.items() if not job.has_ended}
         self._servers = {key: one for key, one in self._servers.items() if not one.activity.has_ended}
         self._stretches.clear()
@@ -324,7 +332,7 @@ class Writers:
         if isinstance(writer, WatchedJob) and writer.activity is None:
             is_before = writer.ended_ns is None or (found.at_ns is not None and found.at_ns <= writer.ended_ns)
             if is_before:
-                found.claims.append(_Claim(writer, (is_known, False, 0), ()))
+                found.claims.append(_Claim(writer, (is_known, False, 0), (), ()))
             found.is_possible = found.is_possible or is_before or is_known or found.at_ns is None
             return
         since, at_ns = self._stretches[id(writer.activity)], found.at_ns
@@ -342,11 +350,12 @@ class Writers:
         ):
             is_exact = 0 < found.most == _written(then)
             rank = (is_known, is_exact, sum(one.ran_ns for one in then))
-            found.claims.append(_Claim(writer, rank, until))
+            found.claims.append(_Claim(writer, rank, tuple(then), until))
 
     def _refuse_what_is_too_much(self, found: Sequence[_Found]) -> None:
         """Take no program for the maker of more than it wrote: who knows which of the changes are not its?"""
         for writer in self._all():
+            self._refuse_what_is_not_needed(writer, found)
             theirs = [
                 (one, claim)
                 for one in found
@@ -363,6 +372,27 @@ class Writers:
                 for one in others:
                     if [one] != exact:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
+
+    def _refuse_what_is_not_needed(self, writer: Writer, found: Sequence[_Found]) -> None:
+        """Do not name a program for a file that was there, if the rest of its changes takes all that it wrote.
+
+        It may have written the rest only, while the user saved this file.
+        """
+        if writer.activity is None:
+            return
+        claims = [(one, claim) for one in found if (claim := one.best) is not None and claim.writer is writer]
+        taken: dict[frozenset[int], int] = {}
+        for one, claim in claims:
+            times = claim.times_of(one.most)
+            taken[times] = taken.get(times, 0) + one.most
+        for one, claim in claims:
+            written = _written(claim.then)
+            if one.transition.before is None or not one.most or claim.rank[0] or written is None:
+                continue
+            own = claim.times_of(one.most) or frozenset(map(id, claim.then))
+            rest = sum(most for times, most in taken.items() if not times or times & own) - one.most
+            if rest and rest >= written:
+                one.claims = [it for it in one.claims if it.writer is not writer]
 
     def _suspect(self, found: Sequence[_Found]) -> None:
         """Note which changes a program may have begun: it wrote something before that is in none of those it made.
@@ -424,6 +454,9 @@ class Dates:
         Of what is gone the folder tells, unless something that came into it later does.
         """
         place = self._root / transition.path
+        if transition.after is None and transition.moved_to:
+            place = self._root / transition.moved_to
+            return self._changed(place)
         if transition.after is not None:
             own = self._changed(place)
             return own if own is not None else self._moved_with(place)
@@ -469,26 +502,20 @@ class Dates:
         except OSError:  # it is gone, too
             return None
         came = [(self._changed(self._root / other.path), other) for other in self._made.get(folder, ())]
-        later = [other for at_ns, other in came if at_ns is not None and at_ns >= date]
-        states = (other.after for other in later)
-        return _Folder(
-            date, {other.path for other in later}, {(it.kind, it.content) for it in states if it is not None}
-        )
+        later = (other.after for at_ns, other in came if at_ns is not None and at_ns >= date)
+        return _Folder(date, {(it.kind, it.content) for it in later if it is not None})
 
 
 class _Folder(Struct, frozen=True):
     """A folder, and what came into it last: its date is that of this."""
 
     date: int
-    paths: set[str]
     states: set[tuple[str, bytes]]
 
     def tells_of(self, gone: FileTransition) -> bool:
         """Whether its date is also that of what is gone: nothing has come since, or just this, which was moved."""
-        if not self.paths:
+        if not self.states:
             return True
-        if gone.moved_to:
-            return gone.moved_to in self.paths
         return gone.before is not None and (gone.before.kind, gone.before.content) in self.states
 
 
