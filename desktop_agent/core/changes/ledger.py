@@ -220,9 +220,10 @@ class Ledger:
         for path, chain in chains.items():
             with suppress(OSError, StorageError):  # then it stays as it is, and counts as not written
                 self._mend(path, chain[0].before, chain[-1].after)
+        coming = {change.path for change in changes if change.after is not None}
         for change in reversed(changes):
             if change.new_folders and not os.path.lexists(self.files.root / change.path):
-                self._remove_empty(change.new_folders)
+                self._remove_empty([folder for folder in change.new_folders if folder not in coming])
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
         current = self.files.current(path)

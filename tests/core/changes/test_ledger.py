@@ -400,3 +400,14 @@ def test_what_went_for_another_kind_that_a_kill_kept_from_coming_is_put_back(
     change = ledger.record(FileTransition("a", before, after), author="undo", change_id="1.1")
     ledger.sweep([change])
     assert read_state(root / "a", with_special=True) == before
+
+
+def test_a_folder_that_came_for_a_file_stays_when_a_kill_kept_what_is_in_it_from_coming(
+    ledger: Ledger, root: Path
+) -> None:
+    folder = FileState(content=b"", mode=0o755, kind="folder")
+    change = ledger.record(FileTransition("a", state(b"precious\n"), folder), author="undo", change_id="1.1")
+    inside = FileTransition("a/inside", None, state(b"x"), new_folders=("a",))
+    (root / "a").mkdir(mode=0o755)
+    ledger.sweep([change, ledger.record(inside, author="undo", change_id="1.2")])
+    assert ledger.files.is_at("a", change.after)
