@@ -207,7 +207,8 @@ class ChangeState(Struct):
                 record.is_undone = False
         after = {change_id: undone_of(self.changes[change_id]) for change_id in before}
         written = len(self.changes) - start
-        self.turned.append(Turned(start, written, before, after, event.seq))
+        is_recorded = written > 0 or all(one.state == "unchanged" for one in event.outcomes if one.is_done)
+        self.turned.append(Turned(start, written, before, after, is_recorded))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:

@@ -79,8 +79,8 @@ class Turned(Struct, frozen=True):
     """How many it recorded itself."""
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
-    seq: int = 0
-    """The number of its event."""
+    is_recorded: bool = True
+    """Whether what it wrote is on record; in journals of old it is not."""
 
 
 def undone_of(record: ChangeRecord) -> Undone:

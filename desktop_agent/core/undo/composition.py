@@ -6,7 +6,7 @@ is merged into a file without it; what others wrote in between always stands. Th
 and on nothing else: not on the order in which others were undone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -50,6 +50,8 @@ class Step(Struct):
     """Of a rename, the record that says where the file left from."""
     edit: FileChange | None = None
     """What a rename did to the content; None for the change itself."""
+    is_implied: bool = False
+    """Whether a folder came with the file that the change is about."""
 
 
 class Foreign(Struct):
@@ -78,13 +80,12 @@ class _Write(Struct):
 
     status: dict[ChangeId, Undone]
     was: dict[ChangeId, Undone]
-    seq: int = 0
     before: Version = None
     after: Version = None
     is_written: bool = False
-    """Whether there is a record of it; without one the file was as wanted already."""
-    is_exchanged: bool = False
-    """Whether another file came or went at its path: with the same bytes that needs no record."""
+    """Whether there is a record of it."""
+    was_as_wanted: bool = False
+    """Whether it needed no write: the file was as wanted already."""
     was_gone: bool = False
     """Whether others had removed it: nothing had to leave its path."""
 
@@ -94,8 +95,6 @@ class Lineage(Struct):
 
     origin: Version
     """What it was before its first recorded change."""
-    is_implied: bool = False
-    """Whether it is a folder that only came, or went, with a file in it."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
     elements: list[Step | Foreign | Anchor] | None = None
     now: Version = None
@@ -108,10 +107,9 @@ class Lineage(Struct):
         """What the recorded changes did to it, in the order made."""
         return [note for note in self.notes if isinstance(note, Step)]
 
-    def was_written(self, since: int) -> bool:
-        """Whether any undo or redo from this one on wrote it."""
-        writes = (note for note in self.notes if isinstance(note, _Write) and note.seq >= since)
-        return any(note.is_written or note.is_exchanged for note in writes)
+    def came_along(self, change_ids: Collection[ChangeId]) -> bool:
+        """Whether it is a folder that by these changes only came with a file in it."""
+        return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
 class NeededError(Exception):
@@ -140,8 +138,8 @@ class Composition:
         """Files that were deleted, by their path: one that comes into being there is the same one again."""
         self._here: dict[str, Lineage] = {}
         """The files as the records left them."""
-        self.left_folders: dict[str, Lineage] = {}
-        """Folders whose coming is undone, and which stayed because something was in them."""
+        self._loose: set[str] = set()
+        """Folders that undos and redos made, or left because something was in them."""
         at = 0
         for one in turned:
             self._note_events(records[at : one.start])
@@ -159,6 +157,10 @@ class Composition:
     def at(self, path: str) -> Lineage | None:
         """Return the file that stands at a path as far as is recorded."""
         return self._here.get(path)
+
+    def loose_folders(self) -> set[str]:
+        """Return the folders that no change has made or kept, but undos and redos."""
+        return {path for path in self._loose if path not in self._here}
 
     def of(self, lineage: Lineage, status: Status) -> Version:
         """Return what the file is when `status` is undone. Raises `NeededError`, and `StorageError`."""
@@ -370,7 +372,8 @@ class Composition:
             else:
                 is_known = True
             after = note.after if note.is_written else composed
-            if not note.is_written and after != now:  # others had made it so: what it was before is not on record
+            if note.was_as_wanted and after != now:  # others had made it so
+                elements.append(Foreign(now, after))
                 lineage.earlier.clear()
             if _is_cut_off(lineage, status):
                 after = composed
@@ -419,6 +422,10 @@ class Composition:
 
     def _note_change(self, change: FileChange) -> None:
         before, after = _placed(change.path, change.before), _placed(change.path, change.after)
+        if before and after and (before.image.kind == "folder") != (after.image.kind == "folder"):
+            for half in (replace(change, after=None), replace(change, before=None)):
+                self._note_change(half)
+            return
         lineage = self._here.pop(change.path, None)
         if lineage is not None and before is None:
             lineage.notes.append(Foreign(None, None))  # somebody removed it
@@ -435,8 +442,8 @@ class Composition:
     def _imply_folders(self, change: FileChange, departure: ChangeId = "") -> None:
         for path in change.new_folders:
             if path not in self._here:
-                folder = Lineage(None, is_implied=True)
-                self._add(folder, Step(change, None, Placed(path, implied_folder()), departure))
+                folder = self._ended.pop(path, None) or Lineage(None)
+                self._add(folder, Step(change, None, Placed(path, implied_folder()), departure, is_implied=True))
                 self._here[path] = folder
 
     def _add(self, lineage: Lineage, step: Step) -> None:
@@ -458,7 +465,7 @@ class Composition:
         for lineage in touched.values():
             ids = [one for one in _ids_of(lineage) if one in after]
             status, was = ({one: side[one] for one in ids} for side in (after, turned.before))
-            lineage.notes.append(_Write(status, was, turned.seq))
+            lineage.notes.append(_Write(status, was))
         targets = {key: _place_of(lineage) for key, lineage in touched.items()}
         for key, lineage in touched.items():
             note = lineage.notes[-1]
@@ -468,8 +475,10 @@ class Composition:
                 note.before = _placed(old, left.before)
                 _tell_mode(lineage, note.before)
             note.is_written = left is not None or new in written
+            is_told = turned.is_recorded and not lineage.came_along(note.status)
             others = {path for one in touched if one != key for path in (places.get(one), targets[one]) if path}
-            note.is_exchanged = old != new and not others.isdisjoint((old, new))
+            is_exchanged = old != new and not others.isdisjoint((old, new))  # the same bytes need no record
+            note.was_as_wanted = is_told and not (note.is_written or is_exchanged or {old, new} & self._loose)
             note.was_gone = bool(old) and new in written and old not in (new, *written, *others)
             note.after = _left_as(old, new, written, seen, stays=old not in targets.values())
             place = note.after.path if note.after is not None else "" if note.is_written else new
@@ -478,13 +487,14 @@ class Composition:
                 self._ended.pop(place, None)
             elif old:
                 self._ended[old] = lineage
-                if lineage.is_implied:
-                    self.left_folders[old] = lineage
+                if lineage.came_along(note.status):
+                    self._loose.add(old)
         self._seen |= {path: change.after for path, change in written.items()}
-        for record in records:
-            if record.change.after is None:
-                for folder in (record.change.path, *record.change.new_folders):
-                    self.left_folders.pop(folder, None)
+        for change in written.values():
+            if change.after is None:
+                self._loose -= {change.path, *change.new_folders}
+            else:
+                self._loose |= set(change.new_folders)
 
 
 def implied_folder() -> FileImage:
@@ -528,9 +538,9 @@ def _place_of(lineage: Lineage) -> str:
 
 def _tell_mode(lineage: Lineage, folder: Version) -> None:
     """Give an implied folder the permission bits that a later record shows."""
-    if lineage.is_implied and folder is not None and folder.image.kind == "folder":
+    if folder is not None and folder.image.kind == "folder":
         for step in lineage.steps:
-            if step.after is not None and step.after.image.kind == "folder":
+            if step.is_implied:
                 step.after = folder
 
 

@@ -96,14 +96,12 @@ class Drafter:
         turned: Mapping[ChangeId, Undone],
         *,
         hunks: tuple[HunkKey, ...] = (),
-        taken_back_from: int | None = None,
     ) -> UndoDraft:
         """Return what it comes to when of each change that is `turned` so much is undone.
 
-        `hunks` are those that the user named. Where undos are taken back, `taken_back_from` is the number of the first:
-        a file that nothing has written from it on stays as it is.
+        `hunks` are those that the user named.
         """
-        return _Draft(self._ledger, self._composition, direction, turned, hunks, taken_back_from).made()
+        return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
 
 
 class _Draft:
@@ -116,7 +114,6 @@ class _Draft:
         direction: Direction,
         turned: Mapping[ChangeId, Undone],
         hunks: tuple[HunkKey, ...],
-        taken_back_from: int | None,
     ) -> None:
         self._files = ledger.files
         self._images = ledger.images
@@ -125,7 +122,6 @@ class _Draft:
         self._turned = turned
         self._target: Status = {**composition.status, **turned}
         self._hunks = hunks
-        self._taken_back_from = taken_back_from
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
         """The paths with a link or a file where a folder above them has to be; that is planned for, too."""
@@ -164,7 +160,7 @@ class _Draft:
             case = _Case(lineage, tuple(sorted(ids, key=lambda one: order.get(one, 0))))
             try:
                 case.base = self._known.of(lineage, self._known.status)
-                case.wanted = self._wanted(case)
+                case.wanted = self._known.of(lineage, self._target)
             except NeededError as error:
                 self._tell_blockers(case, str(error))
             except StorageError:
@@ -181,33 +177,13 @@ class _Draft:
         along = [case for case in self._came_along if not case.reason and not set(case.ids) <= refused]
         self._coming_folders = [one.wanted.path for one in along if one.wanted is not None and one.base is None]
         self._going_folders = {one.base.path for one in along if one.base is not None and one.wanted is None}
-        self._going_folders |= self._known.left_folders.keys() | self._made_by_undos()
+        self._going_folders |= self._known.loose_folders() - set(self._coming_folders)
         own = [placed for case in self._cases for placed in (case.base, case.wanted) if placed is not None]
         self._going_folders -= {one.path for one in own if one.image.kind == "folder"}
 
-    def _wanted(self, case: _Case) -> Version:
-        is_along = case.lineage.is_implied  # a folder goes with what was in it, without a record
-        first = self._taken_back_from
-        if first is not None and not is_along and not case.lineage.was_written(first):
-            return case.base  # the file was as the undo wanted it
-        return self._known.of(case.lineage, self._target)
-
     def _only_came_along(self, case: _Case) -> bool:
         """Whether it is a folder about which there is no change of its own."""
-        own = {
-            step.after.path if step.after else step.before.path if step.before else "" for step in case.lineage.steps
-        }
-        return case.lineage.is_implied and _is_folder(case) and not own & self._named(case)
-
-    def _made_by_undos(self) -> set[str]:
-        """Return the folders that came with what an undo or redo wrote about these changes."""
-        records = (record.change for record in self._known.records.values() if record.change.author == "undo")
-        return {
-            folder
-            for change in records
-            if change.after is not None and any(item.change_id in self._turned for item in change.reverts)
-            for folder in change.new_folders
-        } - set(self._coming_folders)
+        return case.lineage.came_along(case.ids) and _is_folder(case)
 
     def _tell_blockers(self, case: _Case, reason: str) -> None:
         """Say that a later change needs what is to go, and keep the three versions."""
@@ -577,7 +553,7 @@ class _Draft:
 
     def _folder_version(self, folder: str) -> Version:
         lineages = self._known.lineages_of(self._turned)
-        versions = (self._known.of(one, self._target) for one in lineages if one.is_implied)
+        versions = (self._known.of(one, self._target) for one in lineages if one.came_along(self._turned))
         return next((one for one in versions if one is not None and one.path == folder), None)
 
 

@@ -306,8 +306,9 @@ class _Hunks:
         return {one: undone for one, undone in turned.items() if self._known.status.get(one, _NOTHING) != undone}
 
     def _lineage(self) -> Lineage | None:
-        lineages = self._known.lineages_of([self._changes[-1].id])
-        return next((one for one in lineages if not one.is_implied and one.steps[-1].after is not None), None)
+        last = [self._changes[-1].id]
+        lineages = (one for one in self._known.lineages_of(last) if not one.came_along(last))
+        return next((one for one in lineages if one.steps[-1].after is not None), None)
 
     def _of_several(self, diff: FileDiff, edits: Sequence[FileChange]) -> dict[ChangeId, Undone]:
         """Find which hunks of each change these hunks of all of them together are made of."""
@@ -480,9 +481,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
                 turned[part.change_id] = part.taken_back(
                     now, lambda change=record.change: _every_part(change, transcript, ledger)
                 )
-    # In journals of old, what an undo wrote is not on record.
-    known = {step.seq for step in steps if step.writes or {one.state for one in step.outcomes} == {"unchanged"}}
-    draft = Drafter(ledger, composition).draft("redo", turned, taken_back_from=min(known, default=None))
+    draft = Drafter(ledger, composition).draft("redo", turned)
     return UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
 
 
