@@ -31,6 +31,7 @@ from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
+NOT_EMPTY = "There is something else in it, so it was kept."
 RENAMED_TOGETHER = "It was renamed together with {}, which has to be left alone."
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
 _LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content that was there."
@@ -262,7 +263,7 @@ class Ledger:
             return error.title
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                return "There is something else in it, so it was kept."
+                return NOT_EMPTY
             return f"It could not be written: {error.strerror or error}."
         return ""
 

@@ -326,6 +326,8 @@ class Composition:
         if now is None or before is None:
             is_moved = before is not None and before.path != after.path
             raise NeededError(refusals.RENAMED_SINCE.format(after.path) if is_moved else refusals.CHANGED_SINCE)
+        if (now.image.kind == "folder") != (before.image.kind == "folder"):
+            raise NeededError(refusals.CHANGED_SINCE)
         path = _merged_path(now.path, before.path, after.path)
         if before.image == after.image or now.image == after.image:
             return Placed(path, now.image)

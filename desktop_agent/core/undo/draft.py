@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.changes.ledger import RENAMED_TOGETHER, Ledger
+from desktop_agent.core.changes.ledger import NOT_EMPTY, RENAMED_TOGETHER, Ledger
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
@@ -347,7 +347,7 @@ class _Draft:
                         case.refuse(RENAMED_TOGETHER.format(other.place))
                         is_growing = True
                         break
-            is_growing = self._keep_folders() or is_growing
+            is_growing = self._refuse_full() or self._keep_folders() or is_growing
 
     def _refuse_covered(self) -> bool:
         """Leave alone what would be written through a link that stays, or below a file that does."""
@@ -361,6 +361,22 @@ class _Draft:
                     case.barred = path
                     case.refuse(reason.format(cover))
                     is_found = True
+        return is_found
+
+    def _refuse_full(self) -> bool:
+        """Leave a folder alone that is to go, or to become a file, with something in it that stays."""
+        after = {path: self._after(path) for case in self._cases if not case.reason for path in case.paths()}
+        gone = {path for path, state in after.items() if state is None}
+        is_found = False
+        for case in self._cases:
+            path = case.base.path if case.base is not None and not case.reason else ""
+            now = self._now(path) if path else None
+            if now is None or now.kind != "folder" or path in self._covered:
+                continue
+            then = after[path]
+            if (then is None or then.kind != "folder") and not self._will_be_empty(path, gone, after):
+                case.refuse(NOT_EMPTY)
+                is_found = True
         return is_found
 
     def _after(self, path: str) -> FileState | None:

@@ -52,5 +52,5 @@ def draft_of(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]
     known.changed(changes)
     ids: tuple[ChangeId, ...] = tuple(change.id for change in changes)
     if direction == "redo":
-        known.turned("undo", (), [FileOutcome(path=changes[0].path, state="unchanged", change_ids=ids)])
+        known.turned("undo", (), [FileOutcome(path=changes[0].path, state="restored", change_ids=ids)])
     return known.draft(ledger, direction, ChangeSelection(change_ids=ids))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.ledger import NOT_EMPTY, Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
@@ -311,13 +311,9 @@ def test_new_and_removed_folders_come_and_go(history: History) -> None:
     assert states(history.redo(changes)) == {"restored"}
     assert history.tree() == after
     history.user("new/in/mine", MINE)
-    draft = history.known.draft(history.ledger, "undo", ChangeSelection(change_ids=tuple(one.id for one in changes)))
-    written = [
-        history.ledger.record(write.transition, author="undo", change_id=f"8.{place}")
-        for place, write in enumerate(draft.writes)
-    ]
-    problems = history.ledger.apply_each([LedgerWrite(change) for change in written])
-    assert {change.path for change in written if change.id in problems} == {"new", "new/in"}
+    outcomes = history.undo(changes)
+    assert {one.path: one.state for one in outcomes} == {"old": "restored", "new": "conflict", "new/in": "conflict"}
+    assert {one.reason for one in outcomes if not one.is_done} == {NOT_EMPTY}
     assert history.read("new/in/mine") == MINE
 
 

@@ -7,6 +7,7 @@ changes are undone in two orders by turn, call, file and hunk, and redone in two
 import asyncio
 import tempfile
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
+from desktop_agent.core.providers.scripted import Say, in_order
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript, undone_of
 from tests.core.undo.real_history import (
@@ -35,12 +37,11 @@ from tests.core.undo.real_history import (
     Step,
     opened,
     reverted,
+    shell,
 )
-from tests.harness import Open
+from tests.harness import Ground, Open
 from tests.trees import Node, Tree, tree_of
 
-LOOK = Step("look")
-"""A command that changes nothing: what the user did is on record after it."""
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -48,8 +49,7 @@ def histories(*, has_user: bool) -> st.SearchStrategy[History]:
     kinds = (*COMMANDS, *TOOLS, *TOOLS, *(USER * 2 if has_user else ()))
     numbers = st.integers(0, 7)
     steps = st.builds(Step, st.sampled_from(kinds), numbers, numbers, numbers)
-    turns = st.lists(st.lists(steps, min_size=1, max_size=4), min_size=2, max_size=5)
-    return turns.map(lambda some: [*some, [LOOK]]) if has_user else turns
+    return st.lists(st.lists(steps, min_size=1, max_size=4), min_size=2, max_size=5)
 
 
 class Part(NamedTuple):
@@ -190,3 +190,42 @@ def test_on_real_folders_the_order_of_undos_does_not_matter(many: settings, *, h
             runner.run(check(Path(place), history, parts, order, has_user=has_user))
 
     holds()
+
+
+WENT_WRONG = {
+    "a change and its reversal": ("sed -i s/A/B/ a", "sed -i s/B/A/ a"),
+    "a file whose place a folder takes": ("mv -f a b", "rm b && mkdir b && echo x > b/inside"),
+    "a folder that goes and comes with a file": ("rm -rf d", "mkdir d; echo x > d/new"),
+    "a folder that an undo of a file brings": ("echo D > d/e/c", "rm -rf d/e"),
+    "a renamed folder with a file removed before": ("rm d/a", "mv d f"),
+    "a folder that is a file, and a folder again": ("rm -rf d; echo w > d", "mkdir t; mv d t/"),
+}
+
+
+@pytest.mark.parametrize("lines", WENT_WRONG.values(), ids=WENT_WRONG)
+async def test_each_change_of_two_turns_is_undone_and_redone_in_any_order(tmp_path: Path, lines: Sequence[str]) -> None:
+    ground = Ground(tmp_path)
+    for name in ("a", "b", "d/a", "d/e/c"):
+        ground.write(name, name.upper() + "\n")
+    start = tree_of(ground.workspace)
+    script = in_order([reply for line in lines for reply in ([shell(line)], [Say("Done.")])])
+    async with opened(ground, script) as s:
+        for _ in lines:
+            await s.prompt()
+    end = tree_of(ground.workspace)
+    saved = Saved(ground, s.id)
+    async with opened(ground, resume=s.id) as s:
+        paths = {record.change.path for record in s.transcript.changes.values()}
+    assert paths
+    parts = [*(ChangeSelection(turn=turn) for turn in (1, 2)), *(ChangeSelection(path=path) for path in sorted(paths))]
+    for first, second in permutations(parts, 2):
+        saved.put_back()
+        async with opened(ground, resume=s.id) as again:
+            for selection in (first, second):
+                await reverted(again, ops.UndoChanges(selection=selection))
+            for selection in (first, second):
+                await reverted(again, ops.RedoChanges(selection=selection))
+            assert all(outcome.is_done for outcome in await reverted(again, UNDO_ALL))
+            assert differences(start, tree_of(ground.workspace)) == {}
+            assert all(outcome.is_done for outcome in await reverted(again, REDO_ALL))
+            assert differences(end, tree_of(ground.workspace)) == {}
