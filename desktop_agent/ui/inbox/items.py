@@ -11,6 +11,7 @@ from desktop_agent.core.protocol.events import TurnEndReason
 from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.stand_ins import pieces
 
 ItemKind = Literal["question", "questions", "ended"]
 """A question of an open session, the questions of one that is not open, or a turn that ended out of sight."""
@@ -50,8 +51,10 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def can_allow(self) -> bool:
-        """Whether the row shows all that a yes is for."""
-        return self.can_answer and self.request is not None and is_short(self.request)
+        """Whether the row shows all that a yes is for. It names the folder of the session, and no other."""
+        request = self.request
+        is_here = request is not None and request.cwd in ("", self.workspace)
+        return self.can_answer and is_here and request is not None and is_short(request)
 
     @property
     def can_deny(self) -> bool:
@@ -85,6 +88,7 @@ def is_short(request: ApprovalRequest) -> bool:
         and len(command) <= _MOST_SHORT_CHARS
         and "\n" not in command
         and visible(command) == command
+        and not any(piece.is_stand_in for piece in pieces(command))
     )
 
 

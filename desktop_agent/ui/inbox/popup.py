@@ -159,6 +159,7 @@ class InboxPopup(RaisedFrame):
         row = InboxRow(self._theme, item, self._now())
         row.wished.connect(partial(self._on_wished, row))
         row.stepped.connect(partial(self._on_stepped, row))
+        row.half_seen.connect(partial(self._scroll.ensureWidgetVisible, row, 0, Space.S))
         return row
 
     def _remove(self, row: InboxRow) -> None:
@@ -245,7 +246,8 @@ class InboxPopup(RaisedFrame):
         at = usable.index(now) if now in usable else 0
         wanted = usable[(at + (1 if next else -1)) % len(usable)]
         wanted.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
-        self._scroll.ensureWidgetVisible(wanted, 0, Space.S)
+        for shown in (wanted, *(row for row in self._rows if row.isAncestorOf(wanted))):  # all of what it answers
+            self._scroll.ensureWidgetVisible(shown, 0, Space.S)
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -7,14 +7,14 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, QLocale, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.inbox import words
 from desktop_agent.ui.inbox.items import InboxItem
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -31,10 +31,12 @@ class InboxRow(QWidget):
     Signals:
         wished: the user wants something of it: a `Wish`.
         stepped: the arrow keys go to the row below (1) or above (-1).
+        half_seen: a yes came while not all of the row was in sight, and did not count.
     """
 
     wished = Signal(str)
     stepped = Signal(int)
+    half_seen = Signal()
 
     def __init__(self, theme: Theme, item: InboxItem, now: datetime) -> None:
         super().__init__()
@@ -64,6 +66,11 @@ class InboxRow(QWidget):
     def is_listening(self) -> bool:
         """Whether an answer counts."""
         return self._arming.is_armed and not self._is_answered and self.isVisible()
+
+    @property
+    def _is_whole_in_sight(self) -> bool:
+        """Whether nothing of it lies outside the list: what is asked may be above the buttons that are in sight."""
+        return self.visibleRegion().boundingRect() == self.rect()
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -100,7 +107,7 @@ class InboxRow(QWidget):
     def _build_subject(self, text: str) -> QWidget:
         """Return the text, whole where it can be allowed here, else its beginning."""
         if self.item.can_allow:
-            label = make_label(text, role="code", wraps=True, is_plain=True)
+            label: QLabel = CodeLabel(text)
         else:
             label = ElidedLabel()
             label.setText(text)
@@ -137,7 +144,12 @@ class InboxRow(QWidget):
         self._answer("deny")
 
     def _answer(self, wish: Wish) -> None:
-        if self.is_listening:
+        if not self.is_listening:
+            return
+        if wish == "allow" and not self._is_whole_in_sight:
+            self.hold_off()
+            self.half_seen.emit()
+        else:
             self._is_answered = True
             self.setFocus(Qt.FocusReason.OtherFocusReason)  # the keyboard would leave with the button
             for button in self.buttons:

@@ -1,7 +1,9 @@
 """Labels with a role in the theme, and those that give way."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment
+from math import ceil
+
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.hidden_text import named
@@ -60,4 +62,47 @@ class ElidedLabel(QLabel):
         painter.setFont(self.font())
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.rect(), self.alignment(), text)
+        painter.end()
+
+
+class CodeLabel(QLabel):
+    """Plain text of which nothing is cut off: a word that is wider than the label is broken.
+
+    `QLabel` breaks lines at blanks alone, and blanks are not all that a command may hide its end behind.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, wordWrap=True)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", "code")
+        self.setContentsMargins(8, 6, 8, 6)
+
+    def laid_out(self, width: int) -> QTextLayout:
+        """Return the lines as they stand in a label of this width."""
+        margins = self.contentsMargins()
+        layout = QTextLayout(self.text(), self.font())
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(option)
+        layout.beginLayout()
+        y = float(margins.top())
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(1, width - margins.left() - margins.right()))
+            line.setPosition(QPointF(margins.left(), y))
+            y += line.height()
+        layout.endLayout()
+        return layout
+
+    def heightForWidth(self, arg__1: int) -> int:
+        margins = self.contentsMargins()
+        return ceil(self.laid_out(arg__1).boundingRect().height()) + margins.top() + margins.bottom()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self.drawFrame(painter)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        self.laid_out(self.width()).draw(painter, QPointF())
         painter.end()

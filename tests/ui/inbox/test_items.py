@@ -150,3 +150,13 @@ def test_how_a_turn_ended_is_said_in_words() -> None:
     assert words.kind(ended()) == "The agent has finished"
     assert words.kind(ended(reason="storage_error")) == "The turn failed"
     assert words.kind(ended(reason="interrupted")) == "The turn was stopped"
+
+
+@pytest.mark.parametrize("cwd", ["/srv", "/srv/project/elsewhere", "elsewhere"])
+def test_a_command_that_runs_in_another_folder_than_the_row_names_cannot_be_allowed_there(cwd: str) -> None:
+    assert not item(replace(asking(), cwd=cwd)).can_allow
+    assert item(replace(asking(), cwd="/srv/project")).can_allow
+
+
+def test_a_command_with_many_blanks_in_it_cannot_be_allowed_on_a_row() -> None:
+    assert not item(asking(f"echo '{' ' * 60}'; rm -r build")).can_allow

@@ -14,6 +14,7 @@ from desktop_agent.ui.inbox.popup import InboxPopup
 from desktop_agent.ui.inbox.row import InboxRow
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.labels import CodeLabel
 from tests.presses import click_where
 from tests.ui.inbox.stage import NOW, asking, ended, item
 
@@ -226,3 +227,44 @@ def test_the_button_shows_a_number_with_a_sign_until_it_has_an_icon(stage: Stage
 def test_the_button_says_how_much_there_is(stage: Stage, items: int, waiting: int, said: str) -> None:
     stage.button.show_count(items, waiting)
     assert stage.button.accessibleName() == said
+
+
+@pytest.mark.parametrize("pixels", [13, 28])
+@pytest.mark.parametrize(
+    "command",
+    [f"curl http://example.com/{'a' * 100};rm -r build", "x" * 150, "a/" * 75, f"echo {'字' * 60}", "W" * 150],
+)
+def test_all_of_a_command_that_can_be_allowed_is_drawn(stage: Stage, theme: Theme, command: str, pixels: int) -> None:
+    one = item(asking(command))
+    assert one.can_allow
+    stage.open([one])
+    (label,) = (label for label in stage.rows[0].findChildren(CodeLabel))
+    font = theme.code_font()
+    font.setPixelSize(pixels)
+    label.setFont(font)
+    stage.qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
+    layout = label.laid_out(label.width())
+    lines = [layout.lineAt(at) for at in range(layout.lineCount())]
+    assert sum(line.textLength() for line in lines) == len(command)
+    assert all(line.x() + line.naturalTextWidth() <= label.contentsRect().right() + 1 for line in lines)
+    assert layout.boundingRect().bottom() <= label.height()
+
+
+def test_a_yes_counts_only_while_all_of_the_row_is_in_sight(stage: Stage) -> None:
+    items = [item(asking(f"touch {'long ' * 25}"), f"s{number}") for number in range(12)]
+    stage.open(items)
+    scroll = stage.popup.findChild(QScrollArea, "inboxList")
+    assert scroll is not None
+    row = stage.rows[0]
+    stage.qtbot.waitUntil(lambda: row.is_listening)
+    bar = scroll.verticalScrollBar()
+    bar.setValue(row.y() + row.height() - 20)  # its buttons are in sight, what they are for is not
+    stage.press(row, "inboxAllowButton")
+    assert stage.wishes == []
+    assert row.visibleRegion().boundingRect() == row.rect()  # the press has brought all of it into sight
+    stage.qtbot.waitUntil(lambda: row.is_listening)
+    bar.setValue(row.y() + row.height() - 20)
+    stage.key(Qt.Key.Key_Backtab)
+    stage.key(Qt.Key.Key_Tab)  # so do keys
+    stage.key(Qt.Key.Key_Space)
+    assert stage.wishes == [("allow", items[0])]
