@@ -33,8 +33,14 @@ def open_with_application(path: str) -> None:
 
 async def open_in_editor(path: Path) -> None:
     """Open a file of settings in the user's editor; where there is nothing that an editor can show, its folder."""
-    shown = path if await asyncio.to_thread(path.is_file) else path.parent
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
+    can_show = await asyncio.to_thread(_is_settings_file, path)
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path if can_show else path.parent)))
+
+
+def _is_settings_file(path: Path) -> bool:
+    """Whether an editor can show it. A project's file may be a link of the agent's to something that starts."""
+    real = Path(os.path.realpath(path))
+    return path.is_file() and real.suffix.lower() == path.suffix.lower() and not _is_executable(real)
 
 
 def _opened(file: Path) -> Path:
@@ -45,9 +51,12 @@ def _opened(file: Path) -> Path:
 
 
 def _is_only_shown(file: Path) -> bool:
+    return file.is_file() and not _is_executable(file) and file.suffix.lower() in _SHOWN
+
+
+def _is_executable(file: Path) -> bool:
     # Windows has no execute permission: there only the name tells.
-    is_executable = sys.platform != "win32" and os.access(file, os.X_OK)
-    return file.is_file() and not is_executable and file.suffix.lower() in _SHOWN
+    return sys.platform != "win32" and os.access(file, os.X_OK)
 
 
 def _plain_folder(folder: Path) -> Path:

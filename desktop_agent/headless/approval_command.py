@@ -1,6 +1,7 @@
 """A program of the user's that answers approval requests: `run --approval-command CMD`.
 
-It reads the request as one JSON object on standard input, and writes its answer as one JSON object to standard output:
+It reads the request, and as `diff` what an edit would change, as one JSON object on standard input. It writes its
+answer as one JSON object to standard output:
 `{"decision": "allow"}`, `{"decision": "deny", "message": "Not on a Friday."}`, or, for a command,
 `{"decision": "edit", "command": "pytest -q"}`. `allow` and `edit` may have a `scope`, one of those that the request
 offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
@@ -17,11 +18,13 @@ from typing import Literal
 from msgspec import Struct, convert
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -33,7 +36,7 @@ _LONGEST_SHOWN = 300
 class ApprovalCommand:
     """Answers each request by running the program once. An `Approver`. `aclose` ends what still runs."""
 
-    def __init__(self, command: str, folder: Path, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(self, command: str, folder: Path, environ: Mapping[str, str], clock: Clock, blobs: Blobs) -> None:
         """`command` is split as a POSIX shell would, and run without one; it gets no credentials from `environ`.
 
         Raises `UsageError` when there is nothing to run.
@@ -48,15 +51,20 @@ class ApprovalCommand:
         self._folder = folder
         self._environ = child_environment(environ)
         self._processes = ProcessRunner(clock)
+        self._blobs = blobs
 
     async def __call__(self, request: ApprovalRequest) -> Decision:
         """Return the program's decision; cancelling ends the program."""
         answer, words, is_full = bytearray(), bytearray(), asyncio.Event()
+        try:
+            asked = await asyncio.to_thread(self._asked, request)
+        except StorageError as error:
+            return Aborted(reason=f"the approval command could not be shown what would change: {error.title}")
         command = Command(
             argv=self._argv,
             cwd=self._folder,
             environ=self._environ,
-            stdin=json.dumps(encode(request), ensure_ascii=False) + "\n",
+            stdin=asked,
         )
         try:
             child = await self._processes.start(command, _taker(answer, is_full), _taker(words, is_full))
@@ -73,6 +81,12 @@ class ApprovalCommand:
             return Aborted(reason=f"the approval command ended with code {ended.exit_code}{said and ': '}{said}")
         return decision_of(bytes(answer), request)
 
+    def _asked(self, request: ApprovalRequest) -> str:
+        held = self._blobs.of_file
+        patch = make_patch(PatchFile(change, held(change.before), held(change.after)) for change in request.changes)
+        # A byte of a file that is not UTF-8 is half of a surrogate pair, which JSON has in ASCII only.
+        return json.dumps(encode(request) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
+
     async def aclose(self) -> None:
         """End what was started and did not end by itself."""
         await self._processes.aclose()
@@ -81,7 +95,7 @@ class ApprovalCommand:
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
     """Return the decision that an answer is; what is not clear is not a yes."""
     try:
-        fields = convert(json.loads(answer), learned(_Answer))
+        fields = convert(json.loads(answer, object_pairs_hook=_said_once), learned(_Answer))
     except (ValueError, RecursionError) as error:
         return Aborted(reason=f"the answer of the approval command is not as documented ({error})")
     if fields.decision == "deny":
@@ -104,6 +118,14 @@ class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     command: str = ""
     """What to run instead, of an edit."""
     scope: ApprovalScope = "once"
+
+
+def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON. Raises `ValueError` for one that says a thing twice: that is no clear yes."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field is in it twice")
+    return fields
 
 
 def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.app.file_opening import open_with_application
+from desktop_agent.app.file_opening import open_in_editor, open_with_application
 
 STARTED = (
     "a.py", "a.pyw", "a.js", "a.jse", "a.vbs", "a.wsf", "a.hta", "a.ps1", "a.bat", "a.cmd", "a.com", "a.exe", "a.msi",
@@ -92,3 +92,18 @@ def test_a_folder_is_opened_as_one_and_where_folders_start_one_above_it(
     monkeypatch.setattr("sys.platform", "darwin")
     assert opened(desktop, tmp_path / "evil.app") == tmp_path
     assert opened(desktop, tmp_path / "evil.app" / "run.sh") == tmp_path
+
+
+async def test_a_file_of_settings_that_leads_to_something_that_starts_is_not_opened(
+    desktop: Desktop, tmp_path: Path
+) -> None:
+    (tmp_path / "kept.toml").write_text("")
+    (tmp_path / "evil.desktop").write_text("[Desktop Entry]")
+    (tmp_path / "evil.toml").write_text("#!/bin/sh")
+    (tmp_path / "evil.toml").chmod(0o755)
+    for name in ("kept.toml", "evil.desktop", "evil.toml", "gone.toml"):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / "config.toml").symlink_to(tmp_path / name)
+        await open_in_editor(folder / "config.toml")
+        assert desktop.opened.pop() == (folder / "config.toml" if name == "kept.toml" else folder)

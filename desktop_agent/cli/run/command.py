@@ -70,7 +70,7 @@ async def _prompted(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> RunResult:
     """Run prompts that are known from the start."""
-    approver = approver_of(args, options.workspace)
+    approver = approver_of(args, options.workspace, bench.blobs)
     try:
         async with listener.progress.shown():
             return await run_to_end(HeadlessRun(bench, options, logs, listener, approver))

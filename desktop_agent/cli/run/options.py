@@ -17,6 +17,7 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.parse import is_command
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
@@ -54,11 +55,11 @@ def run_logs(args: argparse.Namespace) -> RunLogs:
     return RunLogs(audit=args.audit_log, changes=args.changes_log, debug=debug)
 
 
-def approver_of(args: argparse.Namespace, workspace: Path) -> ApprovalCommand | None:
+def approver_of(args: argparse.Namespace, workspace: Path, blobs: Blobs) -> ApprovalCommand | None:
     """Return what answers approval requests, if the options name it. Close it at the end."""
     if args.approval_command is None:
         return None
-    return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock())
+    return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock(), blobs)
 
 
 def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:

@@ -44,6 +44,18 @@ def test_it_reads_what_the_model_says_a_command_is_for(agent: Agent, workspace: 
     assert (asked["explanation"], asked["arguments"]) == ("Make a file", {"stdin": "x" * 5_000})
 
 
+def test_it_reads_all_that_an_edit_would_change(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    log = tmp_path / "asked.json"
+    (workspace / "latin.txt").write_bytes(b"caf\xe9\n")
+    wanted = tool_use("edit_file", path="latin.txt", old_str="caf", new_str="rm -r caf")
+    body = f"open({str(log)!r}, 'w').write(json.dumps(asked)); print(json.dumps({{'decision': 'deny'}}))"
+    with serve(reply(wanted), reply(text("Done."))) as server:
+        run(agent, workspace, server.url, body)
+    diff = json.loads(log.read_text(encoding="utf-8"))["diff"].encode("utf-8", "surrogateescape")
+    assert b"--- a/latin.txt" in diff
+    assert b"\n-caf\xe9\n+rm -r caf\xe9\n" in diff
+
+
 def test_its_denial_reaches_the_model_in_its_words(agent: Agent, workspace: Path) -> None:
     with serve(*script()) as server:
         ran = run(agent, workspace, server.url, 'print(\'{"decision": "deny", "message": "Not on a Friday."}\')')
@@ -70,6 +82,7 @@ def test_it_may_edit_a_command(agent: Agent, workspace: Path) -> None:
         ('print(\'{"decision": "allow", "sure": true}\')', "is not as documented"),
         ('print(\'{"decision": "edit", "command": "true"}\')', "where there is none"),
         ("print('[' * 50_000)", "is not as documented"),
+        ('print(\'{"decision": "deny", "decision": "allow"}\')', "is not as documented"),
         ("while True: print('x' * 1000)", "wrote more than 64 KiB"),
         ("while True: print('x' * 1000, file=sys.stderr)", "wrote more than 64 KiB"),
         (
