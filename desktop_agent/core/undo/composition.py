@@ -6,7 +6,9 @@ is merged into a file without it; what others wrote in between always stands. Th
 and on nothing else: not on the order in which others were undone.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -112,8 +114,21 @@ class Lineage(Struct):
         return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
+class _Move(Struct):
+    """A file of an undo or redo: where it was, and where it is by what stands since; empty where it is not."""
+
+    lineage: Lineage
+    note: _Write
+    old: str
+    new: str
+
+
 class NeededError(Exception):
     """The standing changes cannot be composed: one of them builds on what does not stand. Its text says how."""
+
+
+_Composed = tuple[Version, NeededError | None]
+"""What a file is, or why that cannot be said."""
 
 
 class Composition:
@@ -219,7 +234,7 @@ class Composition:
         now, clash = origin, None
         for place, element in enumerate(elements):
             if isinstance(element, Anchor):
-                now, clash = self._anchored(origin, elements[:place], element, status, clash or now, dropped)
+                now, clash = self._anchored(origin, elements[:place], element, status, (now, clash), dropped)
                 continue
             change = self._in_force(element, status)
             if change is None:
@@ -245,10 +260,13 @@ class Composition:
         earlier: Sequence[Step | Foreign | Anchor],
         anchor: Anchor,
         status: Status,
-        now: Version | NeededError,
+        composed: _Composed,
         dropped: list[Step | Foreign] | None,
-    ) -> tuple[Version, NeededError | None]:
-        """Return what the file is after a user decided what it should be, if these changes stand."""
+    ) -> _Composed:
+        """Return what the file is after a user decided what it should be, if these changes stand.
+
+        `composed` is what the earlier elements make of it, or why they make nothing.
+        """
         differing = [
             element
             for element in earlier
@@ -257,21 +275,19 @@ class Composition:
         if not differing:
             return anchor.after, None
         if anchor.is_moot(status):
-            return (None, now) if isinstance(now, NeededError) else (now, None)
-        try:
-            if not isinstance(now, NeededError):
+            return composed
+        now, clash = composed
+        if clash is None:
+            with suppress(NeededError):
                 then = self._composed(origin, earlier, anchor.status)
                 return self._applied(now, then, anchor.after), None
-        except NeededError:
-            pass
+        # Change by change: what stood then and does not stand now is taken back, and the reverse is applied.
+        changes = [
+            (one, (was[1], was[0])) for one in reversed(differing) if (was := self._in_force(one, anchor.status))
+        ]
+        changes += [(one, change) for one in differing if (change := self._in_force(one, status))]
         result = anchor.after
-        forwards = [(one, self._in_force(one, anchor.status), self._in_force(one, status)) for one in differing]
-        ordered = [item for item in reversed(forwards) if item[1]] + [item for item in forwards if item[2]]
-        for at, (element, was, is_now) in enumerate(ordered):
-            is_back = at < sum(item[1] is not None for item in forwards)
-            change = (was[1], was[0]) if is_back and was else is_now
-            if change is None:
-                continue
+        for element, change in changes:
             try:
                 result = self._applied(result, *change)
             except NeededError as error:
@@ -349,41 +365,51 @@ class Composition:
         now = lineage.origin
         status: dict[ChangeId, Undone] = {}
         for note in lineage.notes:
-            if isinstance(note, Foreign):
-                elements.append(Foreign(now, note.after))
-                now = note.after
-                lineage.earlier.clear()
-                continue
-            if isinstance(note, Step):
-                if note.before != now:
-                    elements.append(Foreign(now, note.before))
-                elements.append(note)
-                now = note.after
-                lineage.earlier.clear()
-                continue
-            if note.is_written and note.before != now and (note.before is not None or note.was_gone):
-                elements.append(Foreign(now, note.before))
-                now = note.before
-                lineage.earlier.clear()
-            lineage.earlier.append((now, dict(status)))
-            status |= note.status
-            try:
-                composed = self._composed(lineage.origin, elements, status)
-            except NeededError:
-                composed, is_known = now, False
-            else:
-                is_known = True
-            after = note.after if note.is_written else composed
-            if note.was_as_wanted and after != now:  # others had made it so
-                elements.append(Foreign(now, after))
-                lineage.earlier.clear()
-            if _is_cut_off(lineage, status):
-                after = composed
-            elif not is_known or composed != after:
-                elements.append(Anchor(after, dict(status), note.was))
-            now = after
+            match note:
+                case Foreign():
+                    elements.append(Foreign(now, note.after))
+                    lineage.earlier.clear()
+                    now = note.after
+                case Step():
+                    if note.before != now:
+                        elements.append(Foreign(now, note.before))
+                    elements.append(note)
+                    lineage.earlier.clear()
+                    now = note.after
+                case _Write():
+                    now = self._after_write(lineage, elements, now, status, note)
+                    status |= note.status
         lineage.elements, lineage.now = elements, now
         return elements
+
+    def _after_write(
+        self,
+        lineage: Lineage,
+        elements: list[Step | Foreign | Anchor],
+        now: Version,
+        status: Status,
+        write: _Write,
+    ) -> Version:
+        """Return what an undo or redo left, and add what the standing changes do not say of it to the elements."""
+        if write.is_written and write.before != now and (write.before is not None or write.was_gone):
+            elements.append(Foreign(now, write.before))
+            lineage.earlier.clear()
+            now = write.before
+        lineage.earlier.append((now, dict(status)))
+        status = {**status, **write.status}
+        try:
+            composed, is_known = self._composed(lineage.origin, elements, status), True
+        except NeededError:
+            composed, is_known = now, False
+        after = write.after if write.is_written else composed
+        if write.was_as_wanted and after != now:  # others had made it so
+            elements.append(Foreign(now, after))
+            lineage.earlier.clear()
+        if _is_cut_off(lineage, status):
+            return composed
+        if not is_known or composed != after:
+            elements.append(Anchor(after, status, write.was))
+        return after
 
     # -- which file is which --
 
@@ -396,10 +422,13 @@ class Composition:
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))
+        leaving = {change.path for change in changes if change.moved_to}
         left = {place: self._taken_from(changes[place]) for place in departures.values()}
         for place, change in enumerate(changes):
             if place in departures:
-                self._note_rename(change, changes[departures[place]], left[departures[place]], changes)
+                departure = departures[place]
+                is_swap = change.path in leaving
+                self._note_rename(change, changes[departure], left[departure], is_swap=is_swap)
             elif place not in left:
                 self._note_change(change)
 
@@ -408,10 +437,7 @@ class Composition:
         self._of_change.setdefault(departure.id, []).append(lineage)
         return lineage
 
-    def _note_rename(
-        self, change: FileChange, departure: FileChange, lineage: Lineage, changes: Sequence[FileChange]
-    ) -> None:
-        is_swap = any(other.path == change.path and other.moved_to for other in changes)
+    def _note_rename(self, change: FileChange, departure: FileChange, lineage: Lineage, *, is_swap: bool) -> None:
         if change.before is not None and not is_swap:
             replaced = self._here.pop(change.path, None) or Lineage(_placed(change.path, change.before))
             self._add(replaced, Step(change, _placed(change.path, change.before), None, departure.id))
@@ -456,47 +482,57 @@ class Composition:
 
     def _note_turned(self, turned: Turned, records: Sequence[ChangeRecord]) -> None:
         """Note an undo or redo: files go where the changes that stand from now on have them."""
-        after = dict(turned.after)
         written = {record.change.path: record.change for record in records}
-        seen = dict(self._seen)
-        touched = {id(one): one for one in self.lineages_of(after)}
-        touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
-        places = {id(one): path for path, one in self._here.items() if id(one) in touched}
-        for path in places.values():
-            del self._here[path]
-        for lineage in touched.values():
-            ids = [one for one in _ids_of(lineage) if one in after]
-            status, was = ({one: side[one] for one in ids} for side in (after, turned.before))
-            lineage.notes.append(_Write(status, was))
-        targets = {key: _place_of(lineage) for key, lineage in touched.items()}
-        for key, lineage in touched.items():
-            note = lineage.notes[-1]
-            assert isinstance(note, _Write)
-            old, new = places.get(key, ""), targets[key]
-            if (left := written.get(old)) is not None:
-                note.before = _placed(old, left.before)
-                _tell_mode(lineage, note.before)
-            note.is_written = left is not None or new in written
-            is_told = turned.is_recorded and not lineage.came_along(note.status)
-            others = {path for one in touched if one != key for path in (places.get(one), targets[one]) if path}
-            is_exchanged = old != new and not others.isdisjoint((old, new))  # the same bytes need no record
-            note.was_as_wanted = is_told and not (note.is_written or is_exchanged or {old, new} & self._loose)
-            note.was_gone = bool(old) and new in written and old not in (new, *written, *others)
-            note.after = _left_as(old, new, written, seen, stays=old not in targets.values())
-            place = note.after.path if note.after is not None else "" if note.is_written else new
-            if place:
-                self._here[place] = lineage
-                self._ended.pop(place, None)
-            elif old:
-                self._ended[old] = lineage
-                if lineage.came_along(note.status):
-                    self._loose.add(old)
+        moves = self._moves(turned, written)
+        ends = Counter(path for move in moves for path in {move.old, move.new} if path)
+        shared = {path for path, count in ends.items() if count > 1}
+        for move in moves:
+            self._note_write(move, written, shared, is_recorded=turned.is_recorded)
         self._seen |= {path: change.after for path, change in written.items()}
         for change in written.values():
             if change.after is None:
                 self._loose -= {change.path, *change.new_folders}
             else:
                 self._loose |= set(change.new_folders)
+
+    def _moves(self, turned: Turned, written: Iterable[str]) -> list[_Move]:
+        """Take the files of an undo or redo from their paths, and return them with a note of it."""
+        after, before = dict(turned.after), dict(turned.before)
+        touched = {id(one): one for one in self.lineages_of(after)}
+        touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
+        places = {id(one): path for path, one in self._here.items() if id(one) in touched}
+        for path in places.values():
+            del self._here[path]
+        moves: list[_Move] = []
+        for key, lineage in touched.items():
+            ids = [one for one in _ids_of(lineage) if one in after]
+            note = _Write({one: after[one] for one in ids}, {one: before[one] for one in ids})
+            lineage.notes.append(note)
+            moves.append(_Move(lineage, note, places.get(key, ""), _place_of(lineage)))
+        return moves
+
+    def _note_write(
+        self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_recorded: bool
+    ) -> None:
+        """Note what an undo or redo wrote of a file, and where it is now; other files go from or to `shared` paths."""
+        lineage, note, old, new = move.lineage, move.note, move.old, move.new
+        if (left := written.get(old)) is not None:
+            note.before = _placed(old, left.before)
+            _tell_mode(lineage, note.before)
+        note.is_written = left is not None or new in written
+        is_told = is_recorded and not lineage.came_along(note.status)
+        is_exchanged = old != new and (old in shared or new in shared)  # the same bytes need no record
+        note.was_as_wanted = is_told and not (note.is_written or is_exchanged or {old, new} & self._loose)
+        note.was_gone = bool(old) and new in written and old != new and old not in written and old not in shared
+        note.after = _left_as(old, new, written, self._seen, stays=old not in shared)
+        place = note.after.path if note.after is not None else "" if note.is_written else new
+        if place:
+            self._here[place] = lineage
+            self._ended.pop(place, None)
+        elif old:
+            self._ended[old] = lineage
+            if lineage.came_along(note.status):
+                self._loose.add(old)
 
 
 def implied_folder() -> FileImage:

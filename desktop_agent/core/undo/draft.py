@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import NOT_EMPTY, RENAMED_TOGETHER, Ledger
+from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
@@ -73,6 +74,11 @@ class _Case(Struct):
         return placed.path if placed else self.lineage.steps[-1].change.path
 
     @property
+    def here(self) -> str:
+        """Where the file is; where it was or is wanted if there is none."""
+        return self.base.path if self.base else self.place
+
+    @property
     def is_move(self) -> bool:
         return self.base is not None and self.wanted is not None and self.base.path != self.wanted.path
 
@@ -131,6 +137,10 @@ class _Draft:
         self._coming_folders: list[str] = []
         self._going_folders: set[str] = set()
         """Folders that came with a file, and go when nothing else is in them."""
+        self._with_change: dict[ChangeId, list[int]] = {}
+        """Which of the cases a change is about, for `_bound_to`."""
+        self._at_path: dict[str, list[int]] = {}
+        """Which of the cases are, or are wanted, at a path, for `_bound_to`."""
         self._out: dict[str, _Case] = {}
         self._into: dict[str, _Case] = {}
 
@@ -170,6 +180,11 @@ class _Draft:
                 self._came_along.append(case)
             else:
                 self._cases.append(case)
+        for number, case in enumerate(self._cases):
+            for change_id in case.ids:
+                self._with_change.setdefault(change_id, []).append(number)
+            for path in case.paths():
+                self._at_path.setdefault(path, []).append(number)
         self._note_folders(set())
 
     def _note_folders(self, refused: set[ChangeId]) -> None:
@@ -223,8 +238,9 @@ class _Draft:
 
     def _bound_to(self, case: _Case) -> list[_Case]:
         """Return the files that share a change with this one, or a path that one of them leaves to the other."""
-        ids, paths = set(case.ids), case.paths()
-        return [other for other in self._cases if other is not case and (ids & set(other.ids) or paths & other.paths())]
+        bonds = [*(self._with_change[one] for one in case.ids), *(self._at_path[path] for path in case.paths())]
+        numbers = sorted({number for bond in bonds for number in bond})
+        return [other for number in numbers if (other := self._cases[number]) is not case]
 
     # -- against the disk --
 
@@ -247,8 +263,7 @@ class _Draft:
         except _TakenError as taken:
             case.refuse(str(taken), self._clash(None, case.wanted, self._now(case.place)))
         except ClashError as clash:
-            at = case.base.path if case.base else case.place
-            case.refuse(str(clash), self._clash(case.base, case.wanted, self._now(at)))
+            case.refuse(str(clash), self._clash(case.base, case.wanted, self._now(case.here)))
         except StorageError:
             case.outcome_state = "failed"
             case.refuse(refusals.CONTENT_MISSING)
@@ -339,14 +354,9 @@ class _Draft:
             for case in self._cases:
                 if case.reason:
                     continue
-                for other in self._bound_to(case):
-                    needs_room = (
-                        other.base is not None and case.wanted is not None and (other.base.path == case.wanted.path)
-                    )
-                    if other.reason and (needs_room or set(case.ids) & set(other.ids)):
-                        case.refuse(RENAMED_TOGETHER.format(other.place))
-                        is_growing = True
-                        break
+                if other := next((one for one in self._bound_to(case) if one.reason and _needs(case, one)), None):
+                    case.refuse(RENAMED_TOGETHER.format(other.place))
+                    is_growing = True
             is_growing = self._refuse_full() or self._keep_folders() or is_growing
 
     def _refuse_covered(self) -> bool:
@@ -394,8 +404,7 @@ class _Draft:
         folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
         is_found = False
         for path, folder in folders.items():
-            names = path.split("/")
-            if folder.reason or any("/".join(names[:depth]) in folders for depth in range(1, len(names))):
+            if folder.reason or not folders.keys().isdisjoint(folders_above(path)):
                 continue
             inside = [case for case in self._cases if any(one.startswith(f"{path}/") for one in self._named(case))]
             files = [case for case in inside if not _is_folder(case)]
@@ -429,7 +438,7 @@ class _Draft:
         reverts: dict[str, list[Reverted]] = {path: [] for path in drafted}
         said: set[ChangeId] = set()
         for case in self._cases:
-            for path, ids in self._reported(case, drafted).items():
+            for path, ids in self._told_by_path(case, drafted).items():
                 if case.reason:
                     settled.append(self._refused(case, path, ids))
                 elif path in reverts:
@@ -465,34 +474,43 @@ class _Draft:
             is_removed=after is None,
         )
         moves_to = out.wanted.path if out is not None and out is not into and out.wanted is not None else ""
-        above = _folders_above(path) if after is None else ()
-        folders = tuple(folder for folder in above if folder in going)
+        folders = tuple(folder for folder in folders_above(path) if folder in going) if after is None else ()
         return DraftedWrite(FileTransition(path, now, after), (), outcome, folders, moves_to)
 
-    def _reported(self, case: _Case, drafted: Mapping[str, DraftedWrite]) -> dict[str, list[ChangeId]]:
-        """Return by path which changes of the file are to be told of there: a rename's at their own, the others where
-        the file is."""
+    def _told_by_path(self, case: _Case, drafted: Mapping[str, DraftedWrite]) -> dict[str, list[ChangeId]]:
+        """Return the changes of the file by the path in whose outcome they are told of."""
+        path_of = self._refusal_path if case.reason else self._write_path
         found: dict[str, list[ChangeId]] = {}
-        moves = {
-            change_id
-            for step in case.lineage.steps
-            if step.departure and not self._is_edit(step.change.id)
-            for change_id in (step.change.id, step.departure)
-        }
-        if case.reason:  # a file that came into being or went is a matter of the path it had
-            moves |= {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
-        mine = [path for path in (case.place, *sorted(case.paths())) if path in drafted]
         for change_id in case.ids:
-            path = self._known.records[change_id].change.path if change_id in moves else case.place
-            if not case.reason and mine and path not in mine:
-                path = mine[0]
-            elif case.reason and case.base is not None and change_id not in moves:
-                path = case.base.path
-            if case.reason and path in drafted:  # another file is written there
-                own = [case.base.path if case.base else case.place, *sorted(self._named(case))]
-                path = next((one for one in own if one not in drafted), path)
-            found.setdefault(path, []).append(change_id)
+            found.setdefault(path_of(case, change_id, drafted), []).append(change_id)
         return found
+
+    def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
+        """Return the path of a rename's half, of anything else where the file comes to; but one that is written."""
+        path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
+        written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
+        return path if path in written or not written else written[0]
+
+    def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
+        """Return the path at which the file came, went or was renamed, else where it is; but none that is written."""
+        ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
+        is_at_own = change_id in ends or self._is_move(case, change_id)
+        path = self._recorded_path(change_id) if is_at_own else case.here
+        if path not in drafted:
+            return path
+        free = (one for one in (case.here, *sorted(self._named(case))) if one not in drafted)
+        return next(free, path)
+
+    def _recorded_path(self, change_id: ChangeId) -> str:
+        return self._known.records[change_id].change.path
+
+    def _is_move(self, case: _Case, change_id: ChangeId) -> bool:
+        """Whether the change is a half of a rename that is turned as such."""
+        return any(
+            change_id in (step.change.id, step.departure) and not self._is_edit(step.change.id)
+            for step in case.lineage.steps
+            if step.departure
+        )
 
     def _is_edit(self, change_id: ChangeId) -> bool:
         """Whether only what a rename did to the content is turned."""
@@ -522,7 +540,7 @@ class _Draft:
             change_ids=tuple(ids),
             reason=RENAMED_TOGETHER.format(case.barred) if case.barred not in ("", path) else case.reason,
             hunks=self._hunks,
-            clash=case.clash if case.clash and path == (case.base.path if case.base else case.place) else None,
+            clash=case.clash if path == case.here else None,
             reverts=reverts if is_partial else (),
         )
 
@@ -577,9 +595,10 @@ class _TakenError(ClashError):
     """Something else stands where a file is to come."""
 
 
-def _folders_above(path: str) -> tuple[str, ...]:
-    names = path.split("/")
-    return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
+def _needs(case: _Case, other: _Case) -> bool:
+    """Whether a file cannot be written without the other one: they share a change, or it comes to the other's path."""
+    is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
+    return is_in_its_way or not set(case.ids).isdisjoint(other.ids)
 
 
 def _is_folder(case: _Case) -> bool:
