@@ -276,7 +276,10 @@ class _Draft:
         if wanted is None:
             return self._removed(base) if base is not None else None
         if base is not None and base.path == wanted.path:
-            return merge_states(self._state(base), self._now(base.path), self._state(wanted))
+            yours = self._now(base.path)
+            if yours is None and base.image.kind != "folder" and wanted.image.kind == "folder":
+                return self._state(wanted)  # somebody removed what stood in its place
+            return merge_states(self._state(base), yours, self._state(wanted))
         content = self._taken_along(case.lineage, base, wanted)
         return self._put_at(case.lineage, wanted.path, content, is_new=base is None)
 

@@ -100,6 +100,38 @@ async def test_one_undo_and_one_redo_are_exact(ground: Ground, outside: Path, co
     assert tree_of(outside) == theirs
 
 
+@pytest.mark.parametrize("instead", ["echo now > d", "ln -s other d", "ln -s nowhere d", "mkfifo d"])
+async def test_a_folder_comes_back_where_the_user_removed_what_replaced_it(ground: Ground, instead: str) -> None:
+    before = tree_of(ground.workspace)
+    call = Call("run_terminal_cmd", {"command": f"chmod 750 d/deep; rm -r d; {instead}"})
+    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        after = tree_of(ground.workspace)
+        (ground.workspace / "d").unlink()
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+        assert tree_of(ground.workspace) == before
+        s.submit(ops.RedoSteps())
+        redone = await s.rx.expect(ev.ChangesRedone)
+    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert tree_of(ground.workspace) == after
+
+
+async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_replaces(ground: Ground) -> None:
+    call = Call("run_terminal_cmd", {"command": "rm a; mkdir -p -m 750 a; echo new > a/b"})
+    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        after = tree_of(ground.workspace)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        await s.rx.expect(ev.ChangesUndone)
+        (ground.workspace / "a").unlink()
+        s.submit(ops.RedoSteps())
+        redone = await s.rx.expect(ev.ChangesRedone)
+    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert tree_of(ground.workspace) == after
+
+
 async def test_a_link_that_somebody_put_there_since_is_a_conflict_and_is_not_followed(
     ground: Ground, outside: Path
 ) -> None:
