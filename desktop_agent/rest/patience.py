@@ -20,6 +20,8 @@ _MOST_A_TURN: Final = 64
 """The most connections accepted in one go. asyncio would accept 2,000 before it closes the first: more than a process
 may have open."""
 
+_MOST_PEEKED_BYTES: Final = 16 * 2**10
+
 Peer = tuple[str, int]
 
 
@@ -29,10 +31,11 @@ class Door(socket.socket):
     Connections count from when they are accepted, so those with an unfinished TLS handshake are included.
     """
 
-    def __init__(self, listening: socket.socket, most_waiting: int) -> None:
+    def __init__(self, listening: socket.socket, most_waiting: int, token: str) -> None:
         """Take the place of a listening socket, which must not be used any more."""
         super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
         self._most_waiting = most_waiting
+        self._token = token.encode()
         self._waiting: dict[Peer, ref[socket.socket]] = {}
         self._taken = 0
 
@@ -69,12 +72,24 @@ class Door(socket.socket):
                 del self._waiting[peer]
 
     def _send_one_away(self) -> None:
-        """End the oldest connection of the host that has the most."""
+        """End the oldest connection of the host that has the most, but none that has sent the token already."""
         ((host, _),) = Counter(host for host, _ in self._waiting).most_common(1)
-        connection = self._waiting.pop(next(peer for peer in self._waiting if peer[0] == host))()
-        if connection is not None:
+        for peer in [peer for peer in self._waiting if peer[0] == host]:
+            connection = self._waiting.pop(peer)()
+            if connection is None:
+                return
             with suppress(OSError):  # it has just been closed
+                if self._shows_token(connection):
+                    continue  # and stops counting: its request is read in the next turns
                 connection.shutdown(socket.SHUT_RDWR)
+            return
+
+    def _shows_token(self, connection: socket.socket) -> bool:
+        """Whether the token is in what has come and was not read yet. In a rush, connections are accepted first."""
+        try:
+            return self._token in connection.recv(_MOST_PEEKED_BYTES, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
 
 
 def patient_for(head_s: float) -> type[H11Protocol]:

@@ -85,7 +85,8 @@ class RestServer:
 
     def listen(self) -> None:
         """Take the address; connections wait until the server runs. Raises `UsageError` when it cannot be had."""
-        self._socket = Door(_bound(self._options.host, self._options.port), self._options.limits.waiting)
+        listening = _bound(self._options.host, self._options.port)
+        self._socket = Door(listening, self._options.limits.waiting, self.token)
         config = self._config()
         try:
             config.load()  # reads the certificate, too

@@ -1,8 +1,9 @@
 """Who and what is refused: other sites, wrong tokens, other hosts, and requests that are too big or too slow."""
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -199,6 +200,21 @@ async def test_of_too_many_without_the_token_the_oldest_go_and_whoever_has_it_st
                         assert await reader.read() == b""
                 await served.op(session, "rename_session", title="Still there")
                 await up_to(coming, "session_renamed")
+
+
+async def test_a_rush_of_connections_ends_none_that_has_sent_the_token(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(waiting=10)) as served, asyncio.timeout(PATIENCE_S):
+        host = served.server.url.removeprefix("http://")
+        name, port = host.split(":")
+        head = f"GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.server.token}\r\n\r\n"
+        with ExitStack() as stack:  # all of them before the server has a turn
+            owner = stack.enter_context(socket.create_connection((name, int(port))))
+            owner.sendall(head.encode())
+            for _ in range(40):
+                stack.enter_context(socket.create_connection((name, int(port))))
+            owner.setblocking(False)
+            answer = await asyncio.get_running_loop().sock_recv(owner, 1_000)
+            assert answer.startswith(b"HTTP/1.1 200")
 
 
 async def test_what_is_public_is_answered_without_its_body_and_nothing_behind_it_is_taken_for_a_request(
