@@ -16,7 +16,7 @@ function nameOf(sign) {
 
 const isLayout = (sign) => sign === "\n" || sign === "\t";
 
-// A text by which the user decides: a command, a name, a reason. Of one that is too long, what is left out is counted.
+// A text by which the user decides: a command, a name, a reason. Of one that is too long, the end is left out.
 export function named(text) {
   const signs = isLong(text) ? [...text] : null;
   const head = signs ? signs.slice(0, MOST_CHARS).join("") : text;
@@ -24,7 +24,7 @@ export function named(text) {
     if (blanks !== undefined) return `·${blanks.length} ${blanks[0] === " " ? "spaces" : "tabs"}·`;
     return isLayout(sign) ? sign : nameOf(sign);
   });
-  return signs ? `${shown}·${signs.length - MOST_CHARS} more characters are not shown·` : shown;
+  return signs ? `${shown}·What follows these ${MOST_CHARS.toLocaleString("en")} characters is not shown·` : shown;
 }
 
 // A text written to be read, such as the lines of a file. What shapes emoji and separates words of Chinese and Japanese may stay.
