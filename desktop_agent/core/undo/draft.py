@@ -5,6 +5,7 @@ what the disk is merged with never depends on the way there (`composition`, ADR 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
-from desktop_agent.core.transcript import Undone
+from desktop_agent.core.transcript import ChangeRecord, Undone
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import Composition, Lineage, NeededError, Placed, Status, Version
 from desktop_agent.core.undo.refusals import Direction
@@ -54,6 +55,8 @@ class _Case(Struct):
     lineage: Lineage
     ids: tuple[ChangeId, ...]
     """Its changes that are to be turned, in the order made."""
+    bonds: set[ChangeId]
+    """What ties it to other files: these changes; of several that exchanged files, the same one."""
     base: Version = None
     wanted: Version = None
     state: FileState | None = None
@@ -165,9 +168,11 @@ class _Draft:
 
     def _find_cases(self) -> None:
         order = {change_id: place for place, change_id in enumerate(self._known.records)}
+        exchanged = _exchanged(self._known.records.values())
         for lineage in self._known.lineages_of(self._turned):
             ids = {i for step in lineage.steps for i in (step.change.id, step.departure) if i in self._turned}
-            case = _Case(lineage, tuple(sorted(ids, key=lambda one: order.get(one, 0))))
+            bonds = {exchanged.get(one, one) for one in ids}
+            case = _Case(lineage, tuple(sorted(ids, key=lambda one: order.get(one, 0))), bonds)
             try:
                 case.base = self._known.of(lineage, self._known.status)
                 case.wanted = self._known.of(lineage, self._target)
@@ -181,7 +186,7 @@ class _Draft:
             else:
                 self._cases.append(case)
         for number, case in enumerate(self._cases):
-            for change_id in case.ids:
+            for change_id in case.bonds:
                 self._with_change.setdefault(change_id, []).append(number)
             for path in case.paths():
                 self._at_path.setdefault(path, []).append(number)
@@ -237,8 +242,8 @@ class _Draft:
         return state is None or path in self._out
 
     def _bound_to(self, case: _Case) -> list[_Case]:
-        """Return the files that share a change with this one, or a path that one of them leaves to the other."""
-        bonds = [*(self._with_change[one] for one in case.ids), *(self._at_path[path] for path in case.paths())]
+        """Return the files that share a bond with this one, or a path that one of them leaves to the other."""
+        bonds = [*(self._with_change[one] for one in case.bonds), *(self._at_path[path] for path in case.paths())]
         numbers = sorted({number for bond in bonds for number in bond})
         return [other for number in numbers if (other := self._cases[number]) is not case]
 
@@ -598,10 +603,32 @@ class _TakenError(ClashError):
     """Something else stands where a file is to come."""
 
 
+def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
+    """Return the changes by which files exchanged their contents, each with the one that stands for its ring.
+
+    No path became free, so there is no rename on record, yet what each file was is only at the path of another.
+    """
+    found: dict[ChangeId, ChangeId] = {}
+    for _, of_event in groupby(records, key=lambda record: record.seq):
+        leads = {
+            change.before.digest: (change.id, change.after.digest)
+            for change in (record.change for record in of_event)
+            if change.before and change.after and change.author != "undo" and not (change.moved_from or change.moved_to)
+        }
+        for start in leads:
+            ring, at = dict[ChangeId, None](), start
+            while at in leads and leads[at][0] not in ring:
+                change_id, at = leads[at]
+                ring[change_id] = None
+            if at == start and len(ring) > 1:
+                found |= dict.fromkeys(ring, min(ring))
+    return found
+
+
 def _needs(case: _Case, other: _Case) -> bool:
-    """Whether a file cannot be written without the other one: they share a change, or it comes to the other's path."""
+    """Whether a file cannot be written without the other one: they share a bond, or it comes to the other's path."""
     is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
-    return is_in_its_way or not set(case.ids).isdisjoint(other.ids)
+    return is_in_its_way or not case.bonds.isdisjoint(other.bonds)
 
 
 def _is_folder(case: _Case) -> bool:

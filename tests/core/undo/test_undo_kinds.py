@@ -132,6 +132,36 @@ async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_rep
     assert tree_of(ground.workspace) == after
 
 
+RINGS = {
+    "two": "mv a t; mv b a; mv t b",
+    "two, by copies": "cp a t; cat b > a; cat t > b; rm t",
+    "three": "mv a t; mv b a; mv c b; mv t c",
+    "two, edited since": "mv a t; mv b a; mv t b\necho more >> b",
+}
+
+
+@pytest.mark.parametrize("lines", RINGS.values(), ids=RINGS.keys())
+async def test_files_that_a_command_exchanged_go_back_together_or_not_at_all(ground: Ground, lines: str) -> None:
+    for name in ("a", "b", "c"):
+        ground.write(name, f"{name} one\n{name} two\n")
+    calls = [Call("run_terminal_cmd", {"command": line}) for line in lines.splitlines()]
+    before = tree_of(ground.workspace)
+    async with ground.session([calls, [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        written = ground.read("a")
+        ground.write("a", written.replace("one", "mine"))
+        after = tree_of(ground.workspace)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.state for outcome in undone.outcomes} == {"conflict"}
+        assert tree_of(ground.workspace) == after  # the lines of the first file are nowhere else
+        ground.write("a", written)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await s.rx.expect(ev.ChangesUndone)
+    assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+    assert tree_of(ground.workspace) == before
+
+
 async def test_a_link_that_somebody_put_there_since_is_a_conflict_and_is_not_followed(
     ground: Ground, outside: Path
 ) -> None:
