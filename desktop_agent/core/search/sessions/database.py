@@ -19,7 +19,7 @@ from desktop_agent.core.search.sessions.question import words_of
 from desktop_agent.core.store.cache_file import CacheFile
 from desktop_agent.core.store.journal.journal_mark import JournalMark, State
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = (
     """CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,

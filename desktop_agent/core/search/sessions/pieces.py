@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import fields_of
 from desktop_agent.core.store.journal.payloads import internalise
+from desktop_agent.core.terminal.printout import plain_text
 
 COMMAND_TOOL = "run_terminal_cmd"
 _HEAD_CHARS = 16_000
@@ -118,11 +119,12 @@ class PieceReader:
         return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
 
     def _whole_output(self, reference: JsonObject) -> str:
+        """Return what a command printed, as a terminal shows it: as the model and the user read it."""
         size = reference.get("size")
         if not isinstance(size, int) or size > _LARGEST_OUTPUT:
             return ""
         try:
-            return self._blobs.get(text_in(reference, "blob"), size=size).decode("utf-8", "replace")
+            return plain_text(self._blobs.get(text_in(reference, "blob"), size=size).decode("utf-8", "replace"))
         except StorageError:
             return ""
 

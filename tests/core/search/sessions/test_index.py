@@ -74,6 +74,23 @@ def test_what_was_moved_to_a_blob_is_found(library: Library) -> None:
     assert library.found("haystack") == [("prompt", "haystack")]
 
 
+def test_of_an_output_is_found_what_a_terminal_shows_of_it(library: Library) -> None:
+    printed = (
+        b"ghost\rshown\n\x1b[31mre\x1b[0mddish\nwrong\x1b[2K\rright\n\x1b]0;caption\x07body\nsplot\x08\x08it\n"
+        b"\x1b[?1049hfleeting\x1b[?1049l\nab\x1b[8mconcealed\x1b[0m\n"
+    )
+    blob = library.blobs.put_ref(printed, "text/plain")
+    output = BlobRef(blob=blob.blob, size=blob.size, media_type=blob.media_type)
+    kept = ev.ToolCallFinished(
+        turn=1, call_id="c1", state="completed", result=ToolResult(content="cut", output=output), duration_s=0.1
+    )
+    library.session(1, kept)
+    for word in ("shown", "reddish", "right", "body", "split", "abconcealed"):
+        assert library.found(word) == [("output", word)], word
+    for word in ("ghost", "wrong", "caption", "splot", "fleeting"):
+        assert library.found(word) == [], word
+
+
 def test_what_was_undone_or_rewound_is_still_found(library: Library) -> None:
     library.session(
         1,
