@@ -60,7 +60,14 @@ def _is_executable(file: Path) -> bool:
 
 
 def _plain_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest one above that is not an application: macOS runs folders by their names."""
-    while sys.platform in ("darwin", "win32") and folder.suffix and folder != folder.parent:
+    """Return the folder, or the nearest one above that is not an application.
+
+    macOS runs folders by their names, and some by what is in them.
+    """
+    while sys.platform in ("darwin", "win32") and _may_start(folder) and folder != folder.parent:
         folder = folder.parent
     return folder
+
+
+def _may_start(folder: Path) -> bool:
+    return bool(folder.suffix) or (folder / "Contents").exists()

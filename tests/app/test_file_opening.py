@@ -92,6 +92,8 @@ def test_a_folder_is_opened_as_one_and_where_folders_start_one_above_it(
     monkeypatch.setattr("sys.platform", "darwin")
     assert opened(desktop, tmp_path / "evil.app") == tmp_path
     assert opened(desktop, tmp_path / "evil.app" / "run.sh") == tmp_path
+    (tmp_path / "evil" / "Contents" / "MacOS").mkdir(parents=True)
+    assert opened(desktop, tmp_path / "evil") == tmp_path
 
 
 async def test_a_file_of_settings_that_leads_to_something_that_starts_is_not_opened(
