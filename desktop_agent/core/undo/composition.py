@@ -333,7 +333,7 @@ class Composition:
 
     def _applied(self, now: Version, before: Version, after: Version) -> Version:
         """Return `now` with what leads from `before` to `after`. Raises `NeededError`."""
-        if now == before:
+        if now in (before, after):
             return after
         if before == after:
             return now
