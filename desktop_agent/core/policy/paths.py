@@ -239,9 +239,9 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
 
 
 def _is_in_its_folder(parts: list[str], name: str) -> bool:
-    """Whether the folder says what a name alone does not: elsewhere `auth.json` is texts about signing in."""
+    """Whether the folder says what a name alone does not: among translations, `auth.json` is texts about signing in."""
     if name == "auth.json":
-        return len(parts) == 1 or any(part.startswith(".") for part in parts[:-1])
+        return not _FOLDERS_OF_TEXTS.intersection(parts[:-1])
     return (parts[-2] if len(parts) > 1 else "", name) in _IN_FOLDER
 
 
@@ -259,6 +259,9 @@ def _is_data(name: str) -> bool:
     return False
 
 
+_FOLDERS_OF_TEXTS = frozenset(
+    {"i18n", "intl", "l10n", "lang", "langs", "languages", "locale", "locales", "messages", "strings", "translations"}
+)
 _NOTES = frozenset({"readme", "makefile", "license", "dockerfile"})
 
 

@@ -207,7 +207,7 @@ class ChangeState(Struct):
                 record.is_undone = False
         after = {change_id: undone_of(self.changes[change_id]) for change_id in before}
         written = len(self.changes) - start
-        is_recorded = written > 0 or all(one.state == "unchanged" for one in event.outcomes if one.is_done)
+        is_recorded = written > 0 or {one.state for one in event.outcomes if one.is_done} == {"unchanged"}
         self.turned.append(Turned(start, written, before, after, is_recorded))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]

@@ -114,7 +114,7 @@ def _value(head: str, value: object, margin: str) -> Iterator[str]:
         return
     if not (isinstance(value, dict | list) and value) or len(margin) > _DEEPEST_MARGIN:
         yield f"{head} {json.dumps(value, ensure_ascii=False)}"
-    elif (inline := _inline(value)) is not None:
+    elif (inline := _inline(cast("JsonObject | list[object]", value))) is not None:
         yield f"{head} {inline}"
     elif isinstance(value, dict):
         yield head

@@ -352,7 +352,9 @@ class Histories(RuleBasedStateMachine):
         event = self.last_revert(party)
         assert direction == "redo" or after == before or event.seq in {step.seq for step in party.steps}
         folders = {folder for change in meant for folder in change.new_folders}
-        said = {outcome.path for outcome in event.outcomes} - folders
+        others = {r.change.id for r in party.records() if r.change.needs_own_question}
+        told = [one for one in event.outcomes if not (one.change_ids and others.issuperset(one.change_ids))]
+        said = {outcome.path for outcome in told} - folders  # what is not the agent's is named, and left alone
         if selection.hunks:
             # All hunks of a file that was renamed, or that another one replaced, are the renaming, too.
             is_renaming = any(change.moved_from or change.moved_to for change in meant)
@@ -361,7 +363,7 @@ class Histories(RuleBasedStateMachine):
                 path for change in meant for path in (*self.places(party, change), *self.origins(party, change))
             }
         else:
-            assert {change.id for change in meant} == {id_ for outcome in event.outcomes for id_ in outcome.change_ids}
+            assert {change.id for change in meant} == {id_ for outcome in told for id_ in outcome.change_ids}
             assert said <= {
                 path for change in meant for path in (*self.places(party, change), *self.origins(party, change))
             }
