@@ -384,13 +384,14 @@ class Histories(RuleBasedStateMachine):
     def check_outcomes(self, event: ev.ChangesUndone | ev.ChangesRedone, before: Tree, after: Tree) -> None:
         """What was left alone is as it was, and so is everything that nothing is said of.
 
-        Of several undos that are taken back in one, some may have found a file as wanted that another one wrote.
+        Of several undos that are taken back in one, some may have found a file as wanted that another one wrote. Of two
+        files that had one path in turn, only one can come back to it.
         """
         said = {outcome.path for outcome in event.outcomes}
         written = {outcome.path for outcome in event.outcomes if outcome.state in ("restored", "merged")}
         for outcome in event.outcomes:
             assert outcome.is_done or outcome.reason
-            if not outcome.is_done or (outcome.state == "unchanged" and outcome.path not in written):
+            if outcome.state not in ("restored", "merged") and outcome.path not in written:
                 assert after.get(outcome.path) == before.get(outcome.path)
         for path in before.keys() | after.keys():
             if path not in said:
@@ -401,7 +402,9 @@ class Histories(RuleBasedStateMachine):
             row = next(row for row in self.rows(party, selection.turn) if row.change.path == selection.path)
             if not (row.change.moved_from and WHOLE_FILE in selection.hunks):
                 here = [record.change for record in row.records if record.change.path == selection.path]
-                return [*here, row.change] if row.change.moved_from else here  # it was edited at its old path, too
+                if row.change.moved_from:
+                    return [*here, row.change]  # it was edited at its old path, too
+                return with_partners(here, [record.change for record in party.records()])
             selection = ChangeSelection(change_ids=row.change_ids)
         records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         is_undo = direction == "undo"
