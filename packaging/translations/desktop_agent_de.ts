@@ -2538,6 +2538,10 @@
         <translation>Es nennt keine Funktion, Klasse oder Konstante.</translation>
     </message>
     <message>
+        <source>It stays for as long as files are in it.</source>
+        <translation>Er bleibt, solange Dateien darin sind.</translation>
+    </message>
+    <message>
         <source>It takes `conversation`, `files` or `both`.</source>
         <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
     </message>

@@ -2527,6 +2527,10 @@
         <translation>它没有指明函数、类或常量。</translation>
     </message>
     <message>
+        <source>It stays for as long as files are in it.</source>
+        <translation>只要其中还有文件，它就会保留。</translation>
+    </message>
+    <message>
         <source>It takes `conversation`, `files` or `both`.</source>
         <translation>可用 `conversation`、`files` 或 `both`。</translation>
     </message>

@@ -208,7 +208,8 @@ class ChangeState(Struct):
         after = {change_id: undone_of(self.changes[change_id]) for change_id in before}
         written = len(self.changes) - start
         is_recorded = written > 0 or {one.state for one in event.outcomes if one.is_done} == {"unchanged"}
-        self.turned.append(Turned(start, written, before, after, is_recorded))
+        kept = frozenset(one.path for one in event.outcomes if one.state == "unchanged" and one.reason)
+        self.turned.append(Turned(start, written, before, after, kept, is_recorded))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:

@@ -79,6 +79,8 @@ class Turned(Struct, frozen=True):
     """How many it recorded itself."""
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
+    kept: frozenset[str] = frozenset()
+    """Folders that were to go, and stay because of the files in them."""
     is_recorded: bool = True
     """Whether what it wrote is on record; in journals of old it is not."""
 

@@ -487,8 +487,10 @@ class Composition:
         ends = Counter(path for move in moves for path in {move.old, move.new} if path)
         shared = {path for path, count in ends.items() if count > 1}
         for move in moves:
-            self._note_write(move, written, shared, is_recorded=turned.is_recorded)
+            is_told = turned.is_recorded and move.old not in turned.kept
+            self._note_write(move, written, shared, is_told=is_told)
         self._seen |= {path: change.after for path, change in written.items()}
+        self._loose |= turned.kept
         for change in written.values():
             if change.after is None:
                 self._loose -= {change.path, *change.new_folders}
@@ -512,7 +514,7 @@ class Composition:
         return moves
 
     def _note_write(
-        self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_recorded: bool
+        self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_told: bool
     ) -> None:
         """Note what an undo or redo wrote of a file, and where it is now; other files go from or to `shared` paths."""
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
@@ -520,7 +522,7 @@ class Composition:
             note.before = _placed(old, left.before)
             _tell_mode(lineage, note.before)
         note.is_written = left is not None or new in written
-        is_told = is_recorded and not lineage.came_along(note.status)
+        is_told = is_told and not lineage.came_along(note.status)
         is_exchanged = old != new and (old in shared or new in shared)  # the same bytes need no record
         note.was_as_wanted = is_told and not (note.is_written or is_exchanged or {old, new} & self._loose)
         note.was_gone = bool(old) and new in written and old != new and old not in written and old not in shared

@@ -4,8 +4,10 @@ An undo of U writes `merge(base=composed(S), composed(S - U), the disk)` and a r
 what the disk is merged with never depends on the way there (`composition`, ADR 24). Writes nothing but blobs.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -63,6 +65,8 @@ class _Case(Struct):
     """What it becomes, at the path where it is wanted."""
     reason: str = ""
     """Why it has to be left alone."""
+    note: str = ""
+    """What to say of it though it is not."""
     barred: str = ""
     """At which of its paths nothing can be written."""
     outcome_state: OutcomeState = "conflict"
@@ -392,10 +396,27 @@ class _Draft:
             if now is None or now.kind != "folder" or path in self._covered:
                 continue
             then = after[path]
-            if (then is None or then.kind != "folder") and not self._will_be_empty(path, gone, after):
+            if (then is not None and then.kind == "folder") or self._will_be_empty(path, gone, after):
+                continue
+            is_found = True
+            if case.wanted is None and then is None and self._has_only_standing_files(path, after):
+                case.wanted, case.state, case.note = case.base, now, refusals.STAYS_WITH_FILES
+                self._into[path] = case
+            else:
                 case.refuse(NOT_EMPTY)
-                is_found = True
         return is_found
+
+    def _has_only_standing_files(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
+        """Whether all files in a folder are on record, and stay: it goes with the last of them."""
+        root = self._files.root
+        files = [
+            Path(place, name).relative_to(root).as_posix()
+            for place, _, names in os.walk(root / folder)
+            for name in names
+        ]
+        return bool(files) and all(
+            after[path] is not None if path in after else self._known.at(path) is not None for path in files
+        )
 
     def _after(self, path: str) -> FileState | None:
         """Return what will be at a path."""
@@ -453,7 +474,7 @@ class _Draft:
                     reverts[path] += [self._reverted(one) for one in ids if one not in said]
                     said |= set(ids)
                 elif fresh := tuple(one for one in ids if one not in said):
-                    settled.append(self._unchanged(path, fresh))
+                    settled.append(self._unchanged(path, fresh, case.note))
         writes = [self._told(drafted[path], tuple(reverts[path])) for path in paths if path in drafted]
         writes += self._folder_writes(writes, going, after)
         return UndoDraft(tuple(sorted(writes, key=_order)), tuple(settled))
@@ -533,11 +554,13 @@ class _Draft:
         ids = tuple(item.change_id for item in reverts if not item.hunks)
         return structs.replace(write, reverts=reverts, outcome=structs.replace(write.outcome, change_ids=ids))
 
-    def _unchanged(self, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
+    def _unchanged(self, path: str, ids: Sequence[ChangeId], note: str) -> FileOutcome:
         reverts = tuple(self._reverted(one) for one in ids)
         whole = tuple(item.change_id for item in reverts if not item.hunks)
         partly = tuple(item for item in reverts if item.hunks)
-        return FileOutcome(path=path, state="unchanged", change_ids=whole, hunks=self._hunks, reverts=partly)
+        return FileOutcome(
+            path=path, state="unchanged", change_ids=whole, hunks=self._hunks, reason=note, reverts=partly
+        )
 
     def _refused(self, case: _Case, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
         reverts = tuple(self._reverted(one) for one in ids)

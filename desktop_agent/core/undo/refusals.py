@@ -32,5 +32,8 @@ OTHER_SESSION: Final = (
     "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 )
 
+STAYS_WITH_FILES: Final = "It stays for as long as files are in it."
+"""Of a folder whose removal is in force while files in it are not removed."""
+
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
 """Of a file that is undone but for these."""

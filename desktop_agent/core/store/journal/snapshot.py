@@ -20,7 +20,7 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
-VERSION: Final = 8
+VERSION: Final = 9
 """Of what the sections mean. Another one is not read: the snapshot is made again."""
 
 _CHECKED_BYTES: Final = 65_536
