@@ -135,7 +135,7 @@ class _Work:
         environ = environ_of(args)
         bench = Workbench(self._paths, LiveSettings.load(self._paths.settings_file(environ), environ), environ=environ)
         options = run_options(args, bench)
-        approver = approver_of(args, copy)
+        approver = approver_of(args, copy, bench.blobs)
         self._run = HeadlessRun(bench, options, run_logs(args), approve=approver)
         if self._is_over:
             self._run.interrupt()
