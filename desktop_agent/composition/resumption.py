@@ -1,4 +1,4 @@
-"""Takes a session up from its journal: locks it, reads it, and says what of it was lost."""
+"""Resumes a session from its journal: locks it, reads it, and says which records were lost."""
 
 import asyncio
 from pathlib import Path

@@ -192,7 +192,7 @@ class HeldObjects:
 
 
 def drop_stranded(baselines: Path, now_s: float) -> None:
-    """Drop packs that git no longer has, for workspaces that nobody has worked in for two weeks.
+    """Drop packs that git no longer has, for workspaces that were not used for two weeks.
 
     Blocks. Packs that git has take no space. The next look at such a workspace holds, or copies, what it needs.
     """

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     _prctl(_SET_PDEATHSIG, _SIGKILL)
     _prctl(_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities()
-    os.umask(os.umask(0) | 0o002)  # whatever mask we inherited: nothing new is writable for all
+    os.umask(os.umask(0) | 0o002)  # for any inherited mask, nothing new is writable for all
     if os.getppid() != parent:
         return FAILED  # it died before it could take us along
     if "way_out" in options:

@@ -182,7 +182,7 @@ class Composition:
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the file as it is and as it is wanted, both without what builds on what is to go.
+        """Return the file now and as wanted, both without the changes that build on undone ones.
 
         Raises `StorageError`.
         """
@@ -240,7 +240,7 @@ class Composition:
             if change is None:
                 continue
             if clash is not None:
-                if change[1] is None:  # whatever it was, it is gone
+                if change[1] is None:  # a removed file has no version to clash
                     now, clash = None, None
                 continue
             try:
@@ -297,7 +297,7 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """Return what of it is in force, as from what to what; None for nothing."""
+        """Return the versions before and after the part of it that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)

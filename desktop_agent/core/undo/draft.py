@@ -210,7 +210,7 @@ class _Draft:
         return case.lineage.came_along(case.ids) and _is_folder(case)
 
     def _tell_blockers(self, case: _Case, reason: str) -> None:
-        """Say that a later change needs what is to go, and keep the three versions."""
+        """Say that a later change builds on the one to be undone, and keep the three versions."""
         base, wanted = self._known.without_blockers(case.lineage, self._known.status, self._target)
         place, case.wanted = case.base or wanted, None
         case.refuse(reason, self._clash(base, wanted, self._now(place.path)) if place is not None else None)
@@ -386,7 +386,7 @@ class _Draft:
         return is_found
 
     def _refuse_full(self) -> bool:
-        """Leave a folder alone that is to go, or to become a file, with something in it that stays."""
+        """Refuse to remove or replace a folder that has something else in it."""
         after = {path: self._after(path) for case in self._cases if not case.reason for path in case.paths()}
         gone = {path for path, state in after.items() if state is None}
         is_found = False
