@@ -7,5 +7,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 make_venv "$root/packaging/requirements-test.txt"
 
 cd "$root"
-"$venv/bin/python" -m tests.translation "$@"
+"$venv/bin/python" packaging/tools/translations.py "$@"
 "$venv/bin/python" -m pytest -q tests/translation tests/contracts/test_translations.py tests/contracts/test_texts_are_translated.py

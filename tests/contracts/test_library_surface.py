@@ -1,11 +1,11 @@
 """What programs can name of the library is what was promised: names, fields, signatures and defaults."""
 
-from tests.contracts.library_surface import GOLDEN, surface
+from library_surface import GOLDEN, surface
 
 HOW = """
 The public surface of the library has changed. What was added is a new minor version, what was taken away or changed a
 new major one (docs/library.md, "What is stable"): give the old a successor first, and let it warn. If it is meant:
-write the list anew with `python -m tests.contracts.library_surface`, and a line in CHANGELOG.md.
+write the list anew with `python packaging/tools/library_surface.py`, and a line in CHANGELOG.md.
 """
 
 

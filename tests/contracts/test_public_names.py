@@ -9,14 +9,13 @@ from typing import cast
 import pytest
 
 from desktop_agent.cli import main
-from tests.contracts.object_names import UnreadableNameError, object_names
-from tests.contracts.public_names import LISTS, golden
+from public_names import LISTS, UnreadableNameError, golden, object_names
 
 DEMO = Path(__file__).parents[2] / "resources" / "demo" / "pagination"
 OPEN_ENDED = ("metadata", "input", "input_schema", "events", "settings")
 """Keys whose objects have what a tool says, or what another list holds: not what a command promises."""
 
-HOW_TO_ADD = "add it to the list, so that it is kept from now on: python -m tests.contracts.public_names"
+HOW_TO_ADD = "add it to the list, so that it is kept from now on: python packaging/tools/public_names.py"
 BY_HAND = "add the line to tests/goldens/names/json_keys.txt, so that it is kept from now on"
 HOW_TO_REMOVE = "others rely on it. If it must go, take the line out of the file and write a line for the changelog"
 
@@ -41,7 +40,7 @@ def test_a_renamed_option_is_told_as_one_gone_and_one_new() -> None:
     assert "'desktop-agent run --prompt-file' is gone" in gone
     assert "changelog" in gone
     assert "'desktop-agent run --from-file' is new" in new
-    assert "python -m tests.contracts.public_names" in new
+    assert "python packaging/tools/public_names.py" in new
 
 
 def test_a_renamed_object_is_missed_however_its_name_reaches_the_object(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """Every text of the window is found, and is in every language: nothing is lost, nothing is left over."""
 
-from tests.translation.catalogues import LANGUAGES, PATTERNS, catalogue
-from tests.translation.core_texts import core_patterns
-from tests.translation.window_texts import found, window_texts
+from translatable_texts import core_patterns, found, window_texts
+from translations import LANGUAGES, PATTERNS, catalogue
 
 ELSEWHERE = {
     "ui/wording/place_keys.py": "the table of keys",
@@ -22,7 +21,7 @@ ELSEWHERE = {
 }
 """Modules that translate what is written elsewhere, and where that is: `window_texts` takes it from there."""
 
-HINT = "run `python -m tests.translation`, translate what it names in packaging/translations/*.ts, and run it again"
+HINT = "run packaging/translations.sh, translate what it names in packaging/translations/*.ts, and run it again"
 
 
 def test_each_text_is_found_and_is_in_each_language() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.translation.catalogues import COMPILED, LANGUAGES, SOURCES, catalogue
-from tests.translation.module_texts import Message
+from translatable_texts import Message
+from translations import COMPILED, LANGUAGES, SOURCES, catalogue
 
-HINT = "run `python -m tests.translation`, translate what it names in packaging/translations/*.ts, and run it again"
+HINT = "run packaging/translations.sh, translate what it names in packaging/translations/*.ts, and run it again"
 
 
 def test_a_text_is_either_counted_or_not() -> None:

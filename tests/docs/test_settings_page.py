@@ -7,11 +7,11 @@ from msgspec.json import encode
 
 from desktop_agent.core.settings import Settings, declared_settings
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
-from tests.docs.settings_page import PAGE, settings_page
+from settings_page import PAGE, settings_page
 
 
 def test_the_document_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == settings_page(), "run `python -m tests.docs.settings_page`"
+    assert PAGE.read_text(encoding="utf-8") == settings_page(), "run `python packaging/tools/settings_page.py`"
 
 
 def test_the_defaults_that_it_shows_are_valid_and_all_there_are() -> None:

@@ -11,7 +11,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.place_keys import PLACE_KEYS
-from tests.docs.code_spans import as_code
+from settings_page import as_code
 
 ROOT = Path(__file__).parents[2]
 GUIDE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "guide").glob("*.md")))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.translation.module_texts import Message
+from translatable_texts import Message
 
 _KEPT = re.compile(r"(\{\w*\}|%n|`[^`]*`|\(\*[^)]*\))")
 _ACCENTS = str.maketrans("aceinouyACEINOUY", "áćéíñóúýÁĆÉÍÑÓÚÝ")

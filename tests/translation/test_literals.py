@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.translation.window_texts import PACKAGE
+from translatable_texts import PACKAGE
 
 SHOWING = {
     *("setText", "setPlainText", "setInformativeText", "setDetailedText", "setLabelText", "setPlaceholderText"),

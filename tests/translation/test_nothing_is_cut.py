@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
 from desktop_agent.ui.settings.sections import SECTIONS
-from tests.translation.catalogues import catalogue
 from tests.translation.cut_texts import cut_texts
 from tests.translation.pseudo import compile_pseudo
 from tests.ui.settings.desk import Desk
+from translations import catalogue
 
 SMALLEST = (1024, 700)
 _ROUNDS = 5

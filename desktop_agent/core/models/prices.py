@@ -1,7 +1,7 @@
 """What models cost, and how much they read at once, as a table that ships: `resources/models.json`.
 
 A price has a day from which it is valid, and some rise when the input is large. What the table does not have is not
-known: nothing is guessed from a similar name. `python -m tests.core.models.price_source` writes the table.
+known: nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
 """
 
 import re

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.models.prices import cost_usd, price_table, priced_model
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.protocol.model import Usage
-from tests.core.models.price_source import FILE, is_priced_by_token, price_document, source_provider
+from model_prices import FILE, is_priced_by_token, price_document, source_provider
 
 DAY = date(2026, 11, 25)
 PRICED = sorted({vendor.prices for vendor in VENDORS if vendor.prices})
@@ -116,4 +116,4 @@ def test_every_offered_model_of_a_vendor_has_a_price_and_a_context_window() -> N
 
 
 def test_the_shipped_table_is_what_the_source_makes() -> None:
-    assert FILE.read_text(encoding="utf-8") == price_document(), "run `python -m tests.core.models.price_source`"
+    assert FILE.read_text(encoding="utf-8") == price_document(), "run `python packaging/tools/model_prices.py`"

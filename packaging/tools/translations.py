@@ -1,22 +1,54 @@
-"""Brings the translations up to date: `python -m tests.translation [LANGUAGE…]`; a language that is new begins empty.
+"""Updates the translations: `python packaging/tools/translations.py [LANGUAGE…]`; a new language begins empty.
 
-Collects the texts of the window, merges them into `packaging/translations/*.ts` with Qt's `lupdate`, and compiles what
-the window loads with `lrelease`. What `lupdate` itself makes of Python is in ADR 23.
+Merges the texts of the window into `packaging/translations/*.ts` with Qt's `lupdate`, and compiles what the window
+loads with `lrelease`. What `lupdate` itself makes of Python is in ADR 23.
 """
 
 import json
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
-from tests.translation.catalogues import COMPILED, LANGUAGES, PATTERNS, SOURCES, catalogue
-from tests.translation.core_texts import core_patterns
-from tests.translation.module_texts import Message, sorted_messages
-from tests.translation.window_texts import window_texts
+from translatable_texts import Message, core_patterns, sorted_messages, window_texts
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "packaging" / "translations"
+COMPILED = ROOT / "resources" / "translations"
+PATTERNS = COMPILED / "core_texts.txt"
+LANGUAGES = ("de", "zh_CN")
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What is said for one message: one text, or one for each plural form."""
+
+    forms: tuple[str, ...]
+    is_finished: bool
+
+
+@cache
+def catalogue(language: str) -> Mapping[Message, Translated]:
+    """Return all messages of a language's file."""
+    tree = ElementTree.parse(SOURCES / f"desktop_agent_{language}.ts")
+    found: dict[Message, Translated] = {}
+    for context in tree.iter("context"):
+        for message in context.iter("message"):
+            source = Message(
+                context.findtext("name", ""), message.findtext("source", ""), message.get("numerus") == "yes"
+            )
+            said = message.find("translation")
+            assert said is not None
+            forms = [form.text or "" for form in said.iter("numerusform")] if source.is_plural else [said.text or ""]
+            found[source] = Translated(tuple(forms), said.get("type") is None and all(forms))
+    return found
+
 
 _TOOLS = Path(sysconfig.get_path("scripts"))
 

@@ -1,4 +1,4 @@
-"""Writes `resources/models.json` from the `genai-prices` package: `python -m tests.core.models.price_source`.
+"""Writes `resources/models.json` from the `genai-prices` package: `python packaging/tools/model_prices.py`.
 
 Only the vendors that we know are in it. A model has rates when all that it reads and writes has a price per token;
 others stand there with their names alone, so that a broader name further down is not taken for theirs. Prices of
@@ -30,7 +30,7 @@ from msgspec.json import encode
 from desktop_agent.core.models.prices import PricedModel, PriceTable, Rates
 from desktop_agent.core.models.vendors import VENDORS
 
-FILE = Path(__file__).parents[3] / "resources" / "models.json"
+FILE = Path(__file__).parents[2] / "resources" / "models.json"
 
 _COPYRIGHT = "Copyright (c) Pydantic Services Inc. 2025 to present"
 _LINE = ",\n"

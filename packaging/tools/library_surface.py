@@ -2,7 +2,7 @@
 
 The list that it is compared with is `tests/goldens/library_surface.txt`. To write it anew:
 
-    python -m tests.contracts.library_surface
+    python packaging/tools/library_surface.py
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Writes `docs/settings.md` from the declarations: `python -m tests.docs.settings_page`."""
+"""Writes `docs/settings.md` from the declarations: `python packaging/tools/settings_page.py`."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.core.settings import Setting, declared_section, declared_settings, shown_value
-from tests.docs.code_spans import as_code
+
+
+def as_code(text: str) -> str:
+    """Return `text` as code in markdown."""
+    return f"``{text} ``" if "`" in text else f"`{text}`"
+
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 _HEAD = """\
 # Settings
 
-<!-- Made of the declarations in desktop_agent/core/settings/sections.py by `python -m tests.docs.settings_page`. -->
+<!-- Written by `python packaging/tools/settings_page.py` from desktop_agent/core/settings/sections.py. -->
 
 Where the file is, how a change takes effect, what a project may say: [user guide](guide/settings-and-help.md#settings).
 A choice may be written in capitals, a number in quotes, a list as one text with commas. An empty text stands for the
