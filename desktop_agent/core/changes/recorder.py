@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from desktop_agent.core.base.ids import ChangeId
-from desktop_agent.core.diff.line_counts import LineCounter
+from desktop_agent.core.diff.comparing import LineCounter
 from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, Reverted
 from desktop_agent.core.store.blobs import Blobs

@@ -11,8 +11,7 @@ from typing import IO, Final, NamedTuple, cast
 
 from msgspec.structs import replace
 
-from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
-from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
+from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, count_lines, diff_change, find_middle
 from desktop_agent.core.diff.outline import DiffOutline, outline_of
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.system.processes.worker_process import (

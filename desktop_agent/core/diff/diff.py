@@ -2,17 +2,122 @@
 
 The line matching is libgit2's (Myers with git's indent heuristic), so a change looks here as it looks in git. It runs
 in C but holds the interpreter lock, about 60 ms for 100,000 lines and seconds where hardly a line is like another:
-callers with a window let `comparing.Comparer` do it.
+callers with a window let `comparing.Comparer` do it. What lines do not show (modes, encodings, line endings, the last
+newline) is said in notes.
 """
 
 import io
 import operator
+import stat
 from collections.abc import Callable, Iterator, Sequence
 
-from desktop_agent.core.diff.notes import describe, too_large_note
-from desktop_agent.core.diff.text import Text, as_utf8, endings_of, line_count, without_ending
-from desktop_agent.core.diff.version import Version
-from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff
+from msgspec import Struct
+
+from desktop_agent.core.diff.text import Text, as_utf8, endings_of, line_count, read_text, without_ending
+from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff, FileImage, FileKind
+
+_MODE_TYPES = {
+    "symlink": stat.S_IFLNK,
+    "folder": stat.S_IFDIR,
+    "fifo": stat.S_IFIFO,
+    "socket": stat.S_IFSOCK,
+}
+
+
+class Version(Struct, frozen=True):
+    """A file's image with its content, and its text where it has one. An absent file has no image and no bytes."""
+
+    image: FileImage | None
+    content: bytes
+    text: Text | None
+
+    @classmethod
+    def of(cls, image: FileImage | None, content: bytes | None, *, is_text_wanted: bool = True) -> "Version":
+        """Return the version with this image and content; `None` for both means that the file is absent."""
+        data = content or b""
+        return cls(image, data, read_text(data) if is_text_wanted else None)
+
+    @property
+    def kind(self) -> FileKind:
+        """An absent file counts as a plain file."""
+        return self.image.kind if self.image else "file"
+
+    @property
+    def mode(self) -> int | None:
+        """File type and permissions as in `stat`; `None` when absent."""
+        if self.image is None:
+            return None
+        return _MODE_TYPES.get(self.image.kind, stat.S_IFREG) | stat.S_IMODE(self.image.mode)
+
+    @property
+    def encoding(self) -> str:
+        return self.text.encoding if self.text else "utf-8"
+
+
+TOO_DIFFERENT_NOTE = (
+    "too different to compare line by line: all from the first to the last difference is shown as changed"
+)
+
+_KIND_NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "socket"}
+
+
+def too_large_note(before: bytes, after: bytes) -> str:
+    """Return the note for a change that is not compared line by line."""
+    size, lines = len(before) + len(after), before.count(b"\n") + after.count(b"\n")
+    return f"too large to compare line by line ({size / 1_000_000:.0f} MB, {lines:,} lines)"
+
+
+def describe(old: Version, new: Version) -> Iterator[str]:
+    """Yield the notes about a change from `old` to `new`, the most important first."""
+    yield from _file_notes(old, new)
+    if old.text is None or new.text is None or new.image is None or new.kind == "symlink":
+        return
+    before = old.text if old.image is not None else None
+    yield from _encoding_notes(before, new.text)
+    yield from _endings_notes(old, new)
+    yield from _last_newline_notes(before, new.text)
+
+
+def _file_notes(old: Version, new: Version) -> Iterator[str]:
+    if new.mode is None:
+        return
+    if old.mode is None:
+        if new.kind in _KIND_NAMES:
+            yield _KIND_NAMES[new.kind]
+        elif new.mode & 0o111:
+            yield f"executable (mode {stat.S_IMODE(new.mode):o})"
+    elif old.kind != new.kind:
+        yield f"{_KIND_NAMES.get(old.kind, old.kind)} → {_KIND_NAMES.get(new.kind, new.kind)}"
+    elif stat.S_IMODE(old.mode) != stat.S_IMODE(new.mode):
+        yield f"mode {stat.S_IMODE(old.mode):o} → {stat.S_IMODE(new.mode):o}"
+
+
+def _encoding_notes(old: Text | None, new: Text) -> Iterator[str]:
+    if old and old.content and old.encoding != new.encoding:
+        yield f"encoding {old.encoding.upper()} → {new.encoding.upper()}"
+    elif new.encoding != "utf-8":
+        yield f"encoding {new.encoding.upper()}"
+    elif old and old.has_bom != new.has_bom:
+        yield "byte order mark added" if new.has_bom else "byte order mark removed"
+    if not new.is_valid:
+        yield "not all of it is UTF-8: other bytes are shown by their number"
+
+
+def _endings_notes(old: Version, new: Version) -> Iterator[str]:
+    before, after = as_utf8(old.content) or b"", as_utf8(new.content) or b""
+    was, now = endings_of(before), endings_of(after)
+    if not was or not now or was == now:
+        return
+    is_all = before.replace(b"\r\n", b"\n") == after.replace(b"\r\n", b"\n")
+    yield f"{'only ' if is_all else ''}line endings changed ({was} → {now})"
+
+
+def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
+    if not new.ends_with_newline and (old is None or old.ends_with_newline):
+        yield "no newline at the end of the file"
+    elif new.ends_with_newline and new.content and old and not old.ends_with_newline:
+        yield "newline added at the end of the file"
+
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
 """Both versions together. Beyond this, a comparison line by line would cost seconds and hundreds of megabytes."""

@@ -1,6 +1,11 @@
-"""Which words of a changed line changed. Fast enough to run for the lines that are just being painted."""
+"""Which removed line became which added line, and which of its words changed.
+
+Fast enough to run for the lines that are just being painted. rapidfuzz takes 17 ms to import, and only a diff on
+screen needs it.
+"""
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -29,8 +34,8 @@ NOTHING = ChangedWords((), ())
 
 
 def get_ready() -> None:
-    """Import what comparing takes: 20 ms and more the first time, which is not for a thread that paints."""
-    import rapidfuzz.distance  # noqa: F401 # pyright: ignore[reportUnusedImport] - it shall only be there
+    """Import rapidfuzz, which takes 20 ms and more the first time: call it off the thread that paints."""
+    import rapidfuzz.distance  # noqa: F401 # pyright: ignore[reportUnusedImport] - imported for later
 
 
 def changed_words(old: str, new: str) -> ChangedWords:
@@ -43,7 +48,7 @@ def changed_words(old: str, new: str) -> ChangedWords:
 
 
 def _by_token(old: str, new: str) -> ChangedWords:
-    from rapidfuzz.distance import Indel  # 17 ms to import, and only a diff on screen needs it
+    from rapidfuzz.distance import Indel
 
     old_tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
     old_at, new_at = (list(accumulate(map(len, tokens), initial=0)) for tokens in (old_tokens, new_tokens))
@@ -72,12 +77,10 @@ def _is_alike(old: str, new: str, words: ChangedWords) -> bool:
 
 
 def _ink(text: str) -> int:
-    """How many characters are no blanks."""
     return len(text) - sum(map(text.count, _BLANKS))
 
 
 def _middle(old: str, new: str) -> ChangedWords:
-    """What is left between the common start and the common end."""
     from rapidfuzz.distance import Postfix, Prefix
 
     start = Prefix.similarity(old, new)
@@ -87,3 +90,60 @@ def _middle(old: str, new: str) -> ChangedWords:
 
 def _span(start: int, end: int) -> Spans:
     return ((start, end),) if start < end else ()
+
+
+MAX_PAIRS_COMPARED = 2_500
+"""Beyond this many pairs of lines, lines stand beside each other in their order, whatever they say."""
+_COMPARED_CHARS = 200
+
+
+class Pairs:
+    """Every line of the shorter side beside one line of the longer side, in order: as many rows as the longer has.
+
+    Among all such choices it is the one whose pairs are most alike. Sides of one length pair one to one.
+    """
+
+    def __init__(self, old_lines: Sequence[str], old: range, new_lines: Sequence[str], new: range) -> None:
+        """The sides are these ranges of the lines, which are looked at only where they are compared."""
+        sides = (old_lines, old), (new_lines, new)
+        (short_lines, shorter), (long_lines, longer) = sides if len(old) <= len(new) else sides[::-1]
+        self._count = len(shorter)
+        self._places: list[int] | None = None
+        if 0 < len(shorter) < len(longer) and len(shorter) * len(longer) <= MAX_PAIRS_COMPARED:
+            alike = short_lines[shorter.start : shorter.stop], long_lines[longer.start : longer.stop]
+            self._places = _most_alike(*alike)
+            self._partners = {place: index for index, place in enumerate(self._places)}
+
+    def partner(self, index: int) -> int | None:
+        """The line of the shorter side that stands beside line `index` of the longer side."""
+        if self._places is not None:
+            return self._partners.get(index)
+        return index if index < self._count else None
+
+    def place(self, index: int) -> int:
+        """The line of the longer side that stands beside line `index` of the shorter side."""
+        return index if self._places is None else self._places[index]
+
+
+def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
+    """Dynamic programming: `best[i][skipped]` is how well the first i pairs can agree with so many lines left out."""
+    from rapidfuzz.distance import Indel
+
+    spare = len(longer) - len(shorter)
+    ours = [line.strip()[:_COMPARED_CHARS] for line in shorter]
+    theirs = [line.strip()[:_COMPARED_CHARS] for line in longer]
+    best = [[0.0] * (spare + 1)]
+    for index, line in enumerate(ours):
+        row: list[float] = []
+        for skipped in range(spare + 1):
+            paired = best[index][skipped] + Indel.normalized_similarity(line, theirs[index + skipped])
+            row.append(max(paired, row[-1]) if row else paired)
+        best.append(row)
+    places = [0] * len(shorter)
+    skipped = spare
+    for index in reversed(range(len(shorter))):
+        # The earliest place that is as good: what is left over gathers at the end, as after an edit that appends.
+        while skipped and best[index + 1][skipped - 1] == best[index + 1][skipped]:
+            skipped -= 1
+        places[index] = index + skipped
+    return places

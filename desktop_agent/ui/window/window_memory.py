@@ -7,7 +7,7 @@ import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.sessions.groups import Arrangement
 
 KeptModel = tuple[str, str, str]

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.diff.comparing import BIG_LINES, Comparer, is_big
 from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
-from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.landmarks import landmarks_of
-from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
+from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, diff_change
+from desktop_agent.core.diff.hunks import landmarks_of
 from desktop_agent.core.diff.outline import assemble, outline_of
 from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
 from tests.core.diff.test_diff import content

@@ -4,9 +4,9 @@ from collections.abc import Generator
 
 import pytest
 
+from desktop_agent.core.diff.comparing import LineCounter
 from desktop_agent.core.diff.comparison_process import ComparisonProcess
 from desktop_agent.core.diff.diff import count_lines
-from desktop_agent.core.diff.line_counts import LineCounter
 
 BEFORE = b"".join(b"line %d\n" % number for number in range(30_000))
 AFTER = BEFORE.replace(b"line 5\n", b"").replace(b"line 29000\n", b"one\ntwo\n")

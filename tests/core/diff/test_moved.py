@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.diff.moved import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
+from desktop_agent.core.diff.hunks import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
 from desktop_agent.core.protocol.model import MovedBlock
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from desktop_agent.core.diff.hunks import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
-from desktop_agent.core.diff.landmarks import with_landmarks
-from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.core.diff.rows import DiffRows
+from desktop_agent.core.diff.hunks import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks, with_landmarks
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
+from desktop_agent.core.diff.binary_files import HEAD_BYTES, file_type
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
 from desktop_agent.core.merge.edited_file import EditedText
 from desktop_agent.core.system.files import digest_of

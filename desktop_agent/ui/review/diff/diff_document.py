@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.core.diff.rows import DiffRows
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_words import summary
 

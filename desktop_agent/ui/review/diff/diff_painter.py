@@ -6,8 +6,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 
+from desktop_agent.core.diff.hunks import Moves
 from desktop_agent.core.diff.intraline import Spans
-from desktop_agent.core.diff.moved import Moves
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.review.diff.diff_bars import BarPainter, Bars

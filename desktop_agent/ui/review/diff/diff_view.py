@@ -11,8 +11,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.core.diff.rows import DiffRows
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffDocument

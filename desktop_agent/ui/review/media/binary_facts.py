@@ -3,8 +3,7 @@
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
-from desktop_agent.core.diff.hex_view import HexExcerpt, excerpt
+from desktop_agent.core.diff.binary_files import HEAD_BYTES, HexExcerpt, excerpt, file_type
 from desktop_agent.ui.review.media.media_words import exact_size_words, short_hash
 
 

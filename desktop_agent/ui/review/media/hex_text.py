@@ -3,7 +3,7 @@
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
-from desktop_agent.core.diff.hex_view import HexExcerpt, printable
+from desktop_agent.core.diff.binary_files import HexExcerpt, printable
 from desktop_agent.ui.theme import Theme, TypeSize
 
 _OFFSET_CHARS = 10

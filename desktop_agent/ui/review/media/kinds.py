@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from desktop_agent.core.diff.file_types import FileType, file_type
+from desktop_agent.core.diff.binary_files import FileType, file_type
 from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol.model import FileDiff
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from PySide6.QtWidgets import QStackedLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.diff.file_types import HEAD_BYTES
+from desktop_agent.core.diff.binary_files import HEAD_BYTES
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_view import BinaryView

@@ -4,7 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from desktop_agent.core.diff.moved import Moves, moved_blocks
+from desktop_agent.core.diff.hunks import Moves, moved_blocks
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.runtime.background_call import BackgroundCall
 

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.keys.part_keys import PartKeys

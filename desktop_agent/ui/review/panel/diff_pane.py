@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import Author, FileDiff
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_view import DiffView

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize

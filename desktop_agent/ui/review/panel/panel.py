@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
 from desktop_agent.ui.review.panel.empty_page import EmptyPage

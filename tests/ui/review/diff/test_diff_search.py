@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.core.diff.rows import DiffRows
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.ui.review.diff.diff_search import DiffMatch, DiffSearch
 from tests.ui.review.stage import make_diff
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.diff.lines_on_demand import PIECE_BYTES, PIECE_LINES, LinesOnDemand, pieces_of
+from desktop_agent.core.diff.outline import PIECE_BYTES, PIECE_LINES, LinesOnDemand, pieces_of
 from desktop_agent.core.diff.text import encode_lines, split_lines
 
 TEXT = "".join(("\ufeff", *(f"line {number}\r\n" for number in range(2 * PIECE_LINES)),

@@ -1,4 +1,4 @@
-"""What kind of file some bytes are, by how they begin. Only the beginning is looked at, and nothing is decoded."""
+"""What a file is by its first bytes, and where two binary files first differ. Pure, and quick for files of any size."""
 
 import re
 from typing import Literal, NamedTuple
@@ -84,3 +84,42 @@ def file_type(head: bytes) -> FileType:
     if is_binary(head):
         return FileType("binary data")
     return FileType("SVG image", "svg") if _SVG.match(head[:HEAD_BYTES]) else FileType("text")
+
+
+SHOWN_BYTES = 256
+_BLOCK_BYTES = 1 << 16
+_ALIGNED_TO = 16
+
+
+class HexExcerpt(NamedTuple):
+    """The bytes of both files from `start` on, where they first differ. A file that is shorter has fewer of them."""
+
+    start: int
+    before: bytes
+    after: bytes
+    difference: int | None = None
+    """Where exactly; `None` when there is nothing to compare, or no difference."""
+
+
+def first_difference(before: bytes, after: bytes) -> int | None:
+    """Return the offset of the first byte that differs, or that only one has; `None` when they are the same."""
+    shorter = min(len(before), len(after))
+    # Block by block: comparing all of two large files at once would not let another thread run.
+    for start in range(0, shorter, _BLOCK_BYTES):
+        end = min(start + _BLOCK_BYTES, shorter)
+        if before[start:end] != after[start:end]:
+            return next(at for at in range(start, end) if before[at] != after[at])
+    return shorter if len(before) != len(after) else None
+
+
+def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
+    """Return what to show of two versions of a file (`None`: absent): from where they first differ, else the start."""
+    difference = first_difference(before, after) if before is not None and after is not None else None
+    start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
+    end = start + SHOWN_BYTES
+    return HexExcerpt(start, (before or b"")[start:end], (after or b"")[start:end], difference)
+
+
+def printable(data: bytes) -> str:
+    """Return `data` with a dot for each byte that is no printable ASCII character."""
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
