@@ -25,8 +25,7 @@ from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
-from desktop_agent.core.telemetry.facts import SessionFacts
-from desktop_agent.core.telemetry.session_telemetry import SessionTelemetry
+from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 
 
 def assemble(shared: SharedParts, plan: SessionPlan) -> Session:

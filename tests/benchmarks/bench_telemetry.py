@@ -20,9 +20,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings import TelemetrySettings
-from desktop_agent.core.telemetry.facts import SessionFacts
-from desktop_agent.core.telemetry.health import Health
-from desktop_agent.core.telemetry.sdk.pipeline import SdkPipeline
+from desktop_agent.core.telemetry.pipeline import SdkPipeline
+from desktop_agent.core.telemetry.telemetry import Health, SessionFacts
 from tests.harness import Ground
 from tests.servers.otlp_receiver import otlp_receiver
 

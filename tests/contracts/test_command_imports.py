@@ -81,4 +81,4 @@ def test_a_slash_command_runs_without_a_providers_sdk() -> None:
 def test_a_run_without_a_receiver_loads_nothing_for_telemetry() -> None:
     run = ["run", "--provider", "demo", "--prompt", "go", "--approval", "never"]
     unwanted = ("opentelemetry.sdk", "opentelemetry.exporter", "google.protobuf", "requests", "urllib3")
-    assert loaded_by(run, *unwanted, "desktop_agent.core.telemetry.sdk") == []
+    assert loaded_by(run, *unwanted, "desktop_agent.core.telemetry.pipeline") == []

@@ -22,7 +22,7 @@ from desktop_agent.core.session.titling import Titling
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts
-from desktop_agent.core.telemetry.session_telemetry import SessionTelemetry
+from desktop_agent.core.telemetry.telemetry import SessionTelemetry
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

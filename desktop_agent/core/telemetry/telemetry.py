@@ -1,20 +1,161 @@
-"""What the sessions of a process share: one way out for each set of settings, made when the first session wants it."""
+"""Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first wants it.
+
+
+`SessionTelemetry` listens to the events of one session while its settings want it; `Telemetry` is what the sessions of
+a process share; `Contents` decides what of a text may leave. Nothing here imports the SDK of OpenTelemetry: `pipeline`
+does, and is imported when telemetry is switched on.
+"""
 
 import asyncio
 import importlib
+import json
 import logging
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol, cast
+from urllib.parse import unquote
 from uuid import uuid4
 
+from msgspec import Struct
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.base.secrets import is_secret_name, mask, secrets_in
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ToolUseBlock
 from desktop_agent.core.settings import TelemetrySettings
-from desktop_agent.core.telemetry.contents import secrets_of
-from desktop_agent.core.telemetry.facts import SessionFacts
-from desktop_agent.core.telemetry.health import Health
 
-_SDK = "desktop_agent.core.telemetry.sdk.pipeline"
+MAX_BYTES = 2048
+MAX_LINES = 64
+CUT_MARK = "[... truncated for telemetry ...]"
+_MARGIN = 256
+_MOST_MARGIN = 1024
+_BETWEEN_WORDS = " \n\r\t\"'`"
+
+
+def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the secrets of an environment, and what the headers for receivers hold: `name=value,name=value`."""
+    texts = (text for name, text in environ.items() if name.startswith("OTEL_") and is_secret_name(name))
+    headers = (pair.partition("=")[2] for text in texts for pair in text.split(","))
+    words = (word for value in headers for word in (unquote(value).strip(), *unquote(value).split()))
+    return (*secrets_in(environ), *words)
+
+
+class Contents:
+    """What of texts may be exported when the user asked for it: the beginning, without what looks like a secret.
+
+    `secrets` are masked whatever they look like.
+    """
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._secrets = secrets
+        # A secret that the limit would cut in two is seen whole: masking all of a text would take too long.
+        self._looked_at = MAX_BYTES + min(max(map(len, secrets), default=0) + _MARGIN, _MOST_MARGIN)
+
+    def text(self, text: str) -> str:
+        """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked.
+
+        A word of which only the beginning was looked at is left out: what has the shape of a key may need its end.
+        """
+        masked = mask(text[: self._looked_at], self._secrets)
+        is_whole = len(text) <= self._looked_at
+        if not is_whole:
+            masked = masked[: _last_word(masked)]
+        kept = (
+            "\n".join(masked.split("\n")[:MAX_LINES]).encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
+        )
+        return kept if is_whole and kept == masked else f"{kept}\n{CUT_MARK}"
+
+    def arguments(self, arguments: JsonObject) -> str:
+        """Return the JSON of a call's arguments, each of them cut."""
+        return json.dumps(self._fields(arguments), ensure_ascii=False)
+
+    def prompt(self, text: str) -> str:
+        """Return what a user wrote, as the conventions have the messages that go to a model."""
+        return _messages("user", [{"type": "text", "content": self.text(text)}])
+
+    def answer(self, content: Sequence[AssistantBlock]) -> str:
+        """Return the texts and calls of a model's message; what it thought is left out."""
+        parts: list[Mapping[str, object]] = []
+        for block in content:
+            if isinstance(block, TextBlock):
+                parts.append({"type": "text", "content": self.text(block.text)})
+            elif isinstance(block, ToolUseBlock):
+                name, arguments = self.text(block.name), self._fields(block.arguments)  # the model made them up, too
+                parts.append({"type": "tool_call", "id": block.id, "name": name, "arguments": arguments})
+        return _messages("assistant", parts)
+
+    def _fields(self, arguments: JsonObject) -> dict[str, str]:
+        return {self.text(name): self._value(value) for name, value in arguments.items()}
+
+    def _value(self, value: object) -> str:
+        if isinstance(value, str):
+            return self.text(value)
+        return self.text(json.dumps(value, ensure_ascii=False))
+
+
+def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
+    return json.dumps([{"role": role, "parts": parts}], ensure_ascii=False)
+
+
+def _last_word(text: str) -> int:
+    """Return where the last word of `text` begins."""
+    return max(text.rfind(sign) for sign in _BETWEEN_WORDS) + 1
+
+
+class SessionFacts(Struct, frozen=True, kw_only=True):
+    session_id: SessionId
+    is_tool: Callable[[str], bool]
+    """Whether the session has a tool of this name. Others are names that a model made up."""
+    clock: Clock
+
+
+_LONGEST_REASON = 500
+
+
+class Health:
+    """The state of one way out. May be used by several threads."""
+
+    def __init__(self, target: str, secrets: Sequence[str]) -> None:
+        """`target` says where telemetry goes, for people; `secrets` never stand in what is said."""
+        self._target = target
+        self._secrets = secrets
+        self._lock = threading.Lock()
+        self._reason = ""
+        self._is_said = False
+        self.is_failing = False
+        """Whether the last export failed."""
+
+    def failed(self, reason: str) -> None:
+        """Note that something was lost."""
+        text = on_one_line(mask(reason, self._secrets))[:_LONGEST_REASON]
+        with self._lock:
+            self.is_failing = True
+            self._reason = self._reason or text
+
+    def worked(self) -> None:
+        """Note that an export arrived."""
+        self.is_failing = False
+
+    def unsaid(self) -> ev.Notice | None:
+        """Return what the user has to be told: the first failure, to whoever asks first."""
+        with self._lock:
+            if not self._reason or self._is_said:
+                return None
+            self._is_said = True
+        return ev.Notice(
+            level="warning",
+            code="telemetry",
+            title=f"Telemetry could not be sent to {self._target}. Nothing else is affected.",
+            hint="Look whether the receiver runs, or change it in the settings under Telemetry. This is said once.",
+            detail=self._reason,
+        )
+
+
+_SDK = "desktop_agent.core.telemetry.pipeline"
 
 logger = logging.getLogger(__name__)
 
@@ -24,31 +165,25 @@ SubscribeToServers = Callable[[ServerListener], Callable[[], None]]
 """Calls a listener with every change of a server's status, until what is returned is called."""
 
 
-class Fold(Protocol):
+class EventFolding(Protocol):
     """Spans and metrics of one session."""
 
-    def apply(self, event: ev.Event) -> None:
-        """Fold one event."""
-        ...
+    def apply(self, event: ev.Event) -> None: ...
 
-    def close(self) -> None:
-        """End what is still open."""
-        ...
+    def close(self) -> None: ...
 
 
 class Pipeline(Protocol):
-    """One way out; `sdk.pipeline` has the real one."""
+    """One way out; `pipeline` has the real one."""
 
-    def fold(self, facts: SessionFacts) -> Fold:
-        """Return what folds the events of a session."""
-        ...
+    def fold(self, facts: SessionFacts) -> EventFolding: ...
 
     def server_changed(self, status: ServerStatus) -> None:
         """Note how an MCP server is now."""
         ...
 
     async def aclose(self) -> None:
-        """Send what is left, as far as that takes no time worth mentioning, and end."""
+        """Send what can be sent without a noticeable wait, and end."""
         ...
 
 
@@ -75,7 +210,7 @@ class TelemetryLease:
 
 
 class Telemetry:
-    """Of one process. Nothing of it costs anything until a session `enter`s with settings that name a receiver."""
+    """What the sessions of a process share. Costs nothing until the settings of a session name a receiver."""
 
     def __init__(self, environ: Mapping[str, str], subscribe_to_servers: SubscribeToServers) -> None:
         self._environ = environ
@@ -102,7 +237,7 @@ class Telemetry:
         return TelemetryLease(wanted, use.health, pipeline)
 
     async def leave(self, lease: TelemetryLease) -> None:
-        """Give it back. The last session to do so waits, shortly, until what is left has been sent."""
+        """Give it back. The last session that leaves waits a moment until what is left has been sent."""
         use = self._uses[lease.wanted]
         use.users -= 1
         if use.users:
@@ -126,3 +261,69 @@ class Telemetry:
             return None
         use.unsubscribe = self._subscribe(pipeline.server_changed)
         return pipeline
+
+
+class SessionTelemetry:
+    """Listens to one session: `prepare` before turns, `aclose` once. While it is off, it imports nothing."""
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        settings: Callable[[], TelemetrySettings],
+        observe: Callable[[Listener | None], None],
+        facts: SessionFacts,
+    ) -> None:
+        """`settings` are those in force now; `observe` says who hears of every event from now on."""
+        self._telemetry = telemetry
+        self._settings = settings
+        self._observe = observe
+        self._facts = facts
+        self._lease: TelemetryLease | None = None
+        self._fold: EventFolding | None = None
+        self._is_outdated = False
+        """Whether the settings changed since it began."""
+
+    async def prepare(self) -> None:
+        """Begin, go on or end as the settings say now. The first time takes as long as an import. Never raises."""
+        wanted = self._settings()
+        known = self._lease.wanted if self._lease is not None else TelemetrySettings()
+        if known == wanted and not self._is_outdated:
+            return
+        await self.aclose()
+        self._is_outdated = False
+        self._lease = await self._telemetry.enter(wanted)
+        if self._lease is not None and self._lease.pipeline is not None:
+            self._fold = self._lease.pipeline.fold(self._facts)
+            self._observe(self._listen)
+
+    def problem(self) -> ev.Notice | None:
+        """Return a notice the first time that something went wrong."""
+        return self._lease.health.unsaid() if self._lease is not None else None
+
+    async def aclose(self) -> None:
+        """End what is open and send it. Takes a second at most, whatever the receiver does."""
+        self._observe(None)
+        fold, self._fold = self._fold, None
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        if fold is not None:
+            self._guarded(fold.close, lease)
+        await self._telemetry.leave(lease)
+
+    def _listen(self, event: ev.Event) -> None:
+        """Fold an event. A failure ends telemetry, never the turn."""
+        if self._fold is None or self._lease is None:
+            return
+        if self._settings() != self._lease.wanted:  # switched off, or to another receiver: from the next turn on
+            self._is_outdated = True
+            self._observe(None)
+        else:
+            self._guarded(partial(self._fold.apply, event), self._lease)
+
+    def _guarded(self, step: Callable[[], None], lease: TelemetryLease) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - a turn does not depend on being watched
+            lease.health.failed(f"It was ended by a defect: {type(error).__name__}")
+            self._observe(None)

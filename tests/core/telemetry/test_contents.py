@@ -14,10 +14,10 @@ from opentelemetry.trace import SpanContext
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings import Settings, TelemetrySettings
-from desktop_agent.core.telemetry.contents import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
+from desktop_agent.core.telemetry import pipeline
 from desktop_agent.core.telemetry.conventions import CONTENTS
-from desktop_agent.core.telemetry.sdk import json_lines
-from desktop_agent.core.telemetry.sdk.json_lines import append_line
+from desktop_agent.core.telemetry.pipeline import append_line
+from desktop_agent.core.telemetry.telemetry import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
 from tests.core.telemetry.sending import send_to
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
@@ -91,7 +91,7 @@ async def test_a_file_gets_whole_lines_of_otlps_json(ground: Ground, tmp_path: P
 
 
 def test_a_full_file_makes_room_and_two_earlier_ones_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "MOST_BYTES", 1)
+    monkeypatch.setattr(pipeline, "MOST_BYTES", 1)
     file = tmp_path / "telemetry.jsonl"
     for name in "abcde":
         append_line(file, encode_spans([ReadableSpan(name=name, context=SPAN_CONTEXT)]))

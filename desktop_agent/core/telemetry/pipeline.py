@@ -1,0 +1,395 @@
+"""One way out of the process: the SDK's providers and exporters, with bounded queues that drop what does not fit.
+
+Spans and metrics go by HTTP to a receiver, or as lines of OTLP's JSON into a file
+(https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/). Nothing is made global: what other libraries trace
+by OpenTelemetry, with contents, does not come this way. What the SDK logs of our exports is kept out of the logs, since
+it repeats itself with every export; what it logs of others' exports in the same process goes where it always went.
+
+"""
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import cast
+from urllib.parse import unquote
+
+from filelock import FileLock
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    MetricExporter,
+    MetricExportResult,
+    MetricsData,
+    PeriodicExportingMetricReader,
+)
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.util.re import parse_env_headers
+
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.private_files import make_private_file, make_private_folder
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.system.network.client import exporter_session
+from desktop_agent.core.system.network.proxies import proxy_for
+from desktop_agent.core.telemetry.conventions import SCHEMA_URL, SCOPE, SERVICE_NAME
+from desktop_agent.core.telemetry.event_fold import EventFold, Instruments, ServerWatch
+from desktop_agent.core.telemetry.telemetry import MAX_BYTES, Contents, Health, SessionFacts, secrets_of
+
+_LOGGERS = (
+    "opentelemetry.attributes",
+    "opentelemetry.exporter.otlp.common.http",
+    "opentelemetry.exporter.otlp.proto.http._common",
+    "opentelemetry.exporter.otlp.proto.http.metric_exporter",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.sdk._shared_internal",
+    "opentelemetry.sdk.metrics._internal.export",
+    "opentelemetry.sdk.trace",
+    "urllib3.connectionpool",
+)
+"""Filters do not hold for the loggers below one, so each is named."""
+
+_watched: ContextVar[Health | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def quiet(health: Health) -> Generator[None]:
+    """Let `health` have, as a failure, what the SDK warns of in this thread, in place of the logs."""
+    token = _watched.set(health)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def watch_sdk_logs() -> None:
+    """Filter what the SDK logs. May be called again."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_to_health)
+
+
+def _to_health(record: logging.LogRecord) -> bool:
+    health = _watched.get()
+    if health is None:
+        return True
+    if record.levelno >= logging.WARNING:
+        health.failed(record.getMessage())
+    return False
+
+
+TIMEOUT_S = 5.0
+"""How long one export may take, all tries together."""
+
+
+class WatchedSpans(SpanExporter):
+    """Passes spans on, and tells `health` whether they arrived. Never raises."""
+
+    def __init__(self, inner: SpanExporter, health: Health) -> None:
+        self._inner = inner
+        self._health = health
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        is_sent = _watch(self._health, lambda: self._inner.export(spans) is SpanExportResult.SUCCESS)
+        return SpanExportResult.SUCCESS if is_sent else SpanExportResult.FAILURE
+
+    def shutdown(self) -> None:
+        with quiet(self._health):
+            self._inner.shutdown()
+
+
+class WatchedMetrics(MetricExporter):
+    """Passes metrics on, and tells `health` whether they arrived. Never raises."""
+
+    def __init__(self, inner: MetricExporter, health: Health) -> None:
+        super().__init__(inner._preferred_temporality, inner._preferred_aggregation)
+        self._inner = inner
+        self._health = health
+
+    def export(
+        self, metrics_data: MetricsData, timeout_millis: float = 1000 * TIMEOUT_S, **kwargs: object
+    ) -> MetricExportResult:
+        is_sent = _watch(self._health, lambda: self._pass_on(metrics_data, timeout_millis))
+        return MetricExportResult.SUCCESS if is_sent else MetricExportResult.FAILURE
+
+    def _pass_on(self, data: MetricsData, timeout_ms: float) -> bool:
+        # The SDK has no types for its **kwargs.
+        result = self._inner.export(data, timeout_ms)  # pyright: ignore[reportUnknownMemberType]
+        return result is MetricExportResult.SUCCESS
+
+    def force_flush(self, timeout_millis: float = 1000 * TIMEOUT_S) -> bool:
+        return True
+
+    def shutdown(self, timeout_millis: float = 1000 * TIMEOUT_S, **kwargs: object) -> None:
+        with quiet(self._health):
+            self._inner.shutdown(timeout_millis)  # pyright: ignore[reportUnknownMemberType] - likewise
+
+
+def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
+    """Return what sends to the receiver at `address`: to `/v1/traces` and `/v1/metrics` below it.
+
+    Raises `ValueError` for an address that is not on the web, and `ProviderError` for a proxy that cannot be used.
+    """
+    if not address.startswith(("http://", "https://")):
+        raise ValueError("the address must begin with http:// or https://")
+    base = address.rstrip("/")
+    # Through one to an http:// address, the proxy could read along.
+    proxy = proxy_for(base, environ) if base.startswith("https://") else None
+    spans = OTLPSpanExporter(
+        f"{base}/v1/traces", headers=_headers("TRACES", environ), timeout=TIMEOUT_S, session=exporter_session(proxy)
+    )
+    metrics = OTLPMetricExporter(
+        f"{base}/v1/metrics", headers=_headers("METRICS", environ), timeout=TIMEOUT_S, session=exporter_session(proxy)
+    )
+    return spans, metrics
+
+
+def _headers(signal: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that the environment has for the receiver."""
+    name = f"OTEL_EXPORTER_OTLP_{signal}_HEADERS"
+    text = environ.get(name) or environ.get("OTEL_EXPORTER_OTLP_HEADERS", "")
+    return dict(parse_env_headers(text, liberal=True))
+
+
+def _watch(health: Health, export: Callable[[], bool]) -> bool:
+    with quiet(health):
+        try:
+            is_sent = export()
+        except Exception as error:  # noqa: BLE001 - an export in a thread of the SDK, which would only log it
+            health.failed(f"{type(error).__name__}: {error}")
+            return False
+    if is_sent:
+        health.worked()
+    else:
+        health.failed("The export failed.")
+    return is_sent
+
+
+_PATIENCE_S = 5
+MOST_BYTES = 64 * 2**20
+"""Of one file. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
+_IDS = frozenset({"traceId", "spanId", "parentSpanId"})
+"""Bytes, which OTLP's JSON has in hexadecimal and JSON of protobuf in base64."""
+
+
+class SpanLines(SpanExporter):
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        append_line(self._path, encode_spans(spans))
+        return SpanExportResult.SUCCESS
+
+
+class MetricLines(MetricExporter):
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def export(self, metrics_data: MetricsData, timeout_millis: float = 0, **kwargs: object) -> MetricExportResult:
+        append_line(self._path, encode_metrics(metrics_data))
+        return MetricExportResult.SUCCESS
+
+    def force_flush(self, timeout_millis: float = 0) -> bool:
+        return True
+
+    def shutdown(self, timeout_millis: float = 0, **kwargs: object) -> None:
+        """Do nothing: nothing is kept here."""
+
+
+def append_line(path: Path, message: Message) -> None:
+    """Append what `message` says, whole, also when other processes append to the file. Raises `OSError`."""
+    make_private_folder(path.parent)
+    _make_room(path)
+    fields = _with_hex_ids(MessageToDict(message, use_integers_for_enums=True))
+    line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    make_private_file(path)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(handle, line)
+    finally:
+        os.close(handle)
+
+
+def _make_room(path: Path) -> None:
+    """Put a full file aside, once, whichever of several processes finds it full."""
+    if not _is_full(path):
+        return
+    with FileLock(_beside(path, "lock"), timeout=_PATIENCE_S):
+        if _is_full(path):
+            with suppress(FileNotFoundError):
+                _beside(path, "1").replace(_beside(path, "2"))
+            path.replace(_beside(path, "1"))
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return path.stat().st_size >= MOST_BYTES
+    except FileNotFoundError:
+        return False
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}.{ending}")
+
+
+def _with_hex_ids(value: object) -> object:
+    if isinstance(value, list):
+        return [_with_hex_ids(item) for item in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("Mapping[str, object]", value)
+    return {
+        name: base64.b64decode(item).hex() if name in _IDS and isinstance(item, str) else _with_hex_ids(item)
+        for name, item in fields.items()
+    }
+
+
+QUEUE = 2048
+"""How many spans wait at most; one more pushes the oldest out."""
+BATCH = 256
+SPANS_EVERY_S = 5.0
+METRICS_EVERY_S = 30.0
+LAST_FLUSH_S = 1.0
+"""How long the end waits for a receiver that works."""
+FAILING_FLUSH_S = 0.2
+"""How long for one that did not take the last export."""
+
+
+class SdkPipeline:
+    """Makes the folds of sessions and sends their spans and metrics, in threads of its own that `aclose` ends."""
+
+    def __init__(self, wanted: TelemetrySettings, environ: Mapping[str, str], instance_id: str, health: Health) -> None:
+        """Raises `ValueError` for an address that is not one. Blocks shortly."""
+        watch_sdk_logs()
+        self._health = health
+        self._exporters = [
+            (WatchedSpans(spans, health), WatchedMetrics(metrics, health))
+            for spans, metrics in _exporters(wanted, environ)
+        ]
+        resource = _resource(environ, instance_id)
+        limits = SpanLimits(max_attribute_length=32 * MAX_BYTES)
+        self._tracers = TracerProvider(resource=resource, span_limits=limits, shutdown_on_exit=False)
+        for spans, _ in self._exporters:
+            self._tracers.add_span_processor(
+                BatchSpanProcessor(
+                    spans,
+                    max_queue_size=QUEUE,
+                    schedule_delay_millis=1000 * SPANS_EVERY_S,
+                    max_export_batch_size=BATCH,
+                )
+            )
+        readers = [
+            PeriodicExportingMetricReader(metrics, export_interval_millis=1000 * METRICS_EVERY_S)
+            for _, metrics in self._exporters
+        ]
+        self._meters = MeterProvider(readers, resource, shutdown_on_exit=False)
+        self._tracer = self._tracers.get_tracer(SCOPE, __version__, schema_url=SCHEMA_URL)
+        self._instruments = Instruments(self._meters.get_meter(SCOPE, __version__, schema_url=SCHEMA_URL))
+        self._contents = Contents(secrets_of(environ)) if wanted.include_contents else None
+        self._servers = ServerWatch(self._tracer, self._instruments)
+
+    def fold(self, facts: SessionFacts) -> "QuietFold":
+        return QuietFold(EventFold(self._tracer, self._instruments, self._contents, facts), self._health)
+
+    def server_changed(self, status: ServerStatus) -> None:
+        """Note how an MCP server is now. Never raises."""
+        try:
+            with quiet(self._health):
+                self._servers.changed(status)
+        except Exception as error:  # noqa: BLE001 - a server does not depend on being watched
+            self._health.failed(f"It was ended by a defect: {type(error).__name__}")
+
+    async def aclose(self) -> None:
+        """Send what is left and end, within `LAST_FLUSH_S`; what has not been sent by then is lost."""
+        with quiet(self._health):
+            self._servers.close()
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def end() -> None:
+            steps = (self._end_metrics, self._end_spans)
+            threads = [threading.Thread(target=step, name="telemetry-end", daemon=True) for step in steps]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            try:
+                loop.call_soon_threadsafe(ended.set)
+            except RuntimeError:  # nobody waits any more, and the loop is closed
+                return
+
+        # A daemon, and no thread of the loop's executor: the interpreter would wait for that one at its end.
+        threading.Thread(target=end, name="telemetry-end", daemon=True).start()
+        try:
+            async with asyncio.timeout(FAILING_FLUSH_S if self._health.is_failing else LAST_FLUSH_S):
+                await ended.wait()
+        except TimeoutError:
+            self._health.failed("The receiver did not take what was left in time.")
+            with quiet(self._health):
+                for spans, metrics in self._exporters:  # no further tries
+                    spans.shutdown()
+                    metrics.shutdown()
+
+    def _end_spans(self) -> None:
+        with quiet(self._health):
+            self._tracers.shutdown()
+
+    def _end_metrics(self) -> None:
+        with quiet(self._health):
+            self._meters.shutdown()
+
+
+class QuietFold:
+    """A fold of which the SDK says nothing in the logs."""
+
+    def __init__(self, fold: EventFold, health: Health) -> None:
+        self._fold = fold
+        self._health = health
+
+    def apply(self, event: ev.Event) -> None:
+        with quiet(self._health):
+            self._fold.apply(event)
+
+    def close(self) -> None:
+        with quiet(self._health):
+            self._fold.close()
+
+
+def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tuple[SpanExporter, MetricExporter]]:
+    found: list[tuple[SpanExporter, MetricExporter]] = []
+    if wanted.otlp_address:
+        found.append(otlp_exporters(wanted.otlp_address, environ))
+    if wanted.file:
+        found.append((SpanLines(Path(wanted.file)), MetricLines(Path(wanted.file))))
+    return found
+
+
+def _resource(environ: Mapping[str, str], instance_id: str) -> Resource:
+    """Return what all that is exported says of this process.
+
+    Only these two variables count, and no detector of the SDK: one of them exports the command line, prompt and all.
+    """
+    given: dict[str, str] = {}
+    for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):
+        name, sign, value = pair.partition("=")
+        if sign and name.strip():
+            given[name.strip()] = unquote(value.strip())
+    own = {
+        "service.name": environ.get("OTEL_SERVICE_NAME") or given.get("service.name") or SERVICE_NAME,
+        "service.version": __version__,
+        "service.instance.id": instance_id,
+    }
+    return Resource({**given, **own}, SCHEMA_URL)
