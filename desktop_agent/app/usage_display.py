@@ -20,12 +20,12 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.usage.reader import UsageReader
-    from desktop_agent.core.usage.uses import SessionFigures
+    from desktop_agent.core.usage.journal_usage import UsageReader
+    from desktop_agent.core.usage.report import SessionFigures
     from desktop_agent.ui.usage.shown import Shown
     from desktop_agent.ui.usage.window import UsageWindow
 
-_CORE = ("core.usage.reader", "core.usage.records")
+_CORE = ("core.usage.journal_usage", "core.usage.report")
 _WIDGETS = ("ui.usage.figure_words", "ui.usage.shown", "ui.usage.plot_card", "ui.usage.figure_table", "ui.usage.window")
 """None of them takes a frame to import after those before it."""
 
@@ -75,7 +75,7 @@ class UsageDisplay(QObject):
         for module in _WIDGETS:
             await asyncio.sleep(0)
             import_module(f"desktop_agent.{module}")
-        from desktop_agent.core.usage.reader import UsageReader
+        from desktop_agent.core.usage.journal_usage import UsageReader
 
         return UsageReader.of(self._bench.paths, self._bench.catalog)
 

@@ -6,9 +6,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.records import records, total_record
-from desktop_agent.core.usage.report import Figures, Grouping, UsageReport
+from desktop_agent.core.usage.report import Durations, Figures, Grouping, UsageReport, records, total_record
 
 _Column = tuple[str, Callable[[Figures], str]]
 

@@ -259,7 +259,7 @@ _MODULES = (
         "core/changes/ledger.py",
         "core/changes/folder_moves.py",
         "core/changes/untouched.py",
-        "core/merge/file_merge.py",
+        "core/merge/merge.py",
     ),
     *("core/system/workspace.py", "composition/resumption.py"),
     *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),

@@ -15,7 +15,7 @@ import pytest
 
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.usage.reader import UsageReader
+from desktop_agent.core.usage.journal_usage import UsageReader
 from desktop_agent.core.usage.report import report_of
 from desktop_agent.ui.usage.shown import shown_of
 from tests.benchmarks.bench_catalog import compare, journals

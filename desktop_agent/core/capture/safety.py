@@ -22,7 +22,7 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
-from desktop_agent.core.merge.file_merge import CHANGED_SINCE
+from desktop_agent.core.merge.merge import CHANGED_SINCE
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.system.displacing import ChangedError
 from desktop_agent.core.system.file_writes import write_state

@@ -10,7 +10,7 @@ from desktop_agent.core.changes.attribution import Contents, attribute, links_of
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
-from desktop_agent.core.merge.hunk_edit import undone_keys
+from desktop_agent.core.merge.merge import undone_keys
 from desktop_agent.core.protocol.model import Author, FileChange, FileDiff, FileImage
 
 

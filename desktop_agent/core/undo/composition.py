@@ -18,8 +18,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.renames import pairs
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
-from desktop_agent.core.merge.file_merge import ClashError, merge_states
-from desktop_agent.core.merge.hunk_edit import without_hunks
+from desktop_agent.core.merge.merge import ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, Turned, Undone, undone_of

@@ -24,8 +24,7 @@ from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
-from desktop_agent.core.merge.file_merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states
-from desktop_agent.core.merge.hunk_edit import missing_keys
+from desktop_agent.core.merge.merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states, missing_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
     ChangeSelection,

@@ -19,7 +19,7 @@ from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
-from desktop_agent.core.merge.file_merge import ClashError, merge_states
+from desktop_agent.core.merge.merge import ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.transcript import ChangeRecord, Undone

@@ -5,7 +5,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.stored_images import image_of
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
-from desktop_agent.core.merge.hunk_edit import missing_keys
+from desktop_agent.core.merge.merge import missing_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileChange, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode

@@ -15,8 +15,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.renames import pairs
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE, all_keys, edits_by_key
-from desktop_agent.core.merge.file_merge import ClashError, merge_states
-from desktop_agent.core.merge.hunk_edit import without_hunks
+from desktop_agent.core.merge.merge import ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, Edit, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.system.files import FileState

@@ -8,9 +8,9 @@ not offer, in `ui/review/panel/file_decisions`.
 
 from typing import Final, Literal
 
-from desktop_agent.core.merge.file_merge import CHANGED_SINCE as CHANGED_SINCE
-from desktop_agent.core.merge.file_merge import GONE as GONE
-from desktop_agent.core.merge.file_merge import PLACE_TAKEN as PLACE_TAKEN
+from desktop_agent.core.merge.merge import CHANGED_SINCE as CHANGED_SINCE
+from desktop_agent.core.merge.merge import GONE as GONE
+from desktop_agent.core.merge.merge import PLACE_TAKEN as PLACE_TAKEN
 
 Direction = Literal["undo", "redo"]
 

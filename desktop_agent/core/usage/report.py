@@ -1,15 +1,118 @@
-"""The use of all sessions since a day, added up by day, model, tool and folder."""
+"""What all sessions used, added up by day, model, tool and folder, as a report and as flat records for programs.
 
+Durations keep their percentiles: each is rounded to two significant digits and counted, so that sums of days and
+sessions can be added up, and a percentile of a sum is the rounded percentile of all. There are 90 different values
+per power of ten.
+"""
+
+import csv
+import io
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import Literal
 
 from msgspec import Struct, field
 
-from desktop_agent.core.protocol.model import Spending, Usage
-from desktop_agent.core.usage.durations import Durations, DurationSum
-from desktop_agent.core.usage.uses import ModelUse, SessionFigures, ToolUse
+from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
+
+MICROSECONDS = 1_000_000
+
+
+class Durations(Struct, frozen=True):
+    """How long things took. `counts` says how often, by duration in microseconds, rounded."""
+
+    counts: Mapping[int, int] = field(default_factory=dict[int, int])
+    total_s: float = 0.0
+    """Exactly, as it was recorded."""
+
+    @property
+    def count(self) -> int:
+        """How many durations these are."""
+        return sum(self.counts.values())
+
+    def percentile_s(self, percent: int) -> float | None:
+        """Return the duration that `percent` of all do not exceed, in seconds; None without any.
+
+        It is the nearest rank: one of the durations, rounded.
+        """
+        rank = math.ceil(self.count * percent / 100)
+        for micros in sorted(self.counts):
+            rank -= self.counts[micros]
+            if rank <= 0:
+                return micros / MICROSECONDS
+        return None
+
+
+class DurationSum:
+    """Durations that are still being added up, in place: there are many in many journals."""
+
+    __slots__ = ("_counts", "_total_s")
+
+    def __init__(self, known: Durations | None = None) -> None:
+        self._counts = dict(known.counts) if known is not None else {}
+        self._total_s = known.total_s if known is not None else 0.0
+
+    def add(self, duration_s: float) -> None:
+        """Count one. What took no time at all was not measured."""
+        if duration_s > 0:
+            micros = rounded(round(duration_s * MICROSECONDS) or 1)
+            self._counts[micros] = self._counts.get(micros, 0) + 1
+            self._total_s += duration_s
+
+    def add_all(self, durations: Durations) -> None:
+        """Count many."""
+        for micros, count in durations.counts.items():
+            self._counts[micros] = self._counts.get(micros, 0) + count
+        self._total_s += durations.total_s
+
+    def durations(self) -> Durations:
+        """Return them so far."""
+        return Durations(dict(self._counts), round(self._total_s, 3))
+
+
+def rounded(micros: int) -> int:
+    """Return a positive number with two significant digits."""
+    return round(micros, 2 - len(str(micros))) if micros >= 100 else micros
+
+
+class ToolUse(Struct, frozen=True, kw_only=True):
+    """The calls of one tool that ended on one day."""
+
+    day: date
+    """In UTC, as costs are counted."""
+    tool: str
+    calls: int
+    failed: dict[str, int]
+    """How many of them failed, by what kind of error."""
+    took: Durations
+    """Without the time they waited for the user."""
+
+
+class ModelUse(Struct, frozen=True, kw_only=True):
+    """What one model did on one day, beside what it took and cost."""
+
+    day: date
+    provider: str
+    model: str
+    answered: Durations
+    """From when its answer was wanted until it was there, with all tries."""
+    turns: int
+    ends: dict[str, int]
+    """How many turns ended, by the reason."""
+    turn_s: float
+
+
+class SessionFigures(Struct, frozen=True, kw_only=True):
+    """Everything that one session used, by day."""
+
+    workspace: str
+    """Its folder, as an absolute path."""
+    spending: tuple[Spending, ...]
+    tools: tuple[ToolUse, ...]
+    models: tuple[ModelUse, ...]
+
 
 Grouping = Literal["day", "model", "tool", "folder"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
@@ -205,3 +308,84 @@ def _sorted(sums: dict[Key, _Sum], size: Callable[[Figures], float]) -> dict[Key
     """Return the figures, the largest first."""
     found = [(key, one.figures()) for key, one in sums.items()]
     return dict(sorted(found, key=lambda item: (-size(item[1]), item[0])))
+
+
+_KEY_NAMES: dict[Grouping, tuple[str, ...]] = {
+    "day": ("day",),
+    "model": ("provider", "model"),
+    "tool": ("tool",),
+    "folder": ("folder",),
+}
+_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
+    """Return a record for each row, in the order of the report."""
+    return [_record(by, key, figures) for key, figures in report.rows(by).items()]
+
+
+def csv_text(rows: Iterable[JsonObject]) -> str:
+    """Return records as CSV with a heading (RFC 4180); nothing for none.
+
+    A name that a spreadsheet would take for a formula, because a model or a server made it up, gets a `'` before it.
+    """
+    listed = list(rows)
+    if not listed:
+        return ""
+    written = io.StringIO()
+    writer = csv.DictWriter(written, fieldnames=list(listed[0]))
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in listed)
+    return written.getvalue()
+
+
+def total_record(figures: Figures) -> JsonObject:
+    """Return what all of it comes to."""
+    return {**_spent(figures), **_turns(figures), **_calls(figures), "sessions": figures.sessions}
+
+
+def _record(by: Grouping, key: Key, figures: Figures) -> JsonObject:
+    head: JsonObject = dict(zip(_KEY_NAMES[by], key, strict=True))
+    match by:
+        case "day":
+            return {**head, **_spent(figures), **_turns(figures), **_calls(figures)}
+        case "model":
+            return {**head, **_spent(figures), **_turns(figures), **_percentiles("answer_", figures.answered)}
+        case "tool":
+            failed: JsonObject = {f"failed_{kind}": figures.failed_calls.get(kind, 0) for kind in _ERRORS}
+            return {**head, **_calls(figures), **failed, **_percentiles("", figures.took)}
+        case "folder":
+            return {**head, "sessions": figures.sessions, **_spent(figures), **_turns(figures), **_calls(figures)}
+
+
+_ERRORS = ("validation", "not_found", "permission", "recoverable", "fatal")
+"""The kinds of errors of calls, from what the model got wrong to what went wrong."""
+
+
+def _spent(figures: Figures) -> JsonObject:
+    usage = figures.usage
+    return {
+        "requests": figures.requests,
+        "input_tokens": usage.input_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd if figures.requests else 0.0,
+        "unpriced_tokens": usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens,
+    }
+
+
+def _turns(figures: Figures) -> JsonObject:
+    return {"turns": figures.turns, "failed_turns": figures.failed_turn_count, "turn_s": figures.turn_s}
+
+
+def _calls(figures: Figures) -> JsonObject:
+    return {"calls": figures.calls, "failed_calls": figures.failed_call_count, "tool_s": figures.took.total_s}
+
+
+def _percentiles(prefix: str, durations: Durations) -> JsonObject:
+    return {f"{prefix}p{percent}_s": durations.percentile_s(percent) for percent in (50, 95, 99)}
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_STARTS_A_FORMULA) else value

@@ -8,8 +8,7 @@ from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.money import cost_text, money
 from desktop_agent.core.protocol.model import Usage
-from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Figures, Key
+from desktop_agent.core.usage.report import Durations, Figures, Key
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.wording.short_path import short_path
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 
 from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.base.money import money
-from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Figures, Key
+from desktop_agent.core.usage.report import Durations, Figures, Key
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.figure_words import say
 from desktop_agent.ui.usage.plot_data import BarData, PlotBar

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Figures, Grouping, Key, UsageReport
+from desktop_agent.core.usage.report import Durations, Figures, Grouping, Key, UsageReport
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.figure_words import say
 from desktop_agent.ui.widgets.context_meter import counted

@@ -4,8 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QButtonGroup, QDialog, QPushButton, QStackedWidget, QWidget
 
-from desktop_agent.core.usage.records import csv_text, records
-from desktop_agent.core.usage.report import GROUPINGS, Grouping
+from desktop_agent.core.usage.report import GROUPINGS, Grouping, csv_text, records
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.usage.pages import UsagePages

@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import Usage
-from desktop_agent.core.usage.report import GROUPINGS, Grouping
-from desktop_agent.core.usage.uses import SessionFigures
+from desktop_agent.core.usage.report import GROUPINGS, Grouping, SessionFigures
 from desktop_agent.ui.usage.days_shown import columns_of, spans
 from desktop_agent.ui.usage.plot_data import BarData, ColumnData
 from tests.ui.usage.reports import TODAY, YESTERDAY, calls, empty, report, shown, spent

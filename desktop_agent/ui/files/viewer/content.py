@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.diff.binary_files import HEAD_BYTES, file_type
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
-from desktop_agent.core.merge.edited_file import EditedText
+from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.media.decoding import DecodedPicture, decode
 

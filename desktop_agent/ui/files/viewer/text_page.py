@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.merge.edited_file import EditedText
+from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.ui.files.viewer.content import FileContent
 from desktop_agent.ui.files.viewer.line_bar import LineBar
 from desktop_agent.ui.files.viewer.line_numbers import LineNumbers

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
-from desktop_agent.core.merge.edited_lines import editor_text, encode_edited
+from desktop_agent.core.merge.edited_text import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
 from desktop_agent.ui.review.conflict.editor_colours import EditorColours
 from desktop_agent.ui.theme import Space, Theme

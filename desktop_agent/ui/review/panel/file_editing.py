@@ -97,7 +97,7 @@ class FileEditing(QObject):
         if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return
         from desktop_agent.core.diff.text import Text, encoding_named
-        from desktop_agent.core.merge.edited_file import EditedText
+        from desktop_agent.core.merge.edited_text import EditedText
 
         diff = self._diff = review.view.document.diff
         text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.merge.edited_file import EditedText
+from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.ui.files.viewer.content import MAX_EDITED_BYTES, MAX_SHOWN_BYTES, Obstacle, read_content
 from desktop_agent.ui.files.viewer.finding import find_places
 from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
