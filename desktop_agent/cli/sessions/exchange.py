@@ -10,7 +10,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export import export_text
-from desktop_agent.core.importing.facts import SOURCE_NAMES
+from desktop_agent.core.importing.foreign_file import SOURCE_NAMES
 from desktop_agent.core.protocol.model import JsonObject
 
 _MAX_NAMED = 20

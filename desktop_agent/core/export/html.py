@@ -1,13 +1,16 @@
 """A session as one HTML file that needs nothing else and does nothing: no script, nothing fetched, all text escaped.
 
-The file says the same to the browser: its content security policy allows one style sheet, by its hash, and
-pictures that are in the file.
+Its content security policy tells the browser the same: it allows one style sheet, by its hash, and pictures that are in
+the file. Markdown of a model becomes text, code in colours, and links to the web.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from hashlib import sha256
 from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -15,9 +18,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.export import words
-from desktop_agent.core.export.prose import code, prose
-from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export import document_words
+from desktop_agent.core.export.document_words import one_line, shown
 from desktop_agent.core.export.source import ExportSource, Facts, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import BlobRef
@@ -28,6 +30,89 @@ from desktop_agent.core.transcript import (
     TextEntry,
     ToolEntry,
 )
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+_MAX_NESTING = 60
+_MAX_COLOURED_CHARS = 100_000
+"""Longer code is not coloured: a lexer may take seconds for it."""
+_MAX_COLOURED_LINE = 5_000
+
+
+def prose(text: str) -> str:
+    """Return `text`, Markdown, as HTML."""
+    return _markdown().render(text)
+
+
+def code(text: str, language: str = "") -> str:
+    """Return code as a block, coloured when its language is known."""
+    return f'<pre class="code"><code>{_coloured(text, language)}</code></pre>\n'
+
+
+def is_web_link(url: str) -> bool:
+    """Whether `url` is one of the web, and nothing else in its clothes."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme.lower() in ("http", "https") and bool(parts.netloc) and not any(c <= " " for c in url)
+
+
+@cache
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_NESTING})
+    markdown.enable(["table", "strikethrough"])
+    markdown.validateLink = is_web_link
+    markdown.add_render_rule("image", _picture)
+    markdown.add_render_rule("fence", _fence)
+    markdown.add_render_rule("code_block", _fence)
+    markdown.add_render_rule("link_open", _link)
+    for name in ("th_open", "td_open"):
+        markdown.add_render_rule(name, _cell)
+    return markdown
+
+
+def _picture(
+    _self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType"
+) -> str:
+    """A picture from elsewhere is its words: to fetch it would tell others that this was read."""
+    return f'<span class="picture">{escape(tokens[at].content or "picture")}</span>'
+
+
+def _fence(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+    language = (tokens[at].info.split() or [""])[0]
+    return code(tokens[at].content.rstrip("\n"), language)
+
+
+def _link(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+    return f'<a href="{escape(str(tokens[at].attrGet("href") or ""))}" rel="noopener noreferrer nofollow">'
+
+
+def _cell(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+    """A cell without its alignment, which would be a style of its own."""
+    return f"<{tokens[at].tag}>"
+
+
+def _coloured(text: str, language: str) -> str:
+    if not language or len(text) > _MAX_COLOURED_CHARS or any(len(x) > _MAX_COLOURED_LINE for x in text.split("\n")):
+        return escape(text)
+    from pygments import highlight
+    from pygments.formatters.html import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+    from pygments.util import ClassNotFound
+
+    try:
+        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return escape(text)
+    return str(highlight(text, lexer, HtmlFormatter[str](nowrap=True)))
+
 
 MAX_PICTURE_BYTES = 4 * 2**20
 MAX_PICTURES_BYTES = 64 * 2**20
@@ -59,7 +144,7 @@ def _head(facts: Facts) -> str:
         "Session": session.session_id,
         "Folder": session.workspace,
         "Model": session.model.model if session.model else "",
-        "From": words.when(session.opened_at),
+        "From": document_words.when(session.opened_at),
         "Turns": f"{facts.turns.turn}",
         "Cost": cost_text(usage.cost_usd, is_partial=usage.is_cost_partial),
         "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
@@ -76,7 +161,9 @@ def _head(facts: Facts) -> str:
 
 
 def _foot(facts: Facts) -> str:
-    lines = "".join(f'<p class="line warning">{escape(line)}</p>\n' for line in words.damage_lines(facts.damages))
+    lines = "".join(
+        f'<p class="line warning">{escape(line)}</p>\n' for line in document_words.damage_lines(facts.damages)
+    )
     heading = "<h2>Records that could not be read</h2>\n" if lines else ""
     return f"{heading}{lines}<footer>Exported from Desktop Agent.</footer>\n</main>\n</body>\n</html>\n"
 
@@ -90,7 +177,7 @@ class _Page(Struct):
     def entry(self, entry: Entry) -> str:
         match entry:
             case ev.PromptSubmitted():
-                moment = f'<p class="when">Turn {entry.turn} · {words.when(entry.at)}</p>\n'
+                moment = f'<p class="when">Turn {entry.turn} · {document_words.when(entry.at)}</p>\n'
                 return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
             case ev.Steered():
                 return f'<div class="prompt">{escape(shown(entry.text))}</div>\n'
@@ -103,27 +190,27 @@ class _Page(Struct):
                 return self._call(entry)
             case ev.CommandRun():
                 said = prose(shown(entry.output))
-                line = escape(words.line_of(entry))
+                line = escape(document_words.line_of(entry))
                 return f'<p class="line"><code>{line}</code></p>\n<div class="said">{said}</div>\n'
             case CompactionEntry():
-                items = "".join(f"<li>{escape(line)}</li>" for line in words.summary_lines(entry.summary))
-                return f'<p class="line">{escape(words.line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
+                items = "".join(f"<li>{escape(line)}</li>" for line in document_words.summary_lines(entry.summary))
+                return f'<p class="line">{escape(document_words.line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
             case NoticeEntry(notice=notice):
-                return f'<p class="line {notice.level}">{escape(words.line_of(entry))}</p>\n'
+                return f'<p class="line {notice.level}">{escape(document_words.line_of(entry))}</p>\n'
             case _:
-                return f'<p class="line">{escape(words.line_of(entry))}</p>\n'
+                return f'<p class="line">{escape(document_words.line_of(entry))}</p>\n'
 
     def _call(self, entry: ToolEntry) -> str:
-        name, _, rest = words.call_title(entry).partition(" ")
-        mark = f'<span class="mark {entry.state}">{words.MARKS[entry.state]}</span>'
+        name, _, rest = document_words.call_title(entry).partition(" ")
+        mark = f'<span class="mark {entry.state}">{document_words.MARKS[entry.state]}</span>'
         summary = f'<summary>{mark} <span class="tool">{escape(name)}</span> {escape(rest)}</summary>'
-        explained = words.explanation_in(entry)
+        explained = document_words.explanation_in(entry)
         parts = [f'<p class="line">{escape(explained)}</p>\n'] if explained else []
         if entry.changes:
-            parts.append(_labelled("Changes", _diff(words.diff_of(entry.changes, self.source))))
+            parts.append(_labelled("Changes", _diff(document_words.diff_of(entry.changes, self.source))))
         if not entry.changes and entry.call.arguments:
-            parts.append(_labelled("Arguments", code(words.arguments_of(entry), "json")))
-        if result := words.result_of(entry):
+            parts.append(_labelled("Arguments", code(document_words.arguments_of(entry), "json")))
+        if result := document_words.result_of(entry):
             parts.append(_labelled("Result", code(result)))
         if entry.result is not None:
             parts += [self._picture(ref) for ref in entry.result.images]

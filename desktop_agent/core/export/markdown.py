@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.export import words
-from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export import document_words
+from desktop_agent.core.export.document_words import one_line, shown
 from desktop_agent.core.export.source import ExportSource, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript import CompactionEntry, Entry, TextEntry, ToolEntry
@@ -34,19 +34,19 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
     turns, written = number_of(facts.turns.turn, "turn"), number_of(tokens.output_tokens, "token")
     cost = cost_text(tokens.cost_usd, is_partial=tokens.is_cost_partial)
     paid = f", {cost}" if cost else ""
-    yield f"- From {words.when(session.opened_at)}, {turns}, {written} written by the model{paid}\n\n"
+    yield f"- From {document_words.when(session.opened_at)}, {turns}, {written} written by the model{paid}\n\n"
     for entries in read_turns(source, facts.damages):
         for entry in entries:
             yield _entry(entry, source)
     if facts.damages:
-        lines = "".join(f"- {_inline(line)}\n" for line in words.damage_lines(facts.damages))
+        lines = "".join(f"- {_inline(line)}\n" for line in document_words.damage_lines(facts.damages))
         yield f"## Left out\n\nThese records of the session could not be read.\n\n{lines}"
 
 
 def _entry(entry: Entry, source: ExportSource) -> str:
     match entry:
         case ev.PromptSubmitted():
-            return f"## Turn {entry.turn} · {words.when(entry.at)}\n\n{_quoted(entry.text)}\n\n"
+            return f"## Turn {entry.turn} · {document_words.when(entry.at)}\n\n{_quoted(entry.text)}\n\n"
         case ev.Steered():
             return f"{_quoted(entry.text)}\n\n"
         case TextEntry(kind="thinking"):
@@ -54,14 +54,16 @@ def _entry(entry: Entry, source: ExportSource) -> str:
         case TextEntry():
             return f"{harmless(shown(entry.text)).strip()}\n\n"
         case ToolEntry():
-            return _folded(f"{words.MARKS[entry.state]} {_inline(words.call_title(entry))}", _call(entry, source))
+            return _folded(
+                f"{document_words.MARKS[entry.state]} {_inline(document_words.call_title(entry))}", _call(entry, source)
+            )
         case ev.CommandRun():
-            return f"`{_code(words.line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
+            return f"`{_code(document_words.line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
         case CompactionEntry():
-            items = "\n".join(f"- {_inline(line)}" for line in words.summary_lines(entry.summary))
-            return f"*{words.line_of(entry)}*\n\n{items}\n\n"
+            items = "\n".join(f"- {_inline(line)}" for line in document_words.summary_lines(entry.summary))
+            return f"*{document_words.line_of(entry)}*\n\n{items}\n\n"
         case _:
-            return f"*{_inline(words.line_of(entry))}*\n\n"
+            return f"*{_inline(document_words.line_of(entry))}*\n\n"
 
 
 def _quoted(text: str) -> str:
@@ -69,13 +71,13 @@ def _quoted(text: str) -> str:
 
 
 def _call(entry: ToolEntry, source: ExportSource) -> str:
-    explained = words.explanation_in(entry)
+    explained = document_words.explanation_in(entry)
     parts = [f"*{_inline(explained)}*"] if explained else []
     if entry.changes:
-        parts.append(_fenced(words.diff_of(entry.changes, source), "diff"))
+        parts.append(_fenced(document_words.diff_of(entry.changes, source), "diff"))
     else:
-        parts.append(_fenced(words.arguments_of(entry), "json"))
-    if result := words.result_of(entry):
+        parts.append(_fenced(document_words.arguments_of(entry), "json"))
+    if result := document_words.result_of(entry):
         parts.append(_fenced(result, ""))
     if entry.result is not None and entry.result.images:
         parts.append(f"*{len(entry.result.images)} pictures are not shown here.*")

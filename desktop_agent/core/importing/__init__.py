@@ -6,6 +6,7 @@ Nothing in the file is run or trusted: it gives no permission, names no file to 
 by its line. The journal is written in a temporary folder and gets its name when it is complete.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,23 +14,22 @@ from datetime import datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.private_files import make_private_file
 from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, is_codex, read_codex
-from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
-from desktop_agent.core.importing.fields import read_objects
-from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
+from desktop_agent.core.importing.conversation import ConversationWriter, ImportedResults
+from desktop_agent.core.importing.foreign_file import SOURCE_NAMES, FileFacts, SourceKind, read_objects
 from desktop_agent.core.importing.own import import_own, is_own, read_own
-from desktop_agent.core.importing.results import ImportedResults
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
@@ -266,3 +266,44 @@ def _kind_of(path: Path) -> SourceKind:
         hint="Claude Code keeps them in ~/.claude/projects, Codex in ~/.codex/sessions, each as a .jsonl file.",
         detail="\n".join(problems[:10]),
     )
+
+
+LOG_NAME = "imports.jsonl"
+
+
+class ImportMark(Struct, frozen=True, kw_only=True):
+    """One import: which file, of which conversation, became which session."""
+
+    digest: str
+    """Of the file."""
+    source: str
+    source_id: str
+    session_id: SessionId = ""
+
+    def is_same(self, other: "ImportMark") -> bool:
+        """Whether both are of one conversation: the same file, or a later state of it."""
+        has_id = bool(self.source_id)
+        return self.digest == other.digest or (
+            has_id and (self.source, self.source_id) == (other.source, other.source_id)
+        )
+
+
+def earlier_import(log: Path, mark: ImportMark, sessions: Path) -> SessionId | None:
+    """Return the session that this conversation was imported as, if that is still there."""
+    if not log.exists():
+        return None
+    for _, fields in read_objects(log, []):
+        known = ImportMark(**{name: text_in(fields, name) for name in ("digest", "source", "source_id", "session_id")})
+        if known.is_same(mark) and is_session_id(known.session_id) and (sessions / known.session_id).is_dir():
+            return known.session_id
+    return None
+
+
+def remember_import(log: Path, mark: ImportMark) -> None:
+    """Add an import. Raises `StorageError`."""
+    try:
+        make_private_file(log)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(cast("JsonObject", asdict(mark))) + "\n")
+    except OSError as error:
+        raise StorageError("The import could not be noted.", detail=f"{log}: {error}") from error

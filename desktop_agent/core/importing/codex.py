@@ -17,8 +17,7 @@ from typing import cast
 from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.facts import FileFacts
-from desktop_agent.core.importing.fields import read_objects, time_in, whole_in
+from desktop_agent.core.importing.foreign_file import FileFacts, read_objects, time_in, whole_in
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.arguments import parse_arguments

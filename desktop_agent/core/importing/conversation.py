@@ -4,6 +4,8 @@ Whatever is added in whatever order, the records are a valid session: turns foll
 one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
 """
 
+from base64 import b64decode
+from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, claim_id, new_prompt_id
-from desktop_agent.core.importing.results import ImportedResults
+from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -31,6 +33,40 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.providers.arguments import is_too_deep
+from desktop_agent.core.store.blobs import Blobs
+
+MAX_RESULT_CHARS = 40_000
+"""How much of a result the model reads again; the whole of a longer one is kept beside it."""
+MAX_PICTURE_BYTES = 8 * 2**20
+
+
+class ImportedResults(Struct):
+    """Makes results, and counts what cannot be shown."""
+
+    blobs: Blobs
+    left_out: Counter[str]
+
+    def result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
+        """Return what the model reads again; of a long text the beginning and the end."""
+        output: BlobRef | None = None
+        if len(text) > MAX_RESULT_CHARS:
+            output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
+            half = MAX_RESULT_CHARS // 2
+            text = f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+        error_type = "recoverable" if is_error else None
+        return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
+
+    def picture(self, base64: str) -> BlobRef | None:
+        """Store a picture of the file; None when it cannot be shown."""
+        try:
+            if len(base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
+                raise PictureError("too large")
+            content = b64decode(base64, validate=True)
+            return self.blobs.put_ref(content, inspect_picture(content).media_type)
+        except (Base64Error, ValueError):
+            self.left_out["pictures that cannot be shown"] += 1
+            return None
+
 
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
 NO_RESULT = "The imported file has no result of this call."

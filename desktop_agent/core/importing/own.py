@@ -13,8 +13,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
 from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.facts import FileFacts
-from desktop_agent.core.importing.fields import read_objects
+from desktop_agent.core.importing.foreign_file import FileFacts, read_objects
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.foreign_json import text_in

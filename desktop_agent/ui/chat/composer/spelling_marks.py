@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 
-from desktop_agent.core.spelling.prose import ProseWord, words_of
+from desktop_agent.core.spelling import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Theme
 

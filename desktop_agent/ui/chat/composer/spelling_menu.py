@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QTextCursor
 from PySide6.QtWidgets import QMenu
 
-from desktop_agent.core.spelling.prose import ProseWord
+from desktop_agent.core.spelling import ProseWord
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.wording.quoted_code import in_quotes

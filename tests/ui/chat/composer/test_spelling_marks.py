@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.spelling.prose import words_of
+from desktop_agent.core.spelling import words_of
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.theme import Theme

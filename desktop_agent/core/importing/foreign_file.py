@@ -1,14 +1,43 @@
-"""Reading the logs of other programs: lines of JSON of a foreign shape, and what stands in them."""
+"""The file of another program's conversation: its lines of JSON, and what a first look through it finds."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
+
+SourceKind = Literal["claude-code", "codex", "desktop-agent"]
+
+SOURCE_NAMES: dict[SourceKind, str] = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "desktop-agent": "Desktop Agent",
+}
+
+
+class FileFacts(Struct):
+    """Filled by the reader of each format."""
+
+    kind: SourceKind
+    source_id: str = ""
+    """The session's id in the other program."""
+    workspace: str = ""
+    title: str = ""
+    is_title_given: bool = False
+    """Whether a user gave the title."""
+    wanted: set[int] = field(default_factory=set[int])
+    """Numbers of the lines that are the conversation, where that is not all of them."""
+    problems: list[str] = field(default_factory=list[str])
+    """Lines that cannot be read, each with its number."""
+    left_out: Counter[str] = field(default_factory=Counter[str])
 
 
 def whole_in(fields: JsonObject, key: str) -> int:

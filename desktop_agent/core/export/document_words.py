@@ -1,17 +1,24 @@
-"""What documents say of a session's entries, in words that all forms share."""
+"""What documents say about a session's entries, in words that all forms share.
+
+Text from any source passes through `shown`: no keys, no control characters, nothing that hides.
+"""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.hidden_text import TURNING, name_of
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Summary
+from desktop_agent.core.providers.surrogates import repaired
 from desktop_agent.core.store.journal.reading import Damage
+from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
@@ -23,6 +30,40 @@ from desktop_agent.core.transcript import (
     how_it_ended,
     spending_line,
 )
+
+MAX_CHARS = 200_000
+"""How much of one text a document shows."""
+
+_UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Less than `hidden_text.HIDING`: a document quotes prose, in which no-break spaces and emoji belong."""
+
+
+def shown(text: str) -> str:
+    """Return `text` for people to read; its end is left out when it is longer than `MAX_CHARS`."""
+    if len(text) > MAX_CHARS:
+        text = f"{text[:MAX_CHARS]}\n[{len(text) - MAX_CHARS:,} more characters are left out here]"
+    # Masked twice: a colour may separate a key from a word, and a backspace may complete one.
+    return visible(mask(repaired(plain_text(mask(text).replace("\0", name_of("\0"))))))
+
+
+def visible(text: str) -> str:
+    """Return `text` with signs in place of characters that one does not see."""
+    return _UNSAFE.sub(lambda match: _sign(match.group()), text)
+
+
+def _sign(char: str) -> str:
+    """Return the name of a character; for C1 controls and noncharacters the replacement character."""
+    code = ord(char)
+    if code < 0x80:
+        return name_of(char)
+    return "\ufffd" if code < 0xA0 or code > 0xFFFD else f"[U+{code:04X}]"
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return the beginning of `text` on one line."""
+    line = " ".join(shown(text[: limit * 4]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
 
 MARKS = {"started": "…", "completed": "✓", "failed": "✗"}
 _MAX_DAMAGES = 20

@@ -1,4 +1,4 @@
-"""An export becomes a file when it is complete, and never in place of another."""
+"""An export becomes a file when it is complete, never in place of another, and holds no key that a command printed."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.export import export_session, export_text
+from desktop_agent.core.export import ExportForm, export_session, export_text
+from desktop_agent.core.protocol.model import TextBlock, ToolResult, ToolUseBlock
 from tests.core.export.conftest import KEY, Written
 
 
@@ -64,3 +65,19 @@ def test_jsonl_of_lines_whose_type_is_no_text_is_written_all_the_same(hostile: W
     hostile.path.write_bytes(hostile.path.read_bytes() + b'{"type":[]}\n{"type":{}}\n')
     *_, last, _ = b"".join(export_text(hostile.path, "jsonl", hostile.blobs)).splitlines()
     assert json.loads(last) == {"type": {}}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "md", "html"])
+@pytest.mark.parametrize("before", ["ANTHROPIC_API_KEY=x\n", "a\t", "\x1b[32m", "\r"], ids=ascii)
+def test_a_key_at_the_beginning_of_an_output_line_is_not_exported(
+    written: Written, form: ExportForm, before: str
+) -> None:
+    said = f"{before}{KEY}\n"
+    output = json.dumps({"stdout": said, "nested": json.dumps([said])})
+    result = ToolResult(content=output, output=written.blobs.put_ref(output.encode(), "text/plain; charset=utf-8"))
+    call = ToolUseBlock(id="c1", name="run_terminal_cmd", arguments={"command": f"printf '%s'\n{KEY}", "env": [said]})
+    written.turn(1, f"see{before}{KEY}", TextBlock(text=f"so{before}{KEY}"), call, results={"c1": result})
+    document = b"".join(export_text(written.path, form, written.blobs)).decode()
+    assert KEY not in document
+    assert KEY[12:] not in document
+    assert "sk-ant-***" in document

@@ -1,1 +1,0 @@
-"""Spelling of what the user writes, by the dictionaries of the system."""
