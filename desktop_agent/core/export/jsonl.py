@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.export.source import ExportSource
+from desktop_agent.core.export import ExportSource
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
