@@ -1,6 +1,5 @@
 """What the model sees, kept up while a session runs: requests, compaction, pins, guidance, and how full it all is."""
 
-from desktop_agent.core.context_window.context_manager import ContextManager, ContextOp
-from desktop_agent.core.context_window.parts import ContextParts
+from desktop_agent.core.context_window.context_manager import ContextManager, ContextOp, ContextParts
 
 __all__ = ["ContextManager", "ContextOp", "ContextParts"]

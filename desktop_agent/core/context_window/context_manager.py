@@ -1,25 +1,243 @@
-"""What the model sees in one session: made for each turn, and changed when the user says so."""
+"""What the model sees in one session: the requests of its turns, pins, guidance, and the ops that change them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import assert_never
 
+from msgspec import Struct, field
+
+from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.ids import new_pin_id
+from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
+from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
-from desktop_agent.core.context.tokens import request_tokens
-from desktop_agent.core.context_window.compacting import Compacting, Room
-from desktop_agent.core.context_window.guiding import Guiding
+from desktop_agent.core.context.loaded_tools import loaded_tools
+from desktop_agent.core.context.packing import pack, pinned_text
+from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens, text_tokens
+from desktop_agent.core.context_window.compaction import (
+    Compacting,
+    CompactionPlan,
+    RetryWait,
+    Room,
+    Urgency,
+    asked_for,
+    automatic,
+)
 from desktop_agent.core.context_window.meter import Meter
-from desktop_agent.core.context_window.parts import ContextParts
-from desktop_agent.core.context_window.pins import Pins
-from desktop_agent.core.context_window.plan import CompactionPlan, asked_for
-from desktop_agent.core.context_window.request_packer import RequestPacker
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ContextReport, ContextUse, ModelRef
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
+    CacheMiss,
+    ContextReport,
+    ContextUse,
+    GuidanceFile,
+    ModelRef,
+    ModelRequest,
+    Pin,
+    Usage,
+)
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.settings import CompactionSettings
+from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.tools.access import ToolOffer
+from desktop_agent.core.transcript import Transcript
+
+
+class ContextParts(Struct, frozen=True, kw_only=True):
+    """What its parts work with."""
+
+    history: History
+    transcript: Transcript
+    log: EventLog
+    clock: Clock
+    wait: RetryWait
+    """Waits before a summary is asked for again."""
+    settings: Callable[[], Settings]
+    reader: GuidanceReader
+    calibration: Calibration
+    system: str
+    """The system prompt without the list of tools and without guidance."""
+    offer: Callable[[int, Sequence[str]], ToolOffer]
+    """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
+    make_definitions: Callable[[], None]
+    """Makes what the model receives of the tools. Blocks the first time."""
+    with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
+    """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
+    read_history: Callable[[], Awaitable[None]]
+    """Folds in what the history has not, because it was summarised before the session was opened."""
+    max_tokens: Callable[[], int]
+    """How long an answer may be, now."""
+    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    """What is known of a model, without asking the network."""
+    conversation: str = ""
+    """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
+
+
+_FULL = 0.9
+"""How much of a window may be full before it is time to summarise, whatever the target is."""
+
+
+class RequestPacker:
+    """Makes requests of the history as it is. Asks no network."""
+
+    def __init__(self, parts: ContextParts, meter: Meter) -> None:
+        self._parts = parts
+        self._meter = meter
+        self.with_pictures = parts.with_pictures
+        self.max_tokens = parts.max_tokens
+
+    async def look_up(self, model: ModelRef) -> KnownModel | None:
+        """Return what is known of the model now; its window counts from here on."""
+        known = await self._parts.known(model)
+        if known is not None:
+            self._meter.know_window(model, known.context_tokens)
+        return known
+
+    async def make_definitions(self) -> None:
+        """Make the definitions of the tools, in a thread: the first time, that takes several frames."""
+        await asyncio.to_thread(self._parts.make_definitions)
+
+    def window(self, model: ModelRef) -> int:
+        """How many tokens fit into the model's window."""
+        return self._meter.window(model, self._parts.settings().model.context_tokens)
+
+    def target(self, model: ModelRef) -> int:
+        """From how many tokens on the conversation is summarised by itself; 0 for never."""
+        settings, window = self._parts.settings().compaction, self.window(model)
+        room = max(window - self.max_tokens(), window // 2)
+        return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
+
+    def pack(self, model: ModelRef) -> ModelRequest:
+        """Return the request that would be sent now, without the bytes of its pictures."""
+        return self.pack_with(model, self.offer(model))
+
+    def pack_with(self, model: ModelRef, offer: ToolOffer) -> ModelRequest:
+        """Return the request with these tools, without the bytes of its pictures."""
+        return pack(
+            self._parts.history,
+            model=model,
+            system=self.system(offer),
+            tools=offer.definitions,
+            max_tokens=self.max_tokens(),
+            conversation=self._parts.conversation,
+        )
+
+    def offer(self, model: ModelRef) -> ToolOffer:
+        """Return the tools that a request has now."""
+        offer = self._parts.offer(self.window(model), loaded_tools(self._parts.history.fold))
+        self._meter.offer = offer
+        return offer
+
+    def system(self, offer: ToolOffer) -> str:
+        """Return the system prompt without guidance."""
+        return f"{self._parts.system}\n\n{offer.listing}"
+
+    def conversation_tokens(self) -> float:
+        """Estimate the conversation alone."""
+        return message_tokens(self._parts.history.messages())
+
+
+_LONGEST_S = 10 * 365 * 86_400.0
+
+
+class Pins(Struct, frozen=True, kw_only=True, eq=False):
+    """The pins of one session."""
+
+    history: History
+    log: EventLog
+    clock: Clock
+
+    async def add(self, op: ops.AddPin, budget: int) -> None:
+        """Record the pin, or say why not: it is empty, over the budget with the others, or its time is not one."""
+        text = op.text.strip()
+        ttl_s = op.ttl_s
+        if not text:
+            await self._refuse("There is nothing to pin: the text is empty.", "")
+            return
+        if ttl_s is not None and not 0 < ttl_s <= _LONGEST_S:
+            await self._refuse("Nothing was pinned: the time to keep it must be a number of seconds above 0.", "")
+            return
+        await self.expire()
+        expires_at = None if ttl_s is None else self.clock.now() + timedelta(seconds=ttl_s)
+        pin = Pin(id=self._unused_id(), text=text, expires_at=expires_at)
+        tokens = round(text_tokens(pinned_text((*self.history.pins, pin))))
+        if tokens > budget:
+            title = f"Nothing was pinned: with this, the pins would take about {tokens:,} tokens of {budget:,}."
+            await self._refuse(
+                title, "Remove a pin, shorten the text, or raise compaction.pins_tokens in the settings."
+            )
+            return
+        await self.log.record(ev.Pinned(pin=pin))
+
+    async def remove(self, op: ops.RemovePin) -> None:
+        """Record that the pin is gone, or say that there is none of that id."""
+        if any(pin.id == op.pin_id for pin in self.history.pins):
+            await self.log.record(ev.Unpinned(pin_id=op.pin_id))
+        else:
+            await self._refuse(f"There is no pin “{op.pin_id}”.", "")
+
+    async def expire(self) -> None:
+        """Record that pins are gone whose time is over."""
+        now = self.clock.now()
+        for pin in self.history.pins:
+            if pin.expires_at is not None and is_over(pin.expires_at, now):
+                await self.log.record(ev.Unpinned(pin_id=pin.id, is_expired=True))
+
+    def _unused_id(self) -> str:
+        used = {pin.id for pin in self.history.pins}
+        return next(identifier for identifier in iter(new_pin_id, "") if identifier not in used)
+
+    async def _refuse(self, title: str, hint: str) -> None:
+        await self.log.record(ev.Notice(level="warning", code="pin", title=title, hint=hint))
+
+
+_PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")
+"""What the tools call the file or folder that they are about."""
+
+
+class Guiding(Struct, kw_only=True, eq=False):
+    """Looks where the agent goes, and puts on record which AGENTS.md files hold."""
+
+    reader: GuidanceReader
+    history: History
+    transcript: Transcript
+    log: EventLog
+    _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
+
+    async def refresh(self, *, is_turn_start: bool) -> None:
+        """Record what holds now, if that is not what the journal says. Cheap when the last calls were about no file."""
+        touched = self._touched()
+        if not touched and not is_turn_start:
+            return
+        known = [file.path.rpartition("/")[0] for file in self.history.guidance if file.scope == "folder"]
+        files, problems = await asyncio.to_thread(self._read, known, touched)
+        if set(files) != set(self.history.guidance):
+            await self.log.record(ev.GuidanceLoaded(files=files))
+        for problem in problems:
+            if problem not in self._reported:
+                self._reported.add(problem)
+                title = f"{problem.path} was not used as it is: {problem.reason}."
+                await self.log.record(ev.Notice(level="warning", code="guidance", title=title))
+
+    def _touched(self) -> list[str]:
+        """The files and folders that the last message of the model was about."""
+        touched: dict[str, None] = {}
+        for call in self.history.newest_calls():
+            named = (call.arguments.get(name) for name in _PATH_ARGUMENTS)
+            touched |= dict.fromkeys(path for path in named if isinstance(path, str))
+            if (entry := self.transcript.paged.tool_entry(call.id)) is not None:
+                touched |= dict.fromkeys(change.path for change in entry.changes)
+        return list(touched)
+
+    def _read(
+        self, known: list[str], touched: list[str]
+    ) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
+        return self.reader.read(dict.fromkeys([*known, *self.reader.folders_of(touched)]))
+
 
 ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
 """The ops that concern what the model sees."""
@@ -180,3 +398,109 @@ class ContextManager:
 
     async def _notify(self, title: str, hint: str) -> None:
         await self._log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint))
+
+
+_ROOM_AFTER = 0.5
+"""How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
+
+
+class NoRoomError(AgentError):
+    """The conversation does not fit the model's window and cannot be made to."""
+
+
+class TurnRequests(Struct, kw_only=True, eq=False):
+    """Makes the requests of one turn, each after the answer to the one before is on record."""
+
+    context_manager: ContextManager
+    model: ModelRef
+    provider: Provider
+    _is_first: bool = True
+    _has_made_room: bool = False
+    _is_forced: bool = False
+    _has_failed: bool = False
+    """Whether a summary that was only wanted could not be had in this turn: every step would wait for the next try."""
+    _last: ModelRequest | None = None
+
+    async def next(self) -> ModelRequest:
+        """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
+        context_manager, packer = self.context_manager, self.context_manager.packer
+        await context_manager.pins.expire()
+        if self._is_first:
+            await packer.look_up(self.model)
+            await packer.make_definitions()
+        await context_manager.guiding.refresh(is_turn_start=self._is_first)
+        self._is_first = False
+        request = packer.pack(self.model)
+        tokens = context_manager.meter.tokens(request, self.model)
+        window = packer.window(self.model)
+        target = packer.target(self.model)
+        fits = tokens + packer.max_tokens() <= window
+        if self._is_forced or (target and tokens > (target if fits else 0)):
+            urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
+            # What the user took back by hand is not done again before it must be.
+            is_wanted = not (context_manager.history.fold.is_compaction_undone or self._has_failed)
+            if urgency == "needed" or is_wanted:
+                if await self._compact(tokens, urgency):
+                    request = packer.pack(self.model)
+                else:
+                    self._has_failed = True
+        self._is_forced = False
+        tokens = context_manager.meter.report_estimate(request, self.model, window)
+        if tokens > window:
+            raise self._no_room(tokens)
+        self._last = await packer.with_pictures(request, self.model)
+        return self._last
+
+    async def as_it_is(self) -> ModelRequest:
+        """Return the request of a model that is asked only once: nothing is summarised for it. Raises `NoRoomError`."""
+        packer = self.context_manager.packer
+        request = packer.pack(self.model)
+        tokens = self.context_manager.meter.tokens(request, self.model)
+        if tokens > packer.window(self.model):
+            raise self._no_room(tokens)
+        self._last = await packer.with_pictures(request, self.model)
+        return self._last
+
+    def _no_room(self, tokens: int) -> NoRoomError:
+        return NoRoomError(
+            f"The conversation takes about {tokens:,} tokens, and the model's window has "
+            f"{self.context_manager.packer.window(self.model):,}.",
+            hint="Go back to before the last message, send less at once, or start a new session for the next task.",
+        )
+
+    def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
+        """Take in what the provider reported with the answer to the last request.
+
+        Return why its cache was not used, by what it `told` and by what it counted.
+        """
+        meter = self.context_manager.meter
+        if self._last is not None:
+            meter.report_usage(self._last, usage, self.model, self.context_manager.packer.window(self.model))
+            meter.ask_for_window(self.model, self.provider)
+        return meter.caching.missed(self.model, usage, told)
+
+    def make_room(self, *, is_certain: bool = True) -> bool:
+        """Let the next request be a smaller one, because the provider said that the last did not fit.
+
+        False when that was tried before in this turn, when the user does not want compaction by itself, or, unless it
+        `is_certain` that this was why the request was refused, when it should have fitted easily.
+        """
+        packer = self.context_manager.packer
+        if self._has_made_room or self._last is None or not packer.target(self.model):
+            return False
+        tokens = self.context_manager.meter.tokens(self._last, self.model)
+        if not is_certain and tokens < packer.window(self.model) / 2:
+            return False
+        self._has_made_room = self._is_forced = True
+        return True
+
+    async def _compact(self, tokens: int, urgency: Urgency) -> bool:
+        context_manager, packer = self.context_manager, self.context_manager.packer
+        room = context_manager.room(self.model, self.provider, tokens)
+        target = packer.target(self.model) or packer.window(self.model)
+        fixed = tokens / room.ratio - packer.conversation_tokens()
+        left = max(target / room.ratio - fixed, 0.0) * _ROOM_AFTER
+        if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
+            left = min(left, packer.conversation_tokens() / 2)
+        plan = automatic(context_manager.history, keep=context_manager.settings().keep_last_turns, room=left)
+        return plan is not None and await context_manager.compacting.compact(plan, room, urgency=urgency)

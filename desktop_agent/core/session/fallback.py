@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, ProviderError, ProviderFault
-from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
+from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest

@@ -1,26 +1,139 @@
 """Compaction: the older part of a conversation gives way to a summary, by itself or when the user asks.
 
-Nothing is ever removed: what happens is one event more, and taking it back is another.
+What to summarise is decided first, pure; then the session's model is asked, in a request that stands by itself: plain
+text in, JSON out. Nothing is ever removed: a compaction is one more event, and taking it back is another.
 """
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.ids import new_compaction_id
+from desktop_agent.core.base.ids import CallId, new_compaction_id
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Compaction
-from desktop_agent.core.context.summaries import extracted, rendered
+from desktop_agent.core.context.readable import conversation_text, fitted
+from desktop_agent.core.context.summaries import extracted, parsed, rendered, summary_text
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
-from desktop_agent.core.context_window.plan import CompactionPlan
-from desktop_agent.core.context_window.summariser import RetryWait, SummaryJob, summarise
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import ModelRef, Summary
+from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
 from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.reporting import reported_answer
 from desktop_agent.core.transcript import Transcript
+
+
+class CompactionPlan(Struct, frozen=True):
+    """Summarise up to and with `through_turn`, if it is a new one, and show the `shortened` calls' results short."""
+
+    through_turn: int
+    is_summarising: bool
+    shortened: tuple[CallId, ...]
+
+
+def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | None:
+    """Return how to make the conversation fit: at most `room` estimated tokens for what stays word by word.
+
+    The last `keep` turns stay, or fewer if they take too much; the last one always does, and if it is too much by
+    itself, the oldest results in it are shortened. None when nothing can be made smaller.
+    """
+    sizes = history.turn_sizes()
+    turns = tuple(sizes)
+    kept = list(turns[-keep:])
+    while len(kept) > 1 and sum(sizes[turn] for turn in kept) > room:
+        del kept[0]
+    summarised = turns[: len(turns) - len(kept)]
+    shortened = _shortened(history, kept, sum(sizes[turn] for turn in kept) - room)
+    return _plan(history, summarised, shortened)
+
+
+def asked_for(history: History, *, keep: int) -> CompactionPlan | None:
+    """Return what to summarise when the user asks: all but the last `keep` turns, or all but the last one."""
+    turns = history.turns
+    return _plan(history, turns[: -keep if len(turns) > keep else -1], ())
+
+
+def _plan(history: History, summarised: tuple[int, ...], shortened: tuple[CallId, ...]) -> CompactionPlan | None:
+    before = history.compaction
+    through = summarised[-1] if summarised else before.through_turn if before else 0
+    if not summarised and not shortened:
+        return None
+    # What was shortened stays so: showing it again would take the room back.
+    known = before.shortened if before is not None else frozenset[CallId]()
+    return CompactionPlan(through, bool(summarised), (*sorted(known), *shortened))
+
+
+def _shortened(history: History, kept: list[int], excess: float) -> tuple[CallId, ...]:
+    chosen: list[CallId] = []
+    for call_id, saved in history.long_results(kept):
+        if excess <= 0:
+            break
+        chosen.append(call_id)
+        excess -= saved
+    return tuple(chosen)
+
+
+MAX_TOKENS = 6_000
+"""The longest summary."""
+_LONGEST_PART = 2_000
+"""Of a result or of a call's arguments, in characters: a summary needs what came of it, not all of it."""
+_CHARS_PER_TOKEN = 3
+_PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
+
+
+RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
+"""Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
+
+
+class SummaryJob(Struct, frozen=True, kw_only=True):
+    """What is to be summarised."""
+
+    messages: Sequence[Message]
+    before: Summary | None
+    """The summary that stands before them, which the new one replaces."""
+    focus: str
+    turn: int
+    """To which turn the usage is counted."""
+
+
+async def summarise(
+    job: SummaryJob, provider: Provider, model: ModelRef, window: int, *, log: EventLog, wait: RetryWait
+) -> Summary | None:
+    """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
+
+    Tries again what can pass by itself, like a turn. Raises `ProviderError`. Cancelling closes the connection.
+    """
+    request = _request(job, model, window)
+    attempt = 1
+    while True:
+        try:
+            completion = await reported_answer(log, provider, model, request, job.turn, "summary")
+        except ProviderError as error:
+            await wait(job.turn, attempt, error)
+            attempt += 1
+        else:
+            await log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, model=model, is_aside=True))
+            texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
+            return parsed("\n".join(texts))
+
+
+def _request(job: SummaryJob, model: ModelRef, window: int) -> ModelRequest:
+    longest = max((window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
+    text = fitted(conversation_text(job.messages, longest_part=_LONGEST_PART), longest)
+    earlier = f"An earlier summary:\n{summary_text(job.before)}\n\n" if job.before else ""
+    focus = f" Keep above all what concerns this: {job.focus}" if job.focus else ""
+    prompt = _PLACEHOLDER.format(focus=focus, earlier=earlier, text=text)
+    return ModelRequest(
+        model=model.model,
+        system=resource_path("prompts", "compact.md").read_text(encoding="utf-8").strip(),
+        messages=(UserMessage(content=(TextBlock(text=prompt),)),),
+        tools=(),
+        max_tokens=MAX_TOKENS,
+    )
+
 
 ACTIVITY = "Summarising the conversation to make room"
 
