@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.context.guidance import GuidanceReader
-from desktop_agent.core.context.pictures import image_digests, with_pictures, without_pictures
+from desktop_agent.core.context.packing import image_digests, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.event_log import EventLog

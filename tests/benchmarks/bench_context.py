@@ -12,8 +12,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.context.history import History
-from desktop_agent.core.context.inspection import sections
-from desktop_agent.core.context.packing import pack
+from desktop_agent.core.context.packing import pack, sections
 from desktop_agent.core.context.tokens import request_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock

@@ -3,27 +3,200 @@
 Whatever the journal holds, the messages are valid for a provider: roles alternate, every tool call is answered exactly
 once in the message that follows it, and nothing is empty. A call that never came to a result (a crash, a kill) is
 answered with the plain truth.
+
+A model of another vendor gets text and calls, but no thinking and no search: both are signed or encrypted, are worth
+something only to the vendor they came from, and are refused by others.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.context.history_fold import Beginning, Compaction, HistoryFold
-from desktop_agent.core.context.message_building import Conversation, answer, built, guidance_note
-from desktop_agent.core.context.shortening import is_worth_it, shortened
+from desktop_agent.core.context.history_fold import Beginning, Compaction, GuidanceNote, HistoryFold, external_content
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.protocol.model import (
+    AssistantBlock,
     AssistantMessage,
     GuidanceFile,
     Message,
+    ModelRef,
+    OpaqueBlock,
     Pin,
+    RedactedThinkingBlock,
     TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolResultBlock,
     ToolUseBlock,
     UserBlock,
+    UserMessage,
 )
+
+KEPT_CHARS = 400
+"""At each end."""
+
+
+def shortened(result: ToolResult) -> ToolResult:
+    """Return the result as the model sees it once its call was shortened. The same result gives the same text always.
+
+    Pictures go, too: one costs more than the text that is saved.
+    """
+    text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
+    parts: list[str] = []
+    if missing > 0:
+        parts.append(f"{missing} characters")
+        text = ""
+    if result.images:
+        parts.append("its pictures")
+    if not parts:
+        return result
+    note = f"[{' and '.join(parts)} of this result were taken out to make room. Call again if you need them.]"
+    if text or missing <= 0:
+        content = f"{text}\n{note}".strip()
+    else:
+        content = f"{result.content[:KEPT_CHARS]}\n{note}\n{result.content[-KEPT_CHARS:]}"
+    return ToolResult(content=content, is_error=result.is_error, error_type=result.error_type)
+
+
+def is_worth_it(result: ToolResult) -> bool:
+    """Whether shortening this result makes room."""
+    return len(result.content) > 3 * KEPT_CHARS or bool(result.images)
+
+
+def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
+    """Return `content` without what only its own vendor understands."""
+    own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
+    return tuple(_without_seals(block) for block in content if not isinstance(block, own))
+
+
+def _without_seals(block: AssistantBlock) -> AssistantBlock:
+    return replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
+
+
+def is_readable_by(message: Message, model: ModelRef) -> bool:
+    """Whether it goes back as it came: another model of the same account and address sorts out itself what it uses."""
+    if not isinstance(message, AssistantMessage) or message.made_by is None:
+        return True
+    return replace(message.made_by.bare, model=model.model) == model.bare
+
+
+UNANSWERED = (
+    "This call was interrupted and its result is unknown: it may have run not at all, partly or completely. "
+    "Check the current state before relying on it."
+)
+BEGINNING_LOST = "[The beginning of this conversation was lost.]"
+GUIDANCE_NOTE = "[Guidance for"
+"""How a note begins that brings an AGENTS.md into the conversation."""
+
+
+class Conversation(NamedTuple):
+    """What to send, and how many messages of it were part of the request before."""
+
+    messages: tuple[Message, ...]
+    stable: int
+
+
+def built(
+    fold: HistoryFold,
+    first: int,
+    last: int,
+    short: frozenset[CallId],
+    head: Sequence[UserBlock] = (),
+    made_at: int = 0,
+) -> Conversation:
+    """Return the items from `first` to before `last` as messages behind `head`.
+
+    What was asked before item number `made_at` was asked about another conversation, so nothing of it is stable.
+    """
+    merged: list[Message] = [UserMessage(content=tuple(head))] if head else []
+    pending: list[ToolUseBlock] = []
+    stable = 0
+    for index in range(first, last):
+        if index == fold.asked_at and index >= made_at:
+            stable = len(merged) + (1 if pending else 0)
+        item = fold.items[index]
+        if isinstance(item, AssistantMessage):
+            if not (blocks := _sendable(item.content)):
+                continue
+            if pending:
+                _add_user(merged, _answers(fold, pending, short))
+            _add_assistant(merged, replace(item, content=blocks))
+            pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
+        else:
+            block = TextBlock(text=guidance_note(item.path, item.file)) if isinstance(item, GuidanceNote) else item
+            _add_user(merged, [*_answers(fold, pending, short), block])
+            pending = []
+    if pending:
+        _add_user(merged, _answers(fold, pending, short))
+    if merged and isinstance(merged[0], AssistantMessage):
+        merged.insert(0, UserMessage(content=(TextBlock(text=BEGINNING_LOST),)))
+        stable += 1 if stable else 0
+    return Conversation(tuple(merged), stable)
+
+
+def _answers(fold: HistoryFold, calls: Sequence[ToolUseBlock], short: frozenset[CallId]) -> list[UserBlock]:
+    answers: list[UserBlock] = []
+    for call in calls:
+        result = fold.results.get(call.id)
+        shown = shortened(result) if result and call.id in short else result
+        answers.append(answer(call.id, shown, is_external=call.id in fold.external))
+    return answers
+
+
+def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> ToolResultBlock:
+    """Return what the model reads as the result of a call."""
+    if result is None:
+        return ToolResultBlock(call_id=call_id, content=UNANSWERED, is_error=True)
+    content = external_content(call_id, result) if is_external else result.content
+    # Pictures stand only in a result that is no error: the API takes nothing but text in an error.
+    images = () if result.is_error else result.images
+    return ToolResultBlock(call_id=call_id, content=content, is_error=result.is_error, images=images)
+
+
+def guidance_note(path: str, file: GuidanceFile | None) -> str:
+    """Return what the model reads where an AGENTS.md came, or went."""
+    folder = path.rpartition("/")[0]
+    if file is None:
+        return f"{GUIDANCE_NOTE} {folder}/: {path} is gone and holds no longer.]"
+    cut = "\n[The file is longer; this is its beginning.]" if file.is_cut else ""
+    return f"{GUIDANCE_NOTE} {folder}/, from {path}. It holds for the files in there:]\n{file.text}{cut}"
+
+
+def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
+    """The blocks a provider takes back: no empty text, no unsigned thinking, nothing only told, not thinking alone."""
+    kept = tuple(
+        block
+        for block in blocks
+        if not (isinstance(block, TextBlock) and not block.text.strip())
+        and not (isinstance(block, ThinkingBlock) and not block.signature)
+        and not (isinstance(block, OpaqueBlock) and not block.payload)
+    )
+    has_substance = any(isinstance(block, TextBlock | ToolUseBlock | OpaqueBlock) for block in kept)
+    return kept if has_substance else ()
+
+
+def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
+    if messages and isinstance(messages[-1], UserMessage):
+        messages[-1] = UserMessage(content=(*messages[-1].content, *blocks))
+    else:
+        messages.append(UserMessage(content=tuple(blocks)))
+
+
+def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
+    """Append a model message; two in a row (a paused answer and its continuation) are one to the provider.
+
+    Where another model went on, the one message is its own, without what only the first would understand.
+    """
+    last = messages[-1] if messages else None
+    if isinstance(last, AssistantMessage):
+        before = last.content if last.made_by == message.made_by else portable(last.content)
+        messages[-1] = replace(message, content=(*before, *message.content))
+    else:
+        messages.append(message)
 
 
 class History(Struct):

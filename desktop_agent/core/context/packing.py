@@ -4,8 +4,14 @@ What stands first changes least: tools, then the system prompt (which holds noth
 AGENTS.md files that hold everywhere), then the conversation, which only grows at its end. Pins stand behind all of it,
 at the end of the last message: there they are freshest in the model's mind, and changing them costs nothing that is
 cached.
+
+A picture costs about as many tokens as two pages of text, and is sent again with every request: the newest ones go
+with it, and a word stands in the place of the others. Old ones are dropped several at a time, so that the beginning of
+the conversation stays the same for many requests.
 """
 
+import asyncio
+import logging
 import platform
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -13,18 +19,122 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
-from desktop_agent.core.context.pictures import with_newest_pictures
+from desktop_agent.core.context.history_fold import Compaction
+from desktop_agent.core.context.summaries import conversation_text, rendered
+from desktop_agent.core.context.tokens import (
+    definition_text,
+    message_tokens,
+    picture_tokens,
+    pictures_of,
+    text_tokens,
+    tool_tokens,
+)
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
+    BlobRef,
+    ContextSection,
     GuidanceFile,
+    ImageBlock,
     Message,
     ModelRef,
     ModelRequest,
     Pin,
+    SectionKind,
+    TextBlock,
     ToolDefinition,
+    ToolResultBlock,
+    UserMessage,
 )
+from desktop_agent.core.store.blobs import Blobs
+
+MOST_PICTURES = 8
+"""How many pictures a request carries at most."""
+MOST_BYTES = 15 * 1024 * 1024
+"""What they may have together: 20 MiB as base64, well below the 32 MB that a request may have."""
+DROPPED_AT_ONCE = 4
+
+DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
+
+NOT_TAKEN = "[A picture stands here that you are not shown, because you take none.]"
+
+logger = logging.getLogger(__name__)
+
+
+def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with the newest pictures only. The same conversation gives the same answer every time."""
+    dropped = _number_dropped(list(_pictures(messages)))
+    return tuple(messages) if dropped == 0 else _without_first(messages, dropped, DROPPED)
+
+
+def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
+    """Return which payloads a request with these messages needs in `ModelRequest.images`."""
+    return frozenset(picture.blob for picture in _pictures(messages))
+
+
+def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
+    """Return the payloads that are there; a missing one is logged, and the model will learn of it. Blocks."""
+    loaded: dict[Digest, bytes] = {}
+    for digest in digests:
+        try:
+            loaded[digest] = blobs.get(digest)
+        except StorageError as error:
+            logger.warning("A picture of the conversation is gone: %s", error.detail)
+    return loaded
+
+
+def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages for a model that takes no pictures, with a word in the place of each."""
+    return _without_first(messages, sum(1 for _ in _pictures(messages)), NOT_TAKEN)
+
+
+async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
+    """Return the request with the bytes of every picture that it names and that is there."""
+    digests = image_digests(request.messages)
+    if not digests:
+        return request
+    return replace(request, images=await asyncio.to_thread(load_pictures, blobs, digests))
+
+
+def _pictures(messages: Iterable[Message]) -> Iterable[BlobRef]:
+    for message in messages:
+        if isinstance(message, UserMessage):
+            for block in message.content:
+                yield from pictures_of(block)
+
+
+def _number_dropped(pictures: Sequence[BlobRef]) -> int:
+    """Return how many of the oldest pictures are left out. The newest one never is."""
+    for dropped in range(0, len(pictures), DROPPED_AT_ONCE):
+        kept = pictures[dropped:]
+        if len(kept) <= MOST_PICTURES and sum(picture.size for picture in kept) <= MOST_BYTES:
+            return dropped
+    return max(len(pictures) - 1, 0)
+
+
+def _without_first(messages: Sequence[Message], number: int, word: str) -> tuple[Message, ...]:
+    left = number
+    thinned: list[Message] = []
+    for message in messages:
+        if left and isinstance(message, UserMessage):
+            content = list(message.content)
+            for index, block in enumerate(content):
+                if isinstance(block, ToolResultBlock) and block.images and left:
+                    gone = min(left, len(block.images))
+                    left -= gone
+                    text = "\n".join([block.content, *[word] * gone]).strip()
+                    content[index] = replace(block, content=text, images=block.images[gone:])
+                elif isinstance(block, ImageBlock) and left:
+                    left -= 1
+                    content[index] = TextBlock(text=word)
+            thinned.append(replace(message, content=tuple(content)))
+        else:
+            thinned.append(message)
+    return tuple(thinned)
+
 
 _WHOSE = {
     "person": "The user's own guidance, from {path}. It holds in all of their folders:",
@@ -89,3 +199,44 @@ def _followed(messages: Sequence[Message], model: ModelRef) -> str:
     if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:
         return ""
     return last.id
+
+
+def sections(
+    request: ModelRequest,
+    guidance: Sequence[GuidanceFile],
+    compaction: Compaction | None,
+    system: str,
+    ratio: float,
+) -> tuple[ContextSection, ...]:
+    """Return the parts of `request`, in the order in which they are sent, without those that are empty.
+
+    `guidance` and `compaction` are those that the request was made with, `system` is its system prompt without
+    guidance, and `ratio` corrects the estimates. Takes milliseconds for a long conversation: call it from a thread.
+    """
+    in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
+    is_summarised = compaction is not None and compaction.through_turn > 0
+    summary = rendered(compaction.summary) if compaction is not None and is_summarised else ""
+    pictures = picture_tokens(request.messages)
+    rest = max(message_tokens(request.messages) - text_tokens(summary) - in_folders - pictures, 0.0)
+    said = _without_summary(request.messages) if is_summarised else request.messages
+
+    def section(kind: SectionKind, estimated: float, text: str, name: str = "") -> ContextSection:
+        return ContextSection(kind=kind, name=name, tokens=round(estimated * ratio), text=text)
+
+    guides = [(file.path, file.text if file.scope == "folder" else guidance_text(file)) for file in guidance]
+    found = (
+        section("tools", tool_tokens(request.tools), "\n\n".join(map(definition_text, request.tools))),
+        section("system", text_tokens(system), system),
+        *(section("guidance", text_tokens(text), text, name) for name, text in guides),
+        section("summary", text_tokens(summary), summary),
+        section("conversation", rest, conversation_text(said)),
+        section("pictures", pictures, ""),
+        section("pins", text_tokens(request.pinned), request.pinned),
+    )
+    return tuple(one for one in found if one.tokens)
+
+
+def _without_summary(messages: Sequence[Message]) -> Sequence[Message]:
+    """The conversation without the block that it begins with."""
+    first, *others = messages
+    return [replace(first, content=first.content[1:]), *others]

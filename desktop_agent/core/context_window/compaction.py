@@ -15,8 +15,7 @@ from desktop_agent.core.base.ids import CallId, new_compaction_id
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Compaction
-from desktop_agent.core.context.readable import conversation_text, fitted
-from desktop_agent.core.context.summaries import extracted, parsed, rendered, summary_text
+from desktop_agent.core.context.summaries import conversation_text, extracted, fitted, parsed, rendered, summary_text
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog

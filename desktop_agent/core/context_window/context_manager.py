@@ -13,9 +13,8 @@ from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import new_pin_id
 from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
 from desktop_agent.core.context.history import History
-from desktop_agent.core.context.inspection import sections
-from desktop_agent.core.context.loaded_tools import loaded_tools
-from desktop_agent.core.context.packing import pack, pinned_text
+from desktop_agent.core.context.history_fold import loaded_tools
+from desktop_agent.core.context.packing import pack, pinned_text, sections
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens, text_tokens
 from desktop_agent.core.context_window.compaction import (
     Compacting,

@@ -10,7 +10,7 @@ import sys
 
 from msgspec import Struct
 
-from desktop_agent.core.context.message_building import GUIDANCE_NOTE
+from desktop_agent.core.context.history import GUIDANCE_NOTE
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     ModelRequest,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.context.pictures import image_digests
-from desktop_agent.core.context.portable import is_readable_by, portable
+from desktop_agent.core.context.history import is_readable_by, portable
+from desktop_agent.core.context.packing import image_digests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef
 from desktop_agent.core.session.parts import SessionParts

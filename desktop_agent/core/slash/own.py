@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.context.project_text import SecretAt, read_start
+from desktop_agent.core.context.guidance import SecretAt, read_start
 from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, Origin
 from desktop_agent.core.slash.parse import Invocation
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.context.loaded_tools import SEARCH_TOOLS
+from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.spec import AnyTool

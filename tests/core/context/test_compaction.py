@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history import History, shortened
 from desktop_agent.core.context.packing import pack
-from desktop_agent.core.context.shortening import shortened
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (

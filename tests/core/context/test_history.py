@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history import UNANSWERED, History
 from desktop_agent.core.context.history_fold import STOPPED
-from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,

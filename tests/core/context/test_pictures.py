@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.context.history import History
-from desktop_agent.core.context.packing import pack
-from desktop_agent.core.context.pictures import (
+from desktop_agent.core.context.packing import (
     DROPPED,
     DROPPED_AT_ONCE,
     MOST_BYTES,
     MOST_PICTURES,
     image_digests,
     load_pictures,
+    pack,
 )
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (

@@ -12,8 +12,8 @@ import pytest
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.context.history_fold import STOPPED
-from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from desktop_agent.core.context.portable import is_readable_by, portable
+from desktop_agent.core.context.history import is_readable_by, portable
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest
 
 

@@ -1,7 +1,7 @@
 """`search_tools`: finds those tools of servers whose definitions would take too much of every request.
 
 What it found is named in the metadata of its result, so the journal has it, and the requests from then on have their
-definitions (`core/context/loaded_tools.py`).
+definitions (`core/context/history_fold.py`).
 """
 
 import asyncio
@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from desktop_agent.core.context.history_fold import FOUND_KEY
-from desktop_agent.core.context.loaded_tools import SEARCH_TOOLS
+from desktop_agent.core.context.history_fold import FOUND_KEY, SEARCH_TOOLS
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.servers.ranking import ToolIndex, index_of
 from desktop_agent.core.tools.spec import AnyServerTool, ReadTool, ToolArguments, ToolContext

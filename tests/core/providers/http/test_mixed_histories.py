@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.context.portable import is_readable_by
+from desktop_agent.core.context.history import is_readable_by
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
