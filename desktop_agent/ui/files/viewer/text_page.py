@@ -9,7 +9,7 @@ from desktop_agent.ui.files.viewer.content import FileContent
 from desktop_agent.ui.files.viewer.line_bar import LineBar
 from desktop_agent.ui.files.viewer.line_numbers import LineNumbers
 from desktop_agent.ui.files.viewer.text_finder import TextFinder
-from desktop_agent.ui.review.conflict.editor_colours import EditorColours
+from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.media.media_words import size_words
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.review.source import Spawn

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import LineComment
-from desktop_agent.ui.review.diff.diff_selection import DiffSelection, line_of
+from desktop_agent.ui.review.diff.diff_document import DiffSelection, line_of
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.comments.comment_anchor import CommentAnchor, quote_of, row_of
 from desktop_agent.ui.review.comments.comment_card import CommentCard, card_height
 from desktop_agent.ui.review.comments.comment_editor import CommentEditor
-from desktop_agent.ui.review.diff.diff_geometry import Geometry
+from desktop_agent.ui.review.diff.diff_layout import Geometry
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Theme
 

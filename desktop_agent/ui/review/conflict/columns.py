@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.merge.three_way import Choice, Source, ThreeWay
 from desktop_agent.ui.review.conflict.three_rows import SOURCES, Look, ThreeRows, VersionCell
-from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
+from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize

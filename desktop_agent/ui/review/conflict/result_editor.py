@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
 from desktop_agent.core.merge.edited_text import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
-from desktop_agent.ui.review.conflict.editor_colours import EditorColours
+from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.wording.visible_text import utf16_length
 

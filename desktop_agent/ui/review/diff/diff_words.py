@@ -1,15 +1,35 @@
-"""What a diff says in words: on its bars, beside its lines, and for screen readers."""
+"""What a diff says in words, and the state of its hunks as far as drawing and naming them needs it."""
 
 import stat
+from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
-from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.wording.visible_text import visible_line
+
+HunkChoice = Literal["keep", "undecide", "undo", "redo", "comment"]
+"""What the user can want with hunks."""
+HunkState = Literal["undecided", "kept", "undone"]
+
+
+class HunkDecisions(NamedTuple):
+    """The hunks that were kept and undone, and whether more can be undone now; `reason` says why not."""
+
+    kept: frozenset[HunkKey] = frozenset()
+    undone: frozenset[HunkKey] = frozenset()
+    can_revert: bool = True
+    reason: str = ""
+
+    def state(self, key: HunkKey) -> HunkState:
+        """Return what was decided about a hunk. An undone hunk is not in force, even if it was kept before."""
+        if key in self.undone:
+            return "undone"
+        return "kept" if key in self.kept else "undecided"
 
 
 def hunk_label(hunk: Hunk) -> str:

@@ -1,16 +1,119 @@
-"""Colours for the lines on screen, a few milliseconds at a time, after they have been painted without."""
+"""The colours of the syntax: found by Pygments a slice at a time, for lines in view and for those in an editor.
+
+Pygments cannot start in the middle of a file, so a piece is lexed from some lines before it: enough for strings and
+comments of usual length to come out right, and never the whole file.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from functools import cache, partial
+from typing import NamedTuple, overload
 
 from pygments.lexer import Lexer
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, QTimer, Signal
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
+from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.ui.review.diff.syntax import LineSpans, lexer_for_path, spans_by_line
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.background_call import BackgroundCall
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import utf16_length
+
+MAX_COLOURED_CHARS = 1_000
+"""Longer lines are generated, and cost more than their colours are worth."""
+
+
+Span = tuple[int, int, str]
+"""Characters `start:end` of a line, and the palette's name for their colour.
+
+A plain tuple, because there are a hundred thousand in a long file: the garbage collector looks at plain tuples of plain
+values once, and at named ones each time.
+"""
+
+LineSpans = tuple[Span, ...]
+
+
+def lexer_for_path(path: str) -> Lexer | None:
+    """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
+
+    Takes tens of milliseconds the first time: not for the window's thread.
+    """
+    from pygments.lexers import (
+        get_all_lexers,
+        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] - its options have no types
+    )
+
+    name = path.rpartition("/")[2].lower()
+    suffix = f"*.{name.rpartition('.')[2]}" if "." in name else ""
+    found = [
+        aliases[0]
+        for _, aliases, patterns, _ in get_all_lexers(plugins=False)
+        if aliases and any(pattern.lower() in (name, suffix) for pattern in patterns)
+    ]
+    lexers = [get_lexer_by_name(alias) for alias in found if alias != "text"]
+    # Dialects and rarities share suffixes with the plain thing, which has the shortest name: Perl, SQL.
+    return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
+
+
+def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
+    """Lex `lines` step by step and, at the end, yield the spans of each line from `skip` on, by its index.
+
+    Yields an empty dictionary after every token, so that the caller can stop and go on later.
+    """
+    text = [_lexed(line) for line in lines]
+    ends: list[int] = []
+    for line in text:
+        ends.append(len(line) + (ends[-1] if ends else 0))
+    spans: list[list[Span]] = [[] for _ in text]
+    at = 0
+    for start, kind, value in lexer.get_tokens_unprocessed("".join(text)):
+        while at < len(ends) and ends[at] <= start:
+            at += 1
+        role = role_of(kind)
+        if role and at < len(ends):
+            _add(spans, ends, at, start, start + len(value), role)
+        yield {}
+    yield {index: tuple(found) for index, found in enumerate(spans) if index >= skip}
+
+
+def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int, role: str) -> None:
+    """Cut one token into its lines."""
+    while at < len(ends) and start < end:
+        line_start = ends[at - 1] if at else 0
+        spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
+        start = ends[at]
+        at += 1
+
+
+def _lexed(line: str) -> str:
+    return "\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n"
+
+
+_ROLES = {
+    "Keyword": "syntax_keyword",
+    "Operator.Word": "syntax_keyword",
+    "Name.Tag": "syntax_keyword",
+    "Name.Function": "syntax_function",
+    "Name.Class": "syntax_function",
+    "Name.Decorator": "syntax_function",
+    "Name.Attribute": "syntax_function",
+    "Generic.Heading": "syntax_function",
+    "Generic.Subheading": "syntax_function",
+    "Literal.String": "syntax_string",
+    "Literal.Number": "syntax_number",
+    "Comment": "syntax_comment",
+}
+
+
+@cache
+def role_of(kind: tuple[str, ...]) -> str:
+    """Return the palette's name for the colour of a Pygments token; empty for plain text."""
+    for length in range(len(kind), 0, -1):
+        if role := _ROLES.get(".".join(kind[:length])):
+            return role
+    return ""
+
 
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
@@ -150,3 +253,111 @@ class Highlighter(QObject):
             self._search = None
             self._timer.stop()
         return self._lexer is not None
+
+
+_REST_MS = 80
+"""After the last letter that was typed: until then the colours of before stay."""
+
+
+class DocumentLines(Sequence[str]):
+    """The lines of a document as they are when they are asked for: of a long one, only those in view ever are."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        self._document = document
+
+    def __len__(self) -> int:
+        return self._document.blockCount()
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, int):
+            if not 0 <= index < len(self):
+                raise IndexError(index)
+            return self._document.findBlockByNumber(index).text()
+        return [self[number] for number in range(*index.indices(len(self)))]
+
+
+class EditorColours(QObject):
+    """Colours an editor without a highlighter over its whole document, which would freeze on a long one."""
+
+    def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
+        super().__init__(editor)
+        self._theme = theme
+        self._editor = editor
+        self._path = ""
+        self._is_outdated = False
+        """Whether it was stopped before the text had come to rest."""
+        self._highlighter = Highlighter(self)
+        self._highlighter.changed.connect(self._paint)
+        self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._start_over)
+        editor.document().contentsChange.connect(self._on_contents_changed)
+        editor.updateRequest.connect(self._on_update)
+        theme.changed.connect(self._paint)
+
+    def set_path(self, path: str) -> None:
+        """Colour the text as the language of this file name."""
+        self._path = path
+        self._start_over()
+
+    def stop(self) -> None:
+        """Stop until the editor is painted again."""
+        self._highlighter.stop()
+        self._is_outdated |= self._rest.isActive()
+        self._rest.stop()
+
+    def _on_contents_changed(self) -> None:
+        if self._editor.isVisible():
+            self._rest.start()
+        else:
+            self._is_outdated = True
+
+    def _on_update(self, _area: QRect, scrolled: int) -> None:
+        if not self._editor.isVisible():
+            return
+        if self._is_outdated:
+            self._is_outdated = False
+            self._rest.start()
+        elif not self._rest.isActive():
+            self._request()
+            if scrolled:  # lines that came into view may have known colours that were not given to them
+                self._paint()
+
+    def _start_over(self) -> None:
+        self._highlighter.set_text(self._path, (), DocumentLines(self._editor.document()))
+        self._request()
+
+    def _request(self) -> None:
+        self._highlighter.forget_requests()
+        self._highlighter.request("new", [block.blockNumber() for block in self._in_view()])
+
+    def _in_view(self) -> list[QTextBlock]:
+        editor, found = self._editor, list["QTextBlock"]()
+        block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
+        room = editor.viewport().height() // max(1, editor.fontMetrics().height()) + 2
+        while block.isValid() and len(found) < room:
+            found.append(block)
+            block = block.next()
+        return found
+
+    def _paint(self) -> None:
+        """Give the lines in view their colours, as far as these are known."""
+        for block in self._in_view():
+            ranges = self._ranges(block.text(), self._highlighter.spans("new", block.blockNumber()))
+            if ranges != block.layout().formats():
+                block.layout().setFormats(ranges)
+                self._editor.document().markContentsDirty(block.position(), block.length())
+
+    def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
+        ranges: list[QTextLayout.FormatRange] = []
+        for start, end, role in spans:
+            found = QTextLayout.FormatRange()
+            found.start = utf16_length(text[:start])
+            found.length = utf16_length(text[start:end])
+            found.format = QTextCharFormat()
+            found.format.setForeground(self._theme.colour(role))
+            ranges.append(found)
+        return ranges

@@ -1,18 +1,23 @@
-"""Laid-out lines of a diff, made when they are first painted and kept while they may be painted again.
+"""Laid-out lines of a diff and their changed words, found when they are first painted, and kept.
 
 Of a long line only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, and a
-screen of them is a frozen window. What is left of the window is taken to be as wide as plain letters are.
+screen of them is a frozen window. What is left of the window is taken to be as wide as plain letters are. Changed
+words are looked for a few milliseconds at a time.
 """
 
-from typing import NamedTuple, cast
+import time
+from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
+from desktop_agent.core.diff.intraline import ChangedWords, Spans, changed_words
+from desktop_agent.core.diff.rows import DiffRow, LineSide
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.ui.review.diff.syntax import LineSpans
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.highlighter import LineSpans
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.wording.visible_text import VisibleLine, utf16_length, visible_line
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, utf16_length, visible_line
 
 WINDOW_CHARS = 128
 """Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
@@ -104,7 +109,7 @@ class LineStyle:
         self.font = font
         self.char_width = QFontMetricsF(font).horizontalAdvance("0")
         self.option = QTextOption()
-        # Code runs from left to right whatever is in its strings, and a wrapped line would be two rows.
+        # Code runs from left to right even if its strings do not, and a wrapped line would be two rows.
         self.option.setWrapMode(QTextOption.WrapMode.NoWrap)
         self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self._theme = theme
@@ -138,7 +143,7 @@ class LineLayouts:
         """The one that was asked for last is the last."""
 
     def clear(self) -> None:
-        """Forget the laid-out lines: there are other ones."""
+        """Forget the laid-out lines: the diff has changed."""
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
@@ -153,3 +158,46 @@ class LineLayouts:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = kept
         return kept.laid
+
+
+_MAX_KEPT: Final = 5_000
+BUDGET_S: Final = 0.004
+"""How long one painting may look for changed words. Long lines take longer: theirs come with the next painting."""
+
+
+class LineWords:
+    """Knows which words of a line differ from the line that took its place."""
+
+    def __init__(self, budget_s: float = BUDGET_S) -> None:
+        self._budget_s = budget_s
+        self._known: dict[tuple[int, int], ChangedWords] = {}
+        self._left_s = budget_s
+
+    def clear(self) -> None:
+        """Forget everything about the file: there is another one."""
+        self._known.clear()
+
+    def begin(self) -> None:
+        """Start the time budget of one painting. Only looking for words counts against it."""
+        self._left_s = self._budget_s
+
+    def of(self, diff: FileDiff, row: DiffRow, side: LineSide) -> Spans | None:
+        """Return what changed in the line that a row shows on a side; `None` when there is no time left to look."""
+        old = row.old if row.old is not None else row.peer
+        new = row.new if row.new is not None else row.peer
+        if old is None or new is None:
+            return ()
+        words = self._known.get((old, new))
+        if words is None:
+            if self._left_s <= 0:
+                return None
+            start = time.monotonic()
+            words = self._found(diff.old_lines[old], diff.new_lines[new])
+            if len(self._known) >= _MAX_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[old, new] = words
+            self._left_s -= time.monotonic() - start
+        return words.old if side == "old" else words.new
+
+    def _found(self, old: str, new: str) -> ChangedWords:
+        return changed_words(without_ending(old)[:MAX_DRAWN_CHARS], without_ending(new)[:MAX_DRAWN_CHARS])

@@ -6,10 +6,10 @@ from PySide6.QtGui import QMouseEvent
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comments.comment_anchor import anchor_of_row, anchor_of_selection, spot_of_change
 from desktop_agent.ui.review.comments.comment_blocks import CommentBlocks
-from desktop_agent.ui.review.diff.diff_geometry import Pane
+from desktop_agent.ui.review.diff.diff_document import line_of
+from desktop_agent.ui.review.diff.diff_layout import Pane
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import Scene
-from desktop_agent.ui.review.diff.diff_selection import line_of
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.ui.keys.part_keys import PartKeys
-from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
+from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import hbox

@@ -8,8 +8,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff.diff_words import row_words
-from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
+from desktop_agent.ui.review.diff.diff_words import HunkDecisions, row_words
 
 _ACTIONS = ("keep", "undo", "redo")
 

@@ -6,12 +6,11 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.review.diff.diff_bars import PAD, Bars, button_rect
+from desktop_agent.ui.review.diff.diff_layout import PAD
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
-from desktop_agent.ui.review.diff.diff_painter import Scene
+from desktop_agent.ui.review.diff.diff_painter import Bars, Scene, button_rect
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff.diff_words import bar_label
-from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions, HunkState
+from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions, HunkState, bar_label
 from desktop_agent.ui.review.overlays.hunk_actions import HunkActions
 from desktop_agent.ui.review.overlays.hunk_bars import HunkBars
 from desktop_agent.ui.theme import Theme

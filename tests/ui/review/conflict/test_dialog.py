@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileI
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
+from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
-from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
+from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.review.stage import make_diff, message_of

@@ -1,11 +1,13 @@
-"""Of a long line only a part is laid out, and it looks as if all of it were."""
+"""Lines of a diff as they are laid out, and which of their words changed."""
 
 import pytest
 from PySide6.QtGui import QImage, QPainter
 
-from desktop_agent.ui.review.diff.line_layouts import WINDOW_CHARS, Columns, LineLayouts
+from desktop_agent.core.diff.rows import DiffRow
+from desktop_agent.ui.review.diff.line_layouts import WINDOW_CHARS, Columns, LineLayouts, LineWords
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import visible_line
+from tests.ui.review.stage import make_diff
 
 WHOLE = Columns(0, 10_000)
 
@@ -91,3 +93,34 @@ def test_the_lines_that_were_asked_for_longest_ago_are_forgotten_first(layouts: 
     layouts.line("new", LineLayouts.MAX_KEPT, "word", (), WHOLE)
     assert layouts.line("new", 0, "word", (), WHOLE) is first
     assert layouts.line("new", 1, "word", (), WHOLE) is not second
+
+
+DIFF = make_diff("one = 1\ntwo = 2\n", "one = 3\ntwo = 4\n")
+FIRST, SECOND = DiffRow("changed", 0, 0), DiffRow("changed", 1, 1)
+
+
+def test_both_sides_of_a_changed_line_know_their_words() -> None:
+    words = LineWords()
+    assert words.of(DIFF, FIRST, "old") == ((6, 7),)
+    assert words.of(DIFF, FIRST, "new") == ((6, 7),)
+
+
+def test_a_line_without_partner_has_no_changed_words() -> None:
+    assert LineWords().of(DIFF, DiffRow("added", new=0), "new") == ()
+
+
+def test_what_the_time_does_not_suffice_for_is_found_in_the_next_painting() -> None:
+    words = LineWords(budget_s=1e-9)
+    assert words.of(DIFF, FIRST, "new") == ((6, 7),)
+    assert words.of(DIFF, SECOND, "new") is None
+    assert words.of(DIFF, FIRST, "old") == ((6, 7),)
+    words.begin()
+    assert words.of(DIFF, SECOND, "new") == ((6, 7),)
+
+
+def test_another_file_has_its_own_words() -> None:
+    words = LineWords()
+    words.of(DIFF, FIRST, "new")
+    words.clear()
+    words.begin()
+    assert words.of(make_diff("one = 1\n", "one, 1\n"), FIRST, "new") == ((3, 4),)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
-from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
+from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.file_editor import FileEditor

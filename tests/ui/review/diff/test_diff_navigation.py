@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.core.diff.rows import DiffRows, RowMode
-from desktop_agent.ui.review.diff.diff_search import DiffMatch, DiffSearch
+from desktop_agent.ui.review.diff.diff_navigation import DiffMatch, DiffSearch
 from tests.ui.review.stage import make_diff
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))

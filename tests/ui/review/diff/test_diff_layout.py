@@ -1,7 +1,7 @@
 """Rows and places in pixels agree with each other."""
 
 from desktop_agent.core.diff.rows import DiffRows
-from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
+from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
 from tests.ui.review.stage import make_diff
 
 LINES = "".join(f"line {number}\n" for number in range(60))
