@@ -482,12 +482,16 @@ class Composition:
     def _note_turned(self, turned: Turned, records: Sequence[ChangeRecord]) -> None:
         """Note an undo or redo: files go where the changes that stand from now on have them."""
         written = {record.change.path: record.change for record in records}
+        missing = {record.change.path for record in records if record.change.before is None}
+        missing -= {record.change.path for record in records if record.change.before is not None}
         moves = self._moves(turned, written)
         ends = Counter(path for move in moves for path in {move.old, move.new} if path)
         shared = {path for path, count in ends.items() if count > 1}
         for move in moves:
             is_told = turned.is_recorded and move.old not in turned.kept
             self._note_write(move, written, shared, is_told=is_told)
+            if move.old != move.new and move.old in missing:
+                move.note.was_gone = True
         self._seen |= {path: change.after for path, change in written.items()}
         self._loose |= turned.kept
         for change in written.values():

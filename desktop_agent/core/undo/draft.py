@@ -160,7 +160,7 @@ class _Draft:
             if case.wanted is not None and not case.reason:
                 there = self._into.setdefault(case.wanted.path, case)
                 if there is not case:
-                    case.refuse(refusals.PLACE_TAKEN, self._clash(None, case.wanted, self._now(case.place)))
+                    case.refuse(refusals.PLACE_TAKEN, self._taken(case))
         self._find_exact()
         for case in self._cases:
             if not case.reason:
@@ -270,7 +270,7 @@ class _Draft:
                     return
             case.state = self._state(case.exact[0]) if case.exact else self._resolved(case)
         except _TakenError as taken:
-            case.refuse(str(taken), self._clash(None, case.wanted, self._now(case.place)))
+            case.refuse(str(taken), self._taken(case))
         except ClashError as clash:
             case.refuse(str(clash), self._clash(case.base, case.wanted, self._now(case.here)))
         except StorageError:
@@ -355,6 +355,10 @@ class _Draft:
         images = (state.image() if state else None for state in states)
         base_image, wanted_image, yours_image = images
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
+
+    def _taken(self, case: _Case) -> Clash | None:
+        """Return the versions at a path that something else has taken; a rename has none to choose between."""
+        return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
 

@@ -387,6 +387,7 @@ def act(history: History, what: str, path: str, other: str, number: int, word: b
 
 
 @example(steps=[("rename", "a", "b", 0), ("create", "c", "a", 0), ("rename", "c", "a", 0)], adds_to="b")
+@example(steps=[("rename", "a", "b", 0), ("create", "a", "a", 0)], adds_to="a")
 @given(steps=steps, adds_to=st.sampled_from([None, *PATHS]))
 def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
     steps: list[tuple[str, str, str, int]], adds_to: str | None
@@ -415,6 +416,21 @@ def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
             assert history.tree() == after
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_redo_does_not_bring_back_what_the_user_had_removed_before_the_undo(history: History) -> None:
+    """`mv -f b a; echo … > b`, and the user removes `b`: the undo brings the first `b` back, the redo takes it away."""
+    history.set("a", TEXT)
+    history.set("b", TEXT.replace(b"line", b"row"))
+    start = len(history.records)
+    history.rename("b", "a")
+    history.set("b", b"new\n")
+    (history.root / "b").unlink()
+    after, changes = history.tree(), history.records[start:]
+    assert all(outcome.is_done for outcome in history.undo(changes))
+    assert (history.root / "b").read_bytes() == TEXT.replace(b"line", b"row")
+    assert all(outcome.is_done for outcome in history.redo(changes))
+    assert history.tree() == after
 
 
 def test_a_folder_that_moved_away_under_a_link_in_its_place_comes_back_with_its_files(history: History) -> None:
