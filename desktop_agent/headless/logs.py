@@ -7,7 +7,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.refusals import describe_outcome
 from desktop_agent.headless.result import tool_event
 
 

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.events import CommandRun, Notice, TurnEnded, Tu
 from desktop_agent.core.protocol.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
-from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.refusals import describe_outcome
 
 StopReason = TurnEndReason | Literal["invalid_output"]
 """Why a run ended: as its last turn, or because of an answer that is not what the caller asked for."""

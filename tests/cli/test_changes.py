@@ -13,7 +13,7 @@ from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Author, ChangeSelection, Clash, FileImage, FileOutcome
-from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.refusals import describe_outcome
 from tests.cli.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))

@@ -11,8 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.undo import refusals
-from desktop_agent.core.undo.outcome_words import describe_outcome
-from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.refusals import Direction, describe_outcome
 from desktop_agent.library.results import error_of
 
 RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps

@@ -19,7 +19,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
-from desktop_agent.core.undo.whereabouts import recorded_of
+from desktop_agent.core.undo.path_tracking import recorded_of
 
 
 class ChangedSession(NamedTuple):

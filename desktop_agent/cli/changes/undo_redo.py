@@ -15,9 +15,8 @@ from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.differences import with_makers
-from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.plan import draft_revert, draft_steps, steps_meant
-from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.refusals import Direction, describe_step
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

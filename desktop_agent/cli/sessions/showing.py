@@ -26,7 +26,7 @@ from desktop_agent.core.transcript import (
     replay,
     spending_line,
 )
-from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.refusals import describe_outcome
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

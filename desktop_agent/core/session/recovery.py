@@ -28,8 +28,8 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import CUT_OFF_KEY
-from desktop_agent.core.undo.all_names import written_along
-from desktop_agent.core.undo.records import recovered
+from desktop_agent.core.undo.execute import recovered
+from desktop_agent.core.undo.path_tracking import written_along
 
 NO_ANSWER = "The application ended before an answer came."
 

@@ -15,8 +15,7 @@ from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import bullets, code, fenced
 from desktop_agent.core.transcript import ChangeRecord
-from desktop_agent.core.undo.outcome_words import describe_outcome, describe_step
-from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
 MAX_PATCH_CHARS = 60_000
 """More of a patch is not printed into the conversation."""

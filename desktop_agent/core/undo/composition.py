@@ -18,7 +18,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.renames import pairs
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
-from desktop_agent.core.merge.merge import ClashError, merge_states, without_hunks
+from desktop_agent.core.merge.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, Turned, Undone, undone_of
@@ -340,9 +340,9 @@ class Composition:
             return None
         if now is None or before is None:
             is_moved = before is not None and before.path != after.path
-            raise NeededError(refusals.RENAMED_SINCE.format(after.path) if is_moved else refusals.CHANGED_SINCE)
+            raise NeededError(refusals.RENAMED_SINCE.format(after.path) if is_moved else CHANGED_SINCE)
         if (now.image.kind == "folder") != (before.image.kind == "folder"):
-            raise NeededError(refusals.CHANGED_SINCE)
+            raise NeededError(CHANGED_SINCE)
         path = _merged_path(now.path, before.path, after.path)
         if before.image == after.image or now.image == after.image:
             return Placed(path, now.image)

@@ -43,8 +43,8 @@ from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import NeededError
 from desktop_agent.core.undo.draft import UndoDraft
+from desktop_agent.core.undo.path_tracking import as_edit
 from desktop_agent.core.undo.plan import composition_of, draft_reverts
-from desktop_agent.core.undo.whereabouts import as_edit
 
 # -- whose a difference is --
 

@@ -19,7 +19,7 @@ from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
-from desktop_agent.core.merge.merge import ClashError, merge_states
+from desktop_agent.core.merge.merge import CHANGED_SINCE, PLACE_TAKEN, ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.transcript import ChangeRecord, Undone
@@ -160,7 +160,7 @@ class _Draft:
             if case.wanted is not None and not case.reason:
                 there = self._into.setdefault(case.wanted.path, case)
                 if there is not case:
-                    case.refuse(refusals.PLACE_TAKEN, self._taken(case))
+                    case.refuse(PLACE_TAKEN, self._taken(case))
         self._find_exact()
         for case in self._cases:
             if not case.reason:
@@ -309,7 +309,7 @@ class _Draft:
         if yours == before or (coming is not None and yours == self._state(coming.wanted)):
             return self._state(wanted)
         if not _is_version_of(yours, before):
-            raise ClashError(refusals.CHANGED_SINCE)
+            raise ClashError(CHANGED_SINCE)
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
@@ -327,7 +327,7 @@ class _Draft:
         if yours.kind == "folder" and path in self._going_folders and self._will_be_empty(path, self._gone()):
             self._disk[path] = None
             return content
-        raise _TakenError(refusals.PLACE_TAKEN)
+        raise _TakenError(PLACE_TAKEN)
 
     def _barred(self, path: str, *, is_coming: bool) -> str:
         """Say why nothing may be written at the path; empty when it may."""

@@ -1,7 +1,7 @@
 """Undo, redo and the user's own writes: drafted, written down, carried out, recorded, whatever happens in between.
 
-An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redo`). The caller sees to it
-that no turn is running.
+An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redo`). A write by the user
+also undoes the changes that are overwritten with it. The caller sees to it that no turn is running.
 """
 
 import asyncio
@@ -10,25 +10,27 @@ from collections.abc import Sequence
 from msgspec import structs
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.stored_images import image_of
+from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
+from desktop_agent.core.merge.merge import missing_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ChangeSelection, CommittedFile, FileChange, FileOutcome, Reverted
-from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
-from desktop_agent.core.transcript import Destroyed, Transcript
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript
 from desktop_agent.core.undo import differences
-from desktop_agent.core.undo.all_names import names_alike, written_along
 from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
-from desktop_agent.core.undo.own_write import draft_write, written_over
+from desktop_agent.core.undo.path_tracking import as_edit, names_alike, written_along
 from desktop_agent.core.undo.plan import draft_reverts, draft_steps, steps_meant
-from desktop_agent.core.undo.records import reverted
 from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.renaming import is_a_name
 
 
 class Undoing:
@@ -241,3 +243,125 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
         return structs.replace(outcome, reason=" ".join(filter(None, (outcome.reason, missing))))
     ids = tuple(item.change_id for item in drafted.reverts)
     return FileOutcome(path=outcome.path, state="conflict", change_ids=ids, reason=problem, hunks=outcome.hunks)
+
+
+def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
+    """Return what `op` makes of its file; None when it changes nothing. Blocks.
+
+    Raises `AgentError` when the file is not what the user saw, or cannot become that.
+    """
+    ledger.require_root()
+    if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
+        raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
+    try:
+        before = ledger.files.current(op.path)
+    except OSError as error:
+        raise AgentError(f"{op.path} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
+    if (before.digest if before else None) != op.expected:
+        raise AgentError(
+            f"{op.path} was changed in the meantime, so it was not written.",
+            hint="Look at it again; your text is still where you wrote it.",
+        )
+    content = op.content
+    if content is not None and op.like is None and before is not None and not _can_hold(before, content):
+        raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
+    if any(item.change_id not in transcript.changes for item in op.reverts):
+        raise AgentError(f"No such change of {op.path} is on record.", hint="Nothing was written.")
+    if op.content is None:
+        after = None
+    elif op.like is not None:
+        after = FileState(content=op.content, mode=op.like.mode, kind=op.like.kind)
+    elif before is None:
+        after = FileState(content=op.content, mode=new_file_mode())
+    else:
+        after = before.with_content(op.content)
+    return FileTransition(op.path, before, after) if after != before or op.reverts else None
+
+
+def written_over(
+    transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
+) -> tuple[Reverted, ...]:
+    """Return what is undone of other changes of the file once a clash is settled like this.
+
+    Blocks. A change, or a hunk of one, is gone if the file had it before and has nothing of it afterwards. If it were
+    left standing, it would wait for a decision about nothing, and its own undo would clash again.
+    """
+    settled = {item.change_id for item in op.reverts}
+    found: list[Reverted] = []
+    for record in transcript.changes.values():
+        change = record.change
+        if change.path != op.path or change.author == "undo" or change.id in settled or record.is_undone:
+            continue
+        edit = as_edit(change, (other.change for other in transcript.changes.values()))
+        gone = _gone(record, edit, ledger, transition)
+        if gone:
+            # A redo can only record hunks as undone.
+            is_whole = gone[1] and op.purpose == "undo"
+            found.append(Reverted(change_id=change.id, hunks=() if is_whole else gone[0]))
+    return tuple(found)
+
+
+def _gone(
+    record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
+) -> tuple[tuple[HunkKey, ...], bool] | None:
+    """Return the hunks of a change that are undone then, and whether they are all of it; None if none are."""
+    before, after = transition.before, transition.after
+    everything = (WHOLE_FILE,), True
+    if image_of(after) == edit.after:
+        return None
+    if after is None or before is None or {before.kind, after.kind} != {"file"}:
+        return everything if image_of(before) == edit.after else None
+    try:
+        diff = ledger.images.diff(edit)
+    except StorageError:
+        return None
+    if not diff.edits:
+        return everything if image_of(before) == edit.after and before.content != after.content else None
+    lost = missing_keys(diff, after.content) - missing_keys(diff, before.content)
+    if not lost:
+        return None
+    undone = record.undone_hunks | lost
+    return tuple(sorted(undone)), not record.change.moved_from and undone >= set(all_keys(diff))
+
+
+def _can_hold(file: FileState, content: bytes) -> bool:
+    """Whether this may be written there: a folder has no content, and a symlink leads to a name."""
+    return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
+
+
+def reverted(
+    direction: Direction,
+    selection: ChangeSelection,
+    changes: tuple[FileChange, ...],
+    outcomes: tuple[FileOutcome, ...],
+    *,
+    reason: str = "",
+    back: Recovered | None = None,
+) -> ev.ChangesUndone | ev.ChangesRedone:
+    """Return the record of an undo or redo that wrote `changes`."""
+    ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
+    if direction == "undo":
+        refs, outside = (back.refs, back.outside) if back is not None else ((), ())
+        return ev.ChangesUndone(
+            selection=selection,
+            change_ids=ids,
+            outcomes=outcomes,
+            changes=changes,
+            reason=reason,
+            refs=refs,
+            outside=outside,
+        )
+    return ev.ChangesRedone(selection=selection, change_ids=ids, outcomes=outcomes, changes=changes, reason=reason)
+
+
+def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
+    """Return the record of an undo or redo that was cut off after it had written `changes`."""
+    outcomes = tuple(
+        FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
+    )
+    ids = tuple(change_id for outcome in outcomes for change_id in outcome.change_ids)
+    return reverted(direction, ChangeSelection(change_ids=ids), changes, outcomes)
+
+
+def _whole(reverts: Sequence[Reverted]) -> tuple[str, ...]:
+    return tuple(item.change_id for item in reverts if not item.hunks)

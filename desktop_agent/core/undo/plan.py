@@ -15,17 +15,16 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.renames import pairs
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE, all_keys, edits_by_key
-from desktop_agent.core.merge.merge import ClashError, merge_states, without_hunks
+from desktop_agent.core.merge.merge import GONE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, Edit, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.system.files import FileState
 from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, UndoStep, undone_of
 from desktop_agent.core.undo import refusals
-from desktop_agent.core.undo.all_names import at_all_names
 from desktop_agent.core.undo.composition import Composition, Lineage, NeededError
 from desktop_agent.core.undo.draft import Drafter, UndoDraft
+from desktop_agent.core.undo.path_tracking import as_edit, at_all_names, parts_of
 from desktop_agent.core.undo.refusals import Direction
-from desktop_agent.core.undo.whereabouts import as_edit, parts_of
 
 _NOTHING: frozenset[HunkKey] = frozenset()
 
@@ -314,7 +313,7 @@ class _Hunks:
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         if lineage is None or base is None:
-            raise ClashError(refusals.GONE)
+            raise ClashError(GONE)
         touched = self._made_of(lineage, diff, {change.id for change in edits})
         turned = self._turned(touched)
         now, wanted, after = self._known.state(base.image), self._content(), self._row.change.after

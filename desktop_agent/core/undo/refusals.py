@@ -1,16 +1,18 @@
-"""Why an undo or redo leaves a file alone, in the words that the user and the model read.
+"""Why an undo or redo leaves a file alone, and what it did, in the words that users and models read.
 
 `draft` refuses with these before anything is written, `execute` where a change may be another session's. What is
-refused at the very moment of writing is said in `core/changes/ledger`, how contents clash in `core/merge/file_merge`.
+refused at the very moment of writing is said in `core/changes/ledger`, how contents clash in `core/merge/merge`.
 That nothing is undone at all, because the agent is working, is said in `core/session/change_ops`; what the review does
 not offer, in `ui/review/panel/file_decisions`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from desktop_agent.core.merge.merge import CHANGED_SINCE as CHANGED_SINCE
-from desktop_agent.core.merge.merge import GONE as GONE
-from desktop_agent.core.merge.merge import PLACE_TAKEN as PLACE_TAKEN
+from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.protocol.model import FileImage, FileOutcome, Maker, OutcomeState
+from desktop_agent.core.transcript import ChangeRecord, UndoStep
 
 Direction = Literal["undo", "redo"]
 
@@ -37,3 +39,58 @@ STAYS_WITH_FILES: Final = "It stays for as long as files are in it."
 
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
 """Of a file that is undone but for these."""
+
+_OUTCOME_WORDS: dict[OutcomeState, str] = {
+    "restored": "restored",
+    "merged": "merged with later edits:",
+    "unchanged": "already as wanted:",
+    "conflict": "left alone:",
+    "failed": "failed:",
+}
+_NAMED_FILES = 3
+"""How many files of a step are named before the rest is counted."""
+
+
+def describe_outcome(outcome: FileOutcome) -> str:
+    """Return one file of an undo or redo in words; for a clash also what the three versions are."""
+    done = "removed" if outcome.is_removed and outcome.is_done else _OUTCOME_WORDS[outcome.state]
+    text = f"{done} {on_one_line(outcome.path)}"
+    details = [outcome.reason]
+    if outcome.clash is not None:
+        clash = outcome.clash
+        there = f"on disk ({', '.join(map(_by, clash.yours_by))})" if clash.yours_by else "on disk"
+        images = {_whose(clash.base_by): clash.base, there: clash.yours, "wanted": clash.wanted}
+        details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
+    said = " ".join(filter(None, details))
+    return f"{text} ({said})" if said else text
+
+
+def describe_step(step: UndoStep, records: Mapping[ChangeId, ChangeRecord]) -> str:
+    """Return in words which turns and files an undo is about that can be taken back."""
+    turns = sorted({records[part.change_id].turn for part in step.parts if part.change_id in records})
+    partly = {outcome.path for outcome in step.outcomes if outcome.hunks}
+    paths = sorted(step.open_paths(records))
+    names = [f"a part of {on_one_line(path)}" if path in partly else on_one_line(path) for path in paths[:_NAMED_FILES]]
+    if len(paths) > _NAMED_FILES:
+        names.append(f"{len(paths) - _NAMED_FILES} more")
+    return f"{'turn' if len(turns) == 1 else 'turns'} {', '.join(map(str, turns))}: {', '.join(names)}"
+
+
+def _whose(makers: Sequence[Maker]) -> str:
+    return f"{', '.join(map(_by, makers))}:" if makers else "the agent's"
+
+
+def _by(maker: Maker) -> str:
+    words = {
+        "agent": "turn {}",
+        "person": "you",
+        "unknown": "a server, or you",
+        "other_session": "another session",
+        "undo": "undo of turn {}",
+        "redo": "redo of turn {}",
+    }
+    return words[maker.by].format(maker.turn)
+
+
+def _size(image: FileImage | None) -> str:
+    return "absent" if image is None else f"{image.size} bytes"

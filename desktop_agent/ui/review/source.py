@@ -142,7 +142,7 @@ class BothSources:
         return await self._ledger.versions(records)
 
     def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
-        from desktop_agent.core.undo.whereabouts import recorded_of
+        from desktop_agent.core.undo.path_tracking import recorded_of
 
         return tuple(recorded_of(change, self.transcript.changes.values()))
 

@@ -9,8 +9,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.draft import UndoDraft
+from desktop_agent.core.undo.execute import reverted
 from desktop_agent.core.undo.plan import draft_revert
-from desktop_agent.core.undo.records import reverted
 from desktop_agent.core.undo.refusals import Direction
 
 

@@ -17,7 +17,7 @@ from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
-from desktop_agent.core.undo.records import recovered
+from desktop_agent.core.undo.execute import recovered
 from desktop_agent.core.undo.refusals import Direction
 from tests.core.undo.on_record import OnRecord
 from tests.trees import Node, tree_of

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Maker
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.refusals import describe_outcome
 from tests.harness import Ground, Open, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(40)]
