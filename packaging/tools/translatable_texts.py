@@ -258,7 +258,7 @@ _MODULES = (
     *(
         "core/changes/ledger.py",
         "core/changes/folder_moves.py",
-        "core/changes/untouched.py",
+        "core/changes/workspace_files.py",
         "core/merge/merge.py",
     ),
     *("core/system/workspace.py", "composition/resumption.py"),

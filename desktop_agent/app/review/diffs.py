@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
+from desktop_agent.core.changes.attribution import change_since, hunk_authors, undone_hunks
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
-from desktop_agent.core.changes.stored_images import StoredImages
+from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     BlobRef,

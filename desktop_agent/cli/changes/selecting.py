@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import HunkKey, SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.changes.attribution import Contents
+from desktop_agent.core.changes.attribution import Contents, reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.store.blobs import Blobs

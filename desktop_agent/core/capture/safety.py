@@ -21,7 +21,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
-from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
+from desktop_agent.core.changes.workspace_files import MEANWHILE, mark_of, unless_touched
 from desktop_agent.core.merge.merge import CHANGED_SINCE
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.system.displacing import ChangedError

@@ -34,7 +34,7 @@ from desktop_agent.core.capture.scan import (
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.snapshot_rows import CommandSpan
 from desktop_agent.core.capture.transitions import MOST_NEIGHBOURS, Touched, in_order, with_renames
-from desktop_agent.core.changes.git_blobs import blob_id
+from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_extras import read_extras

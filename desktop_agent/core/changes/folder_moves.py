@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.exchange import ExchangeUnsupportedError, rename_to_free
-from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.changes.workspace_files import WorkspaceFiles
+from desktop_agent.core.changes.workspace_files import WorkspaceFiles, anchored
 from desktop_agent.core.system.displacing import MEANWHILE, ChangedError
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.staged_file import sync_folder

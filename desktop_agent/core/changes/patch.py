@@ -1,17 +1,19 @@
-r"""Changes as a patch that `git apply` takes, forwards and in reverse: exact bytes, modes, symlinks, renames.
+"""Changes as a patch that `git apply` takes, forwards and in reverse: exact bytes, modes, symlinks, renames.
 
 The format is git's extended unified diff (git-diff, "Generating patch text with -p"). Paths are quoted as git quotes
 them with `core.quotePath` off. What git would not show line by line is there as a whole, as with `git diff --binary`.
 """
 
+import hashlib
 import io
 import stat
+import zlib
+from base64 import b85encode
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
@@ -222,3 +224,40 @@ def _octal(char: str) -> str:
 def _in_header(name: str) -> str:
     # A tab ends a name that has a space, or `patch` would take what follows the space for a date.
     return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+NO_BLOB = "0" * 40
+_LINE_BYTES = 52
+_LINE_CHARS = _LINE_BYTES // 4 * 5
+_BLOCK_LINES = 16_384
+_LENGTHS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def blob_id(content: bytes | None) -> str:
+    """Return the id that git gives a blob of this content, in a repository with SHA-1 ids; zeros for no content."""
+    if content is None:
+        return NO_BLOB
+    hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
+    hasher.update(content)
+    return hasher.hexdigest()
+
+
+def binary_section(old: bytes | None, new: bytes | None) -> Iterator[bytes]:
+    """Yield the section that makes `new` of `old`, and `old` of `new` when the patch is applied in reverse."""
+    yield b"GIT binary patch\n"
+    yield from _literal(new or b"")
+    yield from _literal(old or b"")
+
+
+def _literal(content: bytes) -> Iterator[bytes]:
+    yield b"literal %d\n" % len(content)
+    deflated = zlib.compress(content)
+    block_bytes = _BLOCK_LINES * _LINE_BYTES
+    for start in range(0, len(deflated), block_bytes):
+        block = deflated[start : start + block_bytes]
+        encoded = b85encode(block, pad=True)
+        for line in range(-(-len(block) // _LINE_BYTES)):
+            length = min(_LINE_BYTES, len(block) - line * _LINE_BYTES)
+            yield _LENGTHS[length - 1 : length]
+            yield encoded[line * _LINE_CHARS : (line + 1) * _LINE_CHARS] + b"\n"
+    yield b"\n"

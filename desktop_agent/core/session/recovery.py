@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.renames import pairs
+from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog

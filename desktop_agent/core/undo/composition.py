@@ -15,8 +15,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
-from desktop_agent.core.changes.renames import pairs
-from desktop_agent.core.changes.stored_images import StoredImages
+from desktop_agent.core.changes.net import pairs
+from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
 from desktop_agent.core.merge.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage

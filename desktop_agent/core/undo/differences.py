@@ -20,8 +20,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.attribution import lines_of_steps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.stored_images import StoredImages
-from desktop_agent.core.changes.workspace_files import folders_above
+from desktop_agent.core.changes.workspace_files import StoredImages, folders_above
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
 from desktop_agent.core.merge.merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states, missing_keys

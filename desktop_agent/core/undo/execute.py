@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.stored_images import image_of
+from desktop_agent.core.changes.workspace_files import image_of
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
 from desktop_agent.core.merge.merge import missing_keys
 from desktop_agent.core.protocol import events as ev

@@ -21,7 +21,7 @@ from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.capture.git_index import unchanged_objects
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.stat_capture import StatCapture
-from desktop_agent.core.changes.git_blobs import blob_id
+from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state

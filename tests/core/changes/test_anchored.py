@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes.anchored import anchored
+from desktop_agent.core.changes.workspace_files import anchored
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState
 

@@ -11,7 +11,7 @@ import pytest
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.untouched import MEANWHILE
+from desktop_agent.core.changes.workspace_files import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system import displacing

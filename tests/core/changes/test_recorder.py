@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.changes import recorder as recording
+from desktop_agent.core.changes import ledger as recording
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition

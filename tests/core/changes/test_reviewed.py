@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from desktop_agent.core.changes.reviewed import reviewed_diff
+from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.diff.hunks import MODE, all_keys, review_hunks
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileState

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.changes import anchored, folder_moves
+from desktop_agent.core.changes import folder_moves, workspace_files
 from desktop_agent.core.changes.folder_moves import look_into
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
@@ -331,7 +331,7 @@ def test_whatever_fails_it_is_whole_at_one_place(ground: Ground) -> None:
         failing = FailingOs(nth)
         contents = look_into(ground.workspace, "src")
         try:
-            with in_place_of_os(failing, folder_moves, anchored, staged_file):
+            with in_place_of_os(failing, folder_moves, workspace_files, staged_file):
                 ledger.move_folder(contents, "new/lib")
         except ToolError:
             assert tree_of(ground.workspace) == before

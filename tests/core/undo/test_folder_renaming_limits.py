@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import AgentError, ToolError
-from desktop_agent.core.changes import anchored
+from desktop_agent.core.changes import workspace_files
 from desktop_agent.core.changes.folder_moves import look_into
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
@@ -152,7 +152,10 @@ def test_what_is_moved_is_what_was_looked_at_also_when_the_folder_on_the_way_is_
         (root / "out/src").rename(root / "in/src")
         ground.write("out/src/b.txt", "another\n")
 
-    with in_place_of_os(Exchanging("in", exchange), anchored), pytest.raises(ToolError, match="could not be moved"):
+    with (
+        in_place_of_os(Exchanging("in", exchange), workspace_files),
+        pytest.raises(ToolError, match="could not be moved"),
+    ):
         ledger.move_folder(contents, "lib")
     assert (ground.read("in/src/a.txt"), ground.read("out/src/b.txt")) == ("a\n", "another\n")
 

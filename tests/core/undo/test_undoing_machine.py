@@ -33,8 +33,7 @@ from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.changes.renames import pairs
+from desktop_agent.core.changes.net import NetChange, net_changes, pairs
 from desktop_agent.core.diff.hunks import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

@@ -11,8 +11,7 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.capture.stat_capture import StatCapture
-from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.recorder import ChangeRecorder
+from desktop_agent.core.changes.ledger import ChangeRecorder, Ledger
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.execution.recording import LastImages, Recording
