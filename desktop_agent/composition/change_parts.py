@@ -10,9 +10,9 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import allowed_folders, safety_limits
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.git_objects import BASELINES
 from desktop_agent.core.capture.safety import SafetyCopies
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.event_log import EventLog

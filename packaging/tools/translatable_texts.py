@@ -254,7 +254,7 @@ _MODULES = (
         "core/store/drafts.py",
     ),
     *("core/store/forking.py", "core/store/blobs.py", "core/store/filing.py", "core/store/removal.py"),
-    *("core/undo", "core/capture/safety.py", "core/capture/stat_capture.py", "core/capture/scan.py"),
+    *("core/undo", "core/capture/safety.py", "core/capture/capture.py", "core/capture/scan.py"),
     *(
         "core/changes/ledger.py",
         "core/changes/folder_moves.py",

@@ -19,7 +19,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.capture import StatCapture
 from tests.benchmarks.source_tree import GIT, grow
 
 FILES = 30_000

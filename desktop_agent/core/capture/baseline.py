@@ -16,9 +16,8 @@ from threading import Lock, RLock
 from typing import NamedTuple, TypeVar
 
 from desktop_agent.core.base.paths import APP_NAME
-from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, EntryTable, SpoiledError
+from desktop_agent.core.capture.entry_table import ENTRY_SCHEMA, SNAPSHOT_SCHEMA, EntryTable, SnapshotRows, SpoiledError
 from desktop_agent.core.capture.git_objects import HeldObjects
-from desktop_agent.core.capture.snapshot_rows import SNAPSHOT_SCHEMA, SnapshotRows
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 
 _FORMAT = 5

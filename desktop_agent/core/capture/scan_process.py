@@ -13,8 +13,16 @@ from typing import IO, Final, NamedTuple, cast
 
 from msgspec import Struct, field
 
-from desktop_agent.core.capture.scan import FolderPart, Known, KnownFolder, Scan, learn, scan_folder
-from desktop_agent.core.capture.scan_parts import pieces_of_scan, pieces_of_table
+from desktop_agent.core.capture.scan import (
+    FolderPart,
+    Known,
+    KnownFolder,
+    Scan,
+    learn,
+    pieces_of_scan,
+    pieces_of_table,
+    scan_folder,
+)
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,

@@ -9,9 +9,17 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from desktop_agent.core.capture.capture import CaptureStoppedError
-from desktop_agent.core.capture.scan import FolderPart, Known, Scan, learn, scan_folder
-from desktop_agent.core.capture.scan_parts import are_all_there, below, half_of
+from desktop_agent.core.capture.scan import (
+    CaptureStoppedError,
+    FolderPart,
+    Known,
+    Scan,
+    are_all_there,
+    below,
+    half_of,
+    learn,
+    scan_folder,
+)
 from desktop_agent.core.capture.scan_process import ScanProcess
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError

@@ -12,8 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.capture import Snapshot
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.store.cache_file import CacheFile
 from desktop_agent.core.system.files import FileTransition, read_state
 

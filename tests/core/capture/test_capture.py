@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, Snapshot
-from desktop_agent.core.capture.git_index import unchanged_objects
+from desktop_agent.core.capture.capture import CaptureReport, Snapshot, StatCapture
+from desktop_agent.core.capture.git_objects import unchanged_objects
+from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.capture.shared_scanner import SharedScanner
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state
@@ -530,7 +530,7 @@ CHILD = """
 import os, signal, sys
 from pathlib import Path
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.capture import StatCapture
 root, database = map(Path, sys.argv[1:])
 print(StatCapture(root, Baseline(database)).begin().number, flush=True)
 (root / "src" / "a.py").write_text("by the command")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.capture import Snapshot
+from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.git_objects import GitObjects, GitState, HeldObjects, drop_stranded
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.files import FileTransition
 
@@ -131,7 +130,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "no links":
         monkeypatch.setattr(os, "link", refuse_link)
     if request.param == "read at once":
-        monkeypatch.setattr("desktop_agent.core.capture.stat_capture._MANY", 1)
+        monkeypatch.setattr("desktop_agent.core.capture.capture._MANY", 1)
     return request.param
 
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.capture.scan import Known, KnownFolder, Scan, Signature
-from desktop_agent.core.capture.scan_parts import below, half_of, pieces_of_scan
+from desktop_agent.core.capture.scan import Known, KnownFolder, Scan, Signature, below, half_of, pieces_of_scan
 
 
 @given(st.lists(st.tuples(st.lists(st.sampled_from("abc"), max_size=5), st.integers(0, 400)), max_size=40))

@@ -19,9 +19,16 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from desktop_agent.core.capture import scan_process, shared_scanner
-from desktop_agent.core.capture.capture import CaptureStoppedError
-from desktop_agent.core.capture.scan import Known, KnownFolder, Scan, learn, scan_folder
-from desktop_agent.core.capture.scan_parts import below, half_of
+from desktop_agent.core.capture.scan import (
+    CaptureStoppedError,
+    Known,
+    KnownFolder,
+    Scan,
+    below,
+    half_of,
+    learn,
+    scan_folder,
+)
 from desktop_agent.core.capture.scan_process import Done, ScanProcess
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.settings import CaptureSettings

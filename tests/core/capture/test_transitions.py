@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.capture.entries import Entry
-from desktop_agent.core.capture.transitions import Touched, with_renames
+from desktop_agent.core.capture.transitions import Entry, Touched, with_renames
 
 PATHS = st.sets(st.sampled_from([f"{folder}/{name}" for folder in "abcd" for name in "xyz"]))
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.context.history_fold import STOPPED

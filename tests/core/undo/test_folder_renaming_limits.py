@@ -45,7 +45,6 @@ LOOK = """
 import subprocess, sys
 from pathlib import Path
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.changes import anchored
 from desktop_agent.core.changes.folder_moves import look_into
 root = Path(sys.argv[1])
 subprocess.run(["mount", *sys.argv[2:], str(root / "src/a disk")], check=True)

@@ -30,8 +30,8 @@ from hypothesis.stateful import (
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes, pairs
 from desktop_agent.core.diff.hunks import RENAMING, WHOLE_FILE, all_keys

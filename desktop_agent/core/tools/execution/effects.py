@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
-from desktop_agent.core.capture.stat_capture import CACHE_FAILS, CACHE_HINT, StatCapture
+from desktop_agent.core.capture.capture import CACHE_FAILS, CACHE_HINT, Snapshot, StatCapture
+from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.capture.capture import Snapshot
+from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.safety import SafetyReport
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import ChangeRecorder, Ledger
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition

@@ -13,9 +13,8 @@ from typing import TypeVar
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.capture.capture import Snapshot
+from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.safety import SafetyReport
-from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured

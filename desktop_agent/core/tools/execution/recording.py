@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import CallId, ChangeId, change_id
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.capture.baseline import Baseline
-from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
