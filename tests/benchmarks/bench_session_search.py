@@ -18,7 +18,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.protocol.model import SearchQuery
-from desktop_agent.core.search.sessions.index import SessionSearch
+from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 from tests.benchmarks.session_data import Author

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
-from desktop_agent.core.search.sessions.process import update_beside
+from desktop_agent.core.search.session_index_process import update_beside
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.search import SearchPanel
 

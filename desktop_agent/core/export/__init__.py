@@ -1,7 +1,7 @@
 """Exports of a session: `md` and `html` to read, `jsonl` to import elsewhere, `patch` of what it changed.
 
-export_text(journal, form, blobs) -> Iterator[bytes]              the export, piece by piece
-export_session(journal, form, blobs, target, overwrites=False)    the same into a file
+    export_text(journal, form, blobs) -> Iterator[bytes]              the export, piece by piece
+    export_session(journal, form, blobs, target, overwrites=False)    the same into a file
 
 Both block, read the journal without locking it, and hold no more than one turn (`patch`: the changed files) in memory.
 A session that is running is exported as far as it has come. Each form has a module, which is imported when it is asked

@@ -7,13 +7,12 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.hidden_text import has_hidden, named
-from desktop_agent.core.base.matching import Match, Span, find_matches
-from desktop_agent.core.base.path_index import PathIndex, is_word_start
+from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
 from desktop_agent.core.mentions.path_grammar import written_path
-from desktop_agent.core.search.files.symbol_lines import SymbolKind
+from desktop_agent.core.search.symbols import SymbolKind
 
 SESSION_SOURCE = "session"
 """What a mention of a session begins with, unless an MCP server has that name."""

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
 from desktop_agent.core.base.hidden_text import has_hidden
-from desktop_agent.core.base.path_index import is_word_start
+from desktop_agent.core.base.matching import is_word_start
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.offers import MOST_OFFERED, SYMBOL_SOURCE, MentionOffer
 from desktop_agent.core.policy.paths import sensitivity
-from desktop_agent.core.search.files.symbol_lines import (
+from desktop_agent.core.search.symbols import (
     CODE_ENDINGS,
     LONGEST_LINE,
     FoundSymbol,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
-from desktop_agent.core.search.files.narrowing import NarrowingSearch
+from desktop_agent.core.base.matching import NarrowingSearch
 from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
 from desktop_agent.core.system.gitrepo.states import NoStatus, RepoStatus
 from desktop_agent.core.system.workspace import FolderListing

@@ -1,9 +1,10 @@
 """Finding a name, such as the path of a file, by a few letters."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.matching import Match, Matches, find_matches
+from desktop_agent.core.base.matching import Match, Matches, NarrowingSearch, PathIndex, find_matches
 
 PATHS = ["README.md", "src/pages/view.py", "src/pages.py", "tests/test_pages.py", "docs/spare page.md"]
 
@@ -57,3 +58,82 @@ def test_spans_are_ordered_and_inside_the_path(paths: list[str], query: str) -> 
         assert flat == sorted(flat)
         assert all(0 <= at <= len(path) for at in flat)
         assert all(start < end for start, end in spans)
+
+
+INDEXED = [
+    "README.md",
+    "core/session/turn.py",
+    "core/session/turn_runner.py",
+    "core/tools/return_value.py",
+    "tests/session/test_turn.py",
+    "ui/TurnView.tsx",
+    "docs/a turn/notes.md",
+]
+
+
+def found_in_index(query: str, paths: list[str] | None = None, limit: int = 10) -> list[str]:
+    return [match.text for match in PathIndex(paths or INDEXED).find(query, limit=limit)]
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        (
+            "turn",
+            ["ui/TurnView.tsx", "core/session/turn.py", "core/session/turn_runner.py", "tests/session/test_turn.py"],
+        ),
+        ("view", ["ui/TurnView.tsx"]),
+        ("session/turn", ["core/session/turn.py", "core/session/turn_runner.py"]),
+        ("sesrun", ["core/session/turn_runner.py"]),
+        ("TVtsx", ["ui/TurnView.tsx"]),
+        ("session test", ["tests/session/test_turn.py"]),
+    ],
+)
+def test_the_best_come_first(query: str, best: list[str]) -> None:
+    assert found_in_index(query)[: len(best)] == best
+
+
+def test_what_contains_the_letters_elsewhere_comes_behind() -> None:
+    assert found_in_index("turn")[-2:] == ["core/tools/return_value.py", "docs/a turn/notes.md"]
+
+
+def test_nothing_typed_and_nothing_fitting_find_nothing() -> None:
+    assert found_in_index(" ") == []
+    assert found_in_index("zq") == []
+
+
+def test_the_spans_of_a_path_say_what_fitted() -> None:
+    (match,) = PathIndex(["core/session/turn_runner.py"]).find("sesrun", limit=1)
+    assert [match.text[start:end] for start, end in match.spans] == ["ses", "run"]
+    assert PathIndex(["İstanbul.txt"]).find("stan", limit=1)[0].spans == ()
+
+
+@given(st.lists(st.text("abAB/_. é", min_size=1, max_size=12), max_size=8, unique=True), st.text("abAB/_", max_size=4))
+def test_only_paths_with_the_letters_in_order_are_found_and_some_if_there_are_any(paths: list[str], query: str) -> None:
+    def has_letters(path: str) -> bool:
+        rest = iter(path.lower())
+        return all(letter in rest for letter in query.lower())
+
+    matches = PathIndex(paths).find(query, limit=10)
+    with_word = {path for path in paths if query and query.lower() in path.lower()}
+    with_letters = {path for path in paths if query and has_letters(path)}
+    shown = {match.text for match in matches}
+    assert shown == with_word if with_word else shown <= with_letters and bool(shown) == bool(with_letters)
+    for match in matches:
+        flat = [at for span in match.spans for at in span]
+        assert flat == sorted(flat)
+        assert "".join(match.text[start:end] for start, end in match.spans).lower() in ("", query.lower())
+
+
+_NAMES = st.lists(st.text("abAB/._\u0130", min_size=1, max_size=8), max_size=30, unique=True)
+_TYPED = st.lists(st.text("abAB/. x", max_size=5), min_size=1, max_size=5)
+
+
+@given(_NAMES, _TYPED, st.integers(1, 6))
+def test_whatever_was_typed_before_the_answer_is_that_of_a_search_from_nothing(
+    names: list[str], typed: list[str], limit: int
+) -> None:
+    search, query = NarrowingSearch(names), ""
+    for piece in typed:
+        query = "" if len(query) > 6 else query + piece
+        assert search.find(query, limit=limit) == find_matches(names, query, limit=limit)

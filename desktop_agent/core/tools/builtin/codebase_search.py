@@ -19,10 +19,15 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
-from desktop_agent.core.search.files.database import Hit
-from desktop_agent.core.search.files.index import CodeIndex, CodeSearchResult, IndexProgress
-from desktop_agent.core.search.files.question import CodeQuestion, parse_question
-from desktop_agent.core.search.files.snippet import best_lines
+from desktop_agent.core.search.code_index import (
+    CodeIndex,
+    CodeQuestion,
+    CodeSearchResult,
+    Hit,
+    IndexProgress,
+    best_lines,
+    parse_question,
+)
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import MOST_CARDS, card

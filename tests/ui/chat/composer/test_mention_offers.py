@@ -14,7 +14,7 @@ from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
 from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
-from desktop_agent.core.search.files.symbol_lines import FoundSymbol
+from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED

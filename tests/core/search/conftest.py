@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
 )
-from desktop_agent.core.search.sessions.index import SessionSearch
+from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.files import digest_of

@@ -1,4 +1,4 @@
-"""The index on real files: what changed is read again, nothing else, whatever happens to its database."""
+"""Identifiers become words, and any question becomes an expression that FTS5 takes."""
 
 import os
 import sqlite3
@@ -6,14 +6,27 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from desktop_agent.core.search.files import index as module
-from desktop_agent.core.search.files.database import Hit
-from desktop_agent.core.search.files.index import CodeIndex, IndexProgress
-from desktop_agent.core.search.files.question import parse_question
+from desktop_agent.core.search import code_index as module
+from desktop_agent.core.search.code_index import (
+    LONGEST_LINE,
+    MOST_TERMS,
+    SNIPPET_LINES,
+    CodeIndex,
+    Hit,
+    IndexProgress,
+    best_lines,
+    humps,
+    parse_question,
+    passages,
+)
+from desktop_agent.core.search.code_index import SNIPPET_LINE_CHARS as LONGEST_SHOWN
 
 NEVER = threading.Event()
 
@@ -245,7 +258,7 @@ def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
 _UPDATE = """
 import sys, threading
 from pathlib import Path
-from desktop_agent.core.search.files.index import CodeIndex, IndexProgress
+from desktop_agent.core.search.code_index import CodeIndex, IndexProgress
 root, cache, *paths = sys.argv[1:]
 index = CodeIndex(Path(root), Path(cache), is_secret=lambda _: False)
 index.update(paths, IndexProgress(), threading.Event(), is_partial=False)
@@ -278,3 +291,104 @@ def test_an_index_that_can_be_written_nowhere_is_an_error(project: Project, monk
     project.cache.write_text("a file where the folder should be")
     with pytest.raises(OSError, match="exists"):
         project.update()
+
+
+def test_windows_overlap_and_cover_every_line() -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 101))
+    found = list(passages("a.txt", text))
+    assert [(passage.first, passage.content.count("\n")) for passage in found] == [(1, 50), (41, 50), (81, 20)]
+    assert found[1].content.startswith("line 41\n")
+    assert found[2].content.endswith("line 100\n")
+
+
+def test_a_window_knows_what_it_is_part_of_and_what_it_defines() -> None:
+    text = "def first():\n" + "    pass\n" * 60 + "def secondThing():\n    aName = 1\n"
+    one, two = passages("a.py", text)
+    assert one.symbols == ("first",)
+    assert two.symbols == ("first", "secondThing")
+    assert set(two.words.split()) == {"second", "Thing", "a", "Name"}
+
+
+def test_odd_texts_are_windows_too() -> None:
+    assert list(passages("a.py", "")) == []
+    assert [passage.content for passage in passages("a.py", "\r\nx")] == ["\nx\n"]
+    (long,) = passages("a.js", "y" * 100_000)
+    assert len(long.content) == LONGEST_LINE + 1
+
+
+def test_the_lines_with_most_words_are_shown_with_the_best_near_the_top() -> None:
+    lines = [f"nothing {number}" for number in range(50)]
+    lines[5] = "resume"
+    lines[30] = "def resume_session(token):"
+    start, shown = best_lines("\n".join(lines) + "\n", ("resume", "session", "token"))
+    assert start == 28
+    assert shown == lines[28 : 28 + SNIPPET_LINES]
+
+
+def test_inflected_words_count_and_long_lines_are_cut() -> None:
+    lines = [""] * 30 + ["x" * 500 + " resume"] + [""] * 9
+    start, shown = best_lines("\n".join(lines), ("resumed",))
+    assert "x" * LONGEST_SHOWN + "…" in shown
+    assert start == len(lines) - 1 - SNIPPET_LINES
+
+
+def test_a_short_passage_is_shown_whole() -> None:
+    assert best_lines("a\nb\n", ("b",)) == (0, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("readFile", "read File"),
+        ("HTTPServer", "HTTP Server"),
+        ("a.parseJSON2(x)", "parse JSON 2"),
+        ("my_readFile", "read File"),
+        ("plain Title UPPER 123 snake_case", ""),
+        ("readFile readFile", "read File"),
+        ("", ""),
+    ],
+)
+def test_camel_case_is_taken_apart(text: str, words: str) -> None:
+    assert humps(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("where are sessions resumed?", ("sessions", "resumed")),
+        ("AgentRunner", ("agentrunner", "agent", "runner")),
+        ("resume_session", ("resume", "session")),
+        ("the", ("the",)),
+        ("What is this", ("what", "is", "this")),
+        ("größe ändern", ("größe", "ändern")),
+        ("token TOKEN Token", ("token",)),
+    ],
+)
+def test_a_question_becomes_the_words_that_matter(text: str, terms: tuple[str, ...]) -> None:
+    """T-35: stop words are dropped, unless there is nothing else."""
+    question = parse_question(text)
+    assert question is not None
+    assert question.terms == terms
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!", "🙂🙂", "\"'()*^-:{}", "___"])
+def test_a_question_without_words_is_none(text: str) -> None:
+    assert parse_question(text) is None
+
+
+def test_a_very_long_question_is_cut() -> None:
+    question = parse_question(" ".join(f"word{number}x" for number in range(1000)))
+    assert question is not None
+    assert question.expression.count(" OR ") == MOST_TERMS - 1
+
+
+@given(st.text(max_size=80) | st.text(alphabet="aZ_\"'*()^:-+ ORNEAT{}🙂", max_size=40))
+def test_no_question_is_an_error_for_the_engine(text: str) -> None:
+    """Hostile query text."""
+    question = parse_question(text)
+    if question is None:
+        return
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize = 'porter unicode61')")
+        database.execute("INSERT INTO t VALUES ('some text OR another')")
+        database.execute("SELECT rowid, bm25(t) FROM t WHERE t MATCH ?", (question.expression,)).fetchall()

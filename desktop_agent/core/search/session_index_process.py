@@ -1,7 +1,7 @@
-"""The process that keeps the index up to date: `python -m desktop_agent.core.search.sessions.process`.
+"""The process that keeps the index up to date: `python -m desktop_agent.core.search.session_index_process`.
 
-To index is to cut text into words, for minutes after an import; in a thread of the window every frame would wait for
-it. The process stands behind all others for the processor, does what there is to do, and ends. It also ends when its
+Indexing cuts text into words, for minutes after an import; in a thread of the window every frame would wait for
+it. The process yields the processor to all others, does what there is to do, and ends. It also ends when its
 standard input does, so it never outlives the process that started it.
 """
 
@@ -13,13 +13,13 @@ import threading
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.search.sessions.index import SessionSearch
+from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.priority import stand_back
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
-_MODULE = "desktop_agent.core.search.sessions.process"
+_MODULE = "desktop_agent.core.search.session_index_process"
 _FAILED = 1
 
 

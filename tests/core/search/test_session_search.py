@@ -1,9 +1,10 @@
-"""The search through all sessions, on real journals, whatever happens to them and to the index."""
+"""What people type is understood, and nothing that they type is an error."""
 
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
@@ -11,14 +12,17 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
-from desktop_agent.core.search.sessions import intake
-from desktop_agent.core.search.sessions.index import SessionSearch
-from desktop_agent.core.search.sessions.process import update_beside
-from tests.core.search.sessions.conftest import MONDAY, Library, call, change, prompt, reply, result
+from desktop_agent.core.search import session_index
+from desktop_agent.core.search.session_index import SearchDatabase, parse_question
+from desktop_agent.core.search.session_index_process import update_beside
+from desktop_agent.core.search.session_search import Answerer, SessionSearch, snippet_of
+from tests.core.search.conftest import MONDAY, Library, call, change, prompt, reply, result
 
 
 def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: Library) -> None:
@@ -203,7 +207,7 @@ def test_copies_of_a_session_are_found_beside_it(library: Library) -> None:
 
 
 def test_a_long_journal_is_taken_in_part_by_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "SLICE_BYTES", 500)
+    monkeypatch.setattr(session_index, "SLICE_BYTES", 500)
     library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
     library.search.update()
     assert library.search.is_current
@@ -211,7 +215,7 @@ def test_a_long_journal_is_taken_in_part_by_part(library: Library, monkeypatch: 
 
 
 def test_stopped_it_goes_on_where_it_was(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "SLICE_BYTES", 500)
+    monkeypatch.setattr(session_index, "SLICE_BYTES", 500)
     library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
     asked = count()
     library.search.update(is_stopped=lambda: next(asked) > 5)
@@ -269,7 +273,7 @@ def test_an_index_that_can_be_written_nowhere_is_said(library: Library, monkeypa
 
 
 def test_most_of_an_index_about_nothing_is_made_anew(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desktop_agent.core.search.sessions.index._MOST_GONE", 5)
+    monkeypatch.setattr("desktop_agent.core.search.session_search._MOST_GONE", 5)
     lost = library.session(1, *(prompt(f"apple {number}", number) for number in range(1, 20)))
     library.session(2, prompt("pear"))
     library.search.update()
@@ -295,7 +299,7 @@ async def test_a_process_of_its_own_brings_it_up_to_date(library: Library) -> No
 
 def test_the_process_ends_with_whoever_started_it(library: Library) -> None:
     arguments = map(str, (library.sessions, library.blobs.folder, library.cache))
-    module = "desktop_agent.core.search.sessions.process"
+    module = "desktop_agent.core.search.session_index_process"
     done = subprocess.run(  # noqa: TID251 - as the window starts it
         [sys.executable, "-P", "-m", module, *arguments], stdin=subprocess.DEVNULL, timeout=60, check=False
     )
@@ -323,3 +327,75 @@ def test_a_hostile_line_costs_no_more_than_itself(library: Library, line: bytes)
     assert library.search.is_current
     library.ask("odd")
     library.ask("NUL")
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("", ""),
+        ("page count", '"page" AND "count" *'),
+        ("page count ", '"page" AND "count"'),
+        ("page_count", '"page count" *'),
+        ('"page count" fix', '"page count" AND "fix"'),
+        ('"page count"', '"page count"'),
+        ('"page coun', '"page coun" *'),
+        ("a OR NOT b*", '"a" AND "or" AND "not" AND "b"'),
+        ("src/app.py:12", '"src app py 12"'),
+        ("Größe", '"größe" *'),
+        ('" " ( ) :', ""),
+    ],
+)
+def test_words_are_quoted_and_the_last_may_be_a_beginning(text: str, expression: str) -> None:
+    assert parse_question(text).expression == expression
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("the page count", True),
+        ("count page", True),
+        ('"page count"', True),
+        ('"count page"', False),
+        ("page_count", True),
+        ("coun", True),
+        ("coun ", False),
+        ("cafe", True),
+        ("CAFÉ", True),
+        ("nothing", False),
+    ],
+)
+def test_what_is_typed_finds_what_is_meant(library: Library, text: str, wanted: bool) -> None:
+    library.session(1, prompt("Fix the page_count in the café"))
+    assert bool(library.ask(text)) is wanted
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, SearchDatabase]]:
+    library = Library(tmp_path_factory.mktemp("library"))
+    library.session(1, prompt("apple"))
+    library.search.update()
+    with closing(sqlite3.connect(library.database, check_same_thread=False)) as connection:
+        yield library, SearchDatabase(connection)
+
+
+@given(text=st.text(max_size=60))
+@example(text="\0")
+@example(text='"^$NEAR(*')
+def test_no_text_is_a_syntax_error(database: tuple[Library, SearchDatabase], text: str) -> None:
+    library, index = database
+    for query in (SearchQuery(text=text), SearchQuery(text=text, file=text, tool=text, workspace=text)):
+        Answerer(library.sessions, library.blobs, query).hits(index, 10)
+
+
+def test_a_snippet_is_one_line_around_the_match_with_all_matches_marked() -> None:
+    text = "first line\n" + "x " * 200 + "the page_count\tof\x1b[0m page counts " + "y " * 200
+    snippet, marks = snippet_of(text, parse_question("page_coun"))
+    assert [snippet[begin:end] for begin, end in marks] == ["page_count", "page counts"]
+    assert snippet.startswith("… x x")
+    assert snippet.endswith("…")
+    assert len(snippet) < 200
+    assert snippet.isprintable()
+
+
+def test_a_snippet_without_a_match_is_the_beginning() -> None:
+    assert snippet_of("the beginning", parse_question("")) == ("the beginning", ())

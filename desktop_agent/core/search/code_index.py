@@ -1,0 +1,451 @@
+"""The search index of a workspace: ranked passages of its text files for a question in words.
+
+`CodeIndex` is the entry point. It is brought up to date file by file: a file is read again only when its size, time or
+inode changed, cut into windows of lines, and kept in one SQLite file with FTS5, which may be deleted, damaged or used
+by others at any time. Several sessions and processes may use one index: one of them writes at a time, the others wait
+their turn and then find the work done. A damaged index is rebuilt. Memory is bounded by one file and SQLite's cache,
+and every step gives way to other threads.
+"""
+
+import os
+import re
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from desktop_agent.core.search.symbols import definitions
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
+from desktop_agent.core.system.files import digest_of
+
+MOST_TERMS = 32
+LONGEST_TERM = 64
+_SHORTEST_PREFIX = 4
+
+_ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
+"""Leaves identifiers, or their parts between `_`, and blanks."""
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_TERM = re.compile(r"\w+")
+
+_STOP_WORDS = """
+a about all also an and any are as at be been but by can code could did do does done file files find for from
+get gets had has have how i if in into is it its let made make me my of on or our should show so some such than
+that the their them then there these they this those to up us use used uses using was we were what when where
+which who why will with work works would you your"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words of questions that say nothing about code, and `code` and `file`, which say nothing about a file of code."""
+
+
+def humps(text: str) -> str:
+    """Return the words of all camelCase in `text`, each identifier once: `readFile` gives `read File`."""
+    # Methods of bytes: an expression that finds identifiers takes four times as long, one that finds humps far longer.
+    found = set(text.encode("ascii", "replace").translate(_ONLY_IDENTIFIERS).split())
+    mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
+    return " ".join(_split(word.decode("ascii")) for word in sorted(mixed))
+
+
+@lru_cache(maxsize=20_000)
+def _split(identifier: str) -> str:
+    return " ".join(_PART.findall(identifier))
+
+
+class CodeQuestion(Struct, frozen=True):
+    """A question as the index understands it."""
+
+    expression: str
+    """For `MATCH`. Every term is quoted, so that no sign of the question is an operator."""
+    terms: tuple[str, ...]
+    """The words looked for, in lower case."""
+
+
+def parse_question(text: str) -> CodeQuestion | None:
+    """Return what to search for, or None when `text` has no word.
+
+    Any term may match, and the more do, the better. Longer ones also match as beginnings. Stop words are dropped,
+    unless the question has nothing else.
+    """
+    found = _TERM.findall(text)[: 4 * MOST_TERMS]
+    wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
+    terms: dict[str, None] = {}
+    for word in wanted:
+        for part in (word, *humps(word).split()):
+            terms.setdefault(part.lower()[:LONGEST_TERM].strip("_"))
+    chosen = [term for term in terms if term][:MOST_TERMS]
+    if not chosen:
+        return None
+    expression = " OR ".join(f'"{term}"{"*" if len(term) >= _SHORTEST_PREFIX else ""}' for term in chosen)
+    words = dict.fromkeys(word for term in chosen for word in term.split("_") if word)
+    return CodeQuestion(expression, tuple(words))
+
+
+STEP_LINES = 40
+OVERLAP_LINES = 10
+"""What begins in one window is seen whole in it, unless it is longer than this."""
+LONGEST_LINE = 500
+"""Of longer lines, which are data or made by a tool, only the beginning is indexed."""
+
+
+class CodePassage(Struct, frozen=True):
+    """One window."""
+
+    first: int
+    """Its first line, from 1."""
+    symbols: tuple[str, ...]
+    """What it defines, after what it is part of: the definition before it."""
+    words: str
+    """The words of its camelCase."""
+    content: str
+
+
+def passages(path: str, text: str) -> Iterator[CodePassage]:
+    """Yield the windows of a file, in order. Lines end in `\\n`."""
+    lines = [_cut_off(line) for line in text.replace("\r\n", "\n").split("\n")]
+    if lines and lines[-1] == "\n":
+        lines.pop()
+    named = definitions(path, lines)
+    enclosing = ""
+    for begin in range(0, len(lines), STEP_LINES):
+        end = min(begin + STEP_LINES + OVERLAP_LINES, len(lines))
+        inside = [name for line, name in named if begin <= line < end]
+        content = "".join(lines[begin:end])
+        symbols = tuple(dict.fromkeys([enclosing, *inside] if enclosing else inside))
+        yield CodePassage(begin + 1, symbols, humps(content), content)
+        before_next = [name for line, name in named if begin <= line < begin + STEP_LINES]
+        enclosing = before_next[-1] if before_next else enclosing
+        if end == len(lines):
+            return
+
+
+def _cut_off(line: str) -> str:
+    return f"{line[:LONGEST_LINE]}\n"
+
+
+_FORMAT = 2
+_SCHEMA = (
+    "CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, signature TEXT NOT NULL, left_out TEXT)",
+    "CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, symbols TEXT)",
+    "CREATE INDEX passage_file ON passage (file)",
+    """CREATE VIRTUAL TABLE text USING fts5 (
+      path, symbols, words, content, tokenize = 'porter unicode61 remove_diacritics 2')""",
+)
+_WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
+"""Of path, symbols, words and content: what a passage is called says more than what it mentions."""
+
+
+class Hit(Struct, frozen=True):
+    """A passage that matches."""
+
+    path: str
+    first: int
+    symbols: tuple[str, ...]
+    content: str
+    score: float
+    """The higher, the better."""
+
+
+def index_file(path: Path) -> CacheFile:
+    """Return the file of an index."""
+    return CacheFile(path, _FORMAT, _SCHEMA, ("text", "passage", "file"))
+
+
+class IndexDatabase:
+    """An open index. All methods block."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Keep everything the block writes, or nothing when it raises."""
+        return transaction(self._sql)
+
+    def signatures(self) -> dict[str, str]:
+        """Every file that was looked at, and how it was then."""
+        return dict(self._sql.execute("SELECT path, signature FROM file"))
+
+    def count_files(self) -> int:
+        """How many files were looked at."""
+        (count,) = self._sql.execute("SELECT count(*) FROM file").fetchone()
+        return count
+
+    def left_out(self) -> dict[str, int]:
+        """Why files are not in the index, and how many for each reason."""
+        counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
+        return dict(self._sql.execute(counts))
+
+    def put(self, path: str, signature: str, content: Iterable[CodePassage], left_out: str | None = None) -> None:
+        """Replace what is known of `path`."""
+        self.remove(path)
+        self._sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))
+        (file,) = self._sql.execute("SELECT last_insert_rowid()").fetchone()
+        searchable_path = f"{path} {humps(path)}"
+        for passage in content:
+            symbols = "\n".join(passage.symbols)
+            row = self._sql.execute(
+                "INSERT INTO passage (file, first, symbols) VALUES (?, ?, ?)", (file, passage.first, symbols)
+            ).lastrowid
+            self._sql.execute(
+                "INSERT INTO text (rowid, path, symbols, words, content) VALUES (?, ?, ?, ?, ?)",
+                (row, searchable_path, f"{symbols} {humps(symbols)}", passage.words, passage.content),
+            )
+
+    def remove(self, path: str) -> None:
+        """Forget `path`."""
+        row = self._sql.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        if row is not None:
+            self._sql.execute("DELETE FROM text WHERE rowid IN (SELECT id FROM passage WHERE file = ?)", row)
+            self._sql.execute("DELETE FROM passage WHERE file = ?", row)
+            self._sql.execute("DELETE FROM file WHERE id = ?", row)
+
+    def hits(self, expression: str, wanted: Callable[[str], bool] | None) -> Iterator[Hit]:
+        """Yield the passages that match, best first, in files that are `wanted`."""
+        scope = ""
+        if wanted is not None:
+            ids = [(file,) for file, path in self._sql.execute("SELECT id, path FROM file") if wanted(path)]
+            self._sql.execute("CREATE TEMP TABLE scope (file INTEGER PRIMARY KEY)")
+            self._sql.execute("BEGIN")
+            self._sql.executemany("INSERT INTO scope VALUES (?)", ids)
+            self._sql.execute("COMMIT")
+            scope = "AND rowid IN (SELECT id FROM passage JOIN scope USING (file))"
+        ranked = f"SELECT rowid, rank FROM text WHERE text MATCH ? AND rank MATCH ? {scope} ORDER BY rank"  # noqa: S608
+        for rowid, rank in self._sql.execute(ranked, (expression, _WEIGHTS)):
+            found = self._sql.execute(
+                "SELECT file.path, passage.first, passage.symbols, text.content FROM passage "
+                "JOIN file ON file.id = passage.file JOIN text ON text.rowid = passage.id WHERE passage.id = ?",
+                (rowid,),
+            ).fetchone()
+            if found is not None:
+                path, first, symbols, content = found
+                yield Hit(path, first, tuple(symbols.split("\n")) if symbols else (), content, -rank)
+
+
+def signature_of(status: os.stat_result) -> str:
+    """Return what changes whenever a file does."""
+    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino}"
+
+
+LARGEST_BYTES = 1024 * 1024
+"""Larger files are data, or made by a tool."""
+
+_BATCH_FILES = 64
+"""Files in one transaction: what a stop loses, and how long another writer waits."""
+
+
+class IndexProgress(Struct):
+    """How many files of an update are done. One thread writes it, any thread reads it."""
+
+    total: int = 0
+    done: int = 0
+    is_waiting: bool = False
+    """Another session or process is updating the same index."""
+    is_complete: bool = False
+
+    def note_waiting(self) -> None:
+        """Say that another one is at it."""
+        self.is_waiting = True
+
+
+class CodeSearchResult(Struct, frozen=True):
+    """The answer to a question."""
+
+    hits: list[Hit] = field(default_factory=list["Hit"])
+    files: int = 0
+    """How many files the index knows."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """Reason to number of files that are not searched."""
+
+
+class CodeIndex:
+    """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
+
+    def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
+        """Touches no disk. Files that `is_secret` (given a path relative to `root`) are never read."""
+        self._root = root
+        self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
+        self._is_secret = is_secret
+
+    def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
+        """Update the index for `paths`, which are all files unless `is_partial`; end early at `stop`.
+
+        An index that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` if that fails,
+        too.
+        """
+        try:
+            self._update_when_free(paths, progress, stop, is_partial)
+        except (OSError, sqlite3.Error):
+            if stop.is_set() or not self.use_spare():
+                raise
+            progress.done = 0
+            self._update_when_free(paths, progress, stop, is_partial)
+
+    def use_spare(self) -> bool:
+        """Go on in a spare place; False if there is none, or it is already in use."""
+        spare = self._file.spare()
+        self._file = spare or self._file
+        return spare is not None
+
+    def _update_when_free(
+        self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool
+    ) -> None:
+        progress.total = len(paths)
+        with self._file.writing(stop.is_set, progress.note_waiting) as may_write:
+            progress.is_waiting = False
+            if not may_write:
+                return
+            try:
+                self._update(paths, progress, stop, is_partial)
+            except sqlite3.Error as error:
+                if stop.is_set():
+                    return
+                if not is_damage(error):
+                    raise
+                self._file.discard()
+                self._update(paths, progress, stop, is_partial)
+
+    def ask(
+        self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
+    ) -> CodeSearchResult:
+        """Return the `count` best passages, of one place at most one and of one file at most three.
+
+        Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
+        """
+        try:
+            with self._file.opened_to_read(stop.is_set) as connection:
+                if connection is None:
+                    return CodeSearchResult()
+                database = IndexDatabase(connection)
+                chosen = _distinct(database.hits(question.expression, wanted), count)
+                return CodeSearchResult(chosen, database.count_files(), database.left_out())
+        except sqlite3.Error as error:
+            if is_damage(error):
+                with self._file.writing(stop.is_set) as may_write:
+                    if may_write:
+                        self._file.discard()
+            raise
+
+    def _update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool) -> None:
+        progress.done = 0
+        with self._file.opened(stop.is_set) as connection:
+            database = IndexDatabase(connection)
+            known = database.signatures()
+            gone = known.keys() - set(paths)
+            if is_partial:
+                gone = {path for path in gone if not (self._root / path).exists()}
+            self._forget(database, sorted(gone))
+            changed: dict[str, os.stat_result] = {}
+            for path in paths:
+                if stop.is_set():
+                    break
+                status = self._status(path)
+                if status is not None and known.get(path) == signature_of(status):
+                    progress.done += 1
+                    continue
+                if status is not None:
+                    changed[path] = status
+                elif path in known:
+                    self._forget(database, [path])
+                if len(changed) == _BATCH_FILES:
+                    self._take_in(database, changed, progress)
+                    changed.clear()
+            self._take_in(database, changed, progress)
+        progress.is_complete = not stop.is_set()
+
+    def _forget(self, database: IndexDatabase, gone: Sequence[str]) -> None:
+        for begin in range(0, len(gone), _BATCH_FILES):
+            with database.transaction():
+                for path in gone[begin : begin + _BATCH_FILES]:
+                    database.remove(path)
+
+    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: IndexProgress) -> None:
+        if not changed:
+            return
+        with database.transaction():
+            for path, status in changed.items():
+                self._read(database, path, status)
+                progress.done += 1
+
+    def _read(self, database: IndexDatabase, path: str, status: os.stat_result) -> None:
+        reason, text = self._text_of(path, status)
+        content = passages(path, text) if reason is None else ()
+        database.put(path, signature_of(status), content, reason)
+
+    def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
+        """Return why the file is left out, or None and its text."""
+        if self._is_secret(path):
+            return "secret", ""
+        if status.st_size > LARGEST_BYTES:
+            return "larger than 1 MiB", ""
+        try:
+            with (self._root / path).open("rb") as file:
+                content = file.read(LARGEST_BYTES)
+        except OSError:
+            return "unreadable", ""
+        if b"\0" in content[:8192]:
+            return "binary", ""
+        return None, content.decode("utf-8-sig", "replace")
+
+    def _status(self, path: str) -> os.stat_result | None:
+        try:
+            status = os.lstat(f"{self._root}/{path}")
+        except OSError:
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
+
+
+_MOST_PER_FILE = 3
+
+
+def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
+    """Return the first `count` hits that show something new: windows overlap, and one file must not be the answer."""
+    chosen: list[Hit] = []
+    places: dict[str, list[int]] = {}
+    for hit in hits:
+        taken = places.setdefault(hit.path, [])
+        if len(taken) >= _MOST_PER_FILE or any(abs(hit.first - first) <= STEP_LINES for first in taken):
+            continue
+        taken.append(hit.first)
+        chosen.append(hit)
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+SNIPPET_LINES = 16
+SNIPPET_LINE_CHARS = 200
+
+_LEAD = 2
+_SHORTEST_STEM = 4
+_ENDING = 3
+"""Letters that an ending such as -ing may have."""
+
+
+def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
+    """Return the lines of `content` where most of `terms` (lower case) stand together, and the index of the first.
+
+    Different words nearby count for more than one word often, and long words for more than short ones. The line that
+    has most of them comes near the top, because what it begins is what follows it.
+    """
+    lines = content.removesuffix("\n").split("\n")
+    last_start = len(lines) - SNIPPET_LINES
+    if last_start <= 0:
+        return 0, _snippet_lines(lines)
+    stems = [term[: max(_SHORTEST_STEM, len(term) - _ENDING)] for term in terms]
+    present = [[stem for stem in stems if stem in line] for line in map(str.lower, lines)]
+    values = [_weight(present[start : start + SNIPPET_LINES]) for start in range(last_start + 1)]
+    start = values.index(max(values))
+    key_line = max(range(start, start + SNIPPET_LINES), key=lambda line: sum(map(len, present[line])))
+    start = max(start, min(key_line - _LEAD, last_start))
+    return start, _snippet_lines(lines[start : start + SNIPPET_LINES])
+
+
+def _weight(window: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return what a window is worth: its different words, then the lines that have any."""
+    return sum(map(len, {stem for stems in window for stem in stems})), sum(map(bool, window))
+
+
+def _snippet_lines(lines: list[str]) -> list[str]:
+    return [line if len(line) <= SNIPPET_LINE_CHARS else f"{line[:SNIPPET_LINE_CHARS]}…" for line in lines]

@@ -1,0 +1,472 @@
+"""The index of all conversations: one SQLite database in the cache, without a word of the text it is about.
+
+`PieceReader` cuts the lines of a journal into pieces that can be found, each with its kind and the file it is about.
+Lines are taken as they come, without checking them against the vocabulary: a search must not refuse anything.
+What is very long is cut to its beginning and its end.
+
+A piece's number is when it was written, in milliseconds: FTS5 returns matches by number, so the newest come first
+without any sorting, and a range of time is a range of numbers. What else a search can be narrowed to (kind, tool,
+folder) is a word in a column of its own, so that FTS5 filters by it. Pieces of a session that is gone stay as
+numbers without a session until so many are gone that the index is rebuilt.
+"""
+
+import json
+import os
+import re
+import sqlite3
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.model import HitKind, JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.cache_file import CacheFile
+from desktop_agent.core.store.journal.journal_mark import (
+    JournalMark,
+    State,
+    fields_of,
+    goes_on,
+    mark_at,
+    moment_of,
+    open_journal,
+    state_of,
+    whole_lines,
+)
+from desktop_agent.core.store.journal.payloads import internalise
+from desktop_agent.core.terminal.printout import plain_text
+
+_QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')
+_WORD = re.compile(r"[^\W_]+")
+"""As the tokenizer of the index cuts them."""
+_MOST_CHARS = 2_000
+_MOST_PHRASES = 16
+_MOST_WORDS = 64
+SHORTEST_BEGINNING = 4
+"""Letters that a word needs to stand for all that begin so; most words begin like a shorter one."""
+
+
+class SessionQuestion(NamedTuple):
+    """What is looked for: all of these phrases, each of words side by side, in lower case."""
+
+    phrases: tuple[tuple[str, ...], ...]
+    is_open: bool = False
+    """Whether the last word may be the beginning of one."""
+
+    @property
+    def expression(self) -> str:
+        """For `MATCH`. Every word is quoted, so that nothing of it is an operator."""
+        parts = [_quoted(phrase) for phrase in self.phrases]
+        if parts and self.is_open:
+            parts[-1] += " *"
+        return " AND ".join(parts)
+
+
+def parse_question(text: str) -> SessionQuestion:
+    """Return what `text` asks for; no phrases when it has no word."""
+    phrases: list[tuple[str, ...]] = []
+    is_open = False
+    text = unicodedata.normalize("NFC", text[:_MOST_CHARS])
+    for match in _QUOTED_OR_NOT.finditer(text):
+        quoted, closing, bare = match.groups()
+        words = words_of(quoted if bare is None else bare)
+        if words:
+            phrases.append(words[:_MOST_WORDS])
+            ends_in_word = text[: match.end()].rstrip('"')[-1:].isalnum()
+            is_open = match.end() == len(text.rstrip()) and not closing and ends_in_word
+    is_open = is_open and text == text.rstrip() and len(phrases[-1][-1]) >= SHORTEST_BEGINNING
+    return SessionQuestion(tuple(phrases[-_MOST_PHRASES:]), is_open)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of `text` in lower case."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+def phrase_expression(words: Sequence[str]) -> str:
+    """Return what matches these words side by side, or nothing when there are none."""
+    return _quoted(words) if words else ""
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return '"' + " ".join(words) + '"'
+
+
+COMMAND_TOOL = "run_terminal_cmd"
+_HEAD_CHARS = 16_000
+_TAIL_CHARS = 8_000
+_LARGEST_OUTPUT = 256 * 1024
+_LARGEST_FILE = 512 * 1024
+"""Of one side of a change; of larger ones only the path is found."""
+_TYPES_WITH_PIECES = (
+    b'"type":"session_opened"',
+    b'"type":"prompt_submitted"',
+    b'"type":"steered"',
+    b'"type":"message_done"',
+    b'"type":"tool_call_started"',
+    b'"type":"tool_call_finished"',
+    b'"type":"approval_resolved"',
+    b'"type":"changes_recorded"',
+    b'"type":"session_renamed"',
+    b'"type":"command_run"',
+)
+
+
+class SessionPiece(NamedTuple):
+    """Something that can be found."""
+
+    kind: HitKind
+    text: str
+    tool: str = ""
+    file: str = ""
+
+
+class UnansweredCall(NamedTuple):
+    """A tool call, as long as its result has not come."""
+
+    tool: str
+    title: str
+    file: str
+
+
+class PieceReader:
+    """Reads one journal from front to back; remembers which calls are open."""
+
+    def __init__(self, blobs: Blobs, calls: dict[str, UnansweredCall]) -> None:
+        """`calls` are those that were open before the first line, by their id."""
+        self._blobs = blobs
+        self.calls = calls
+
+    def fields(self, line: bytes) -> JsonObject:
+        """Return a line with what was moved out of it; nothing for one that has no pieces."""
+        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
+            return {}
+        try:
+            return internalise(fields_of(line), self._blobs)[0]
+        except (ValueError, RecursionError, StorageError):
+            return {}
+
+    def pieces(self, fields: JsonObject) -> list[SessionPiece]:
+        """Return what can be found in a line."""
+        return [piece for piece in self._pieces(fields) if piece.text.strip()]
+
+    def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
+        match fields.get("type"):
+            case "prompt_submitted" | "steered":
+                yield SessionPiece("prompt", _cut(text_in(fields, "text")))
+            case "session_renamed":
+                yield SessionPiece("title", _cut(text_in(fields, "title")))
+            case "command_run":
+                yield SessionPiece("command", _cut(f"{text_in(fields, 'text')}\n{text_in(fields, 'output')}"))
+            case "message_done":
+                texts = (
+                    text_in(block, "text") for block in objects_in(fields, "content") if block.get("type") == "text"
+                )
+                yield SessionPiece("reply", _cut("\n\n".join(texts)))
+            case "tool_call_started":
+                yield from self._started(object_in(fields, "call"), text_in(fields, "title"))
+            case "approval_resolved":
+                yield SessionPiece(
+                    "command", _cut(text_in(object_in(fields, "decision"), "edited_command")), COMMAND_TOOL
+                )
+            case "tool_call_finished":
+                yield self._finished(text_in(fields, "call_id"), object_in(fields, "result"))
+            case "changes_recorded":
+                call = self.calls.get(text_in(fields, "call_id"))
+                for change in objects_in(fields, "changes"):
+                    yield SessionPiece(
+                        "change", self._change(change), call.tool if call else "", text_in(change, "path")
+                    )
+            case _:
+                pass
+
+    def _started(self, call: JsonObject, title: str) -> Iterator[SessionPiece]:
+        tool, arguments = text_in(call, "name"), object_in(call, "arguments")
+        file = next((value for key in ("path", "file_path", "file") if (value := text_in(arguments, key))), "")
+        if call_id := text_in(call, "id"):
+            self.calls[call_id] = UnansweredCall(tool, "" if tool == COMMAND_TOOL else title, file)
+        if tool == COMMAND_TOOL:
+            yield SessionPiece("command", _cut(text_in(arguments, "command")), tool)
+
+    def _finished(self, call_id: str, result: JsonObject) -> SessionPiece:
+        call = self.calls.pop(call_id, UnansweredCall("", "", ""))
+        content = self._whole_output(object_in(result, "output")) or text_in(result, "content")
+        file = call.file or text_in(object_in(result, "metadata"), "path")
+        return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
+
+    def _whole_output(self, reference: JsonObject) -> str:
+        """Return what a command printed, as a terminal shows it: as the model and the user read it."""
+        size = reference.get("size")
+        if not isinstance(size, int) or size > _LARGEST_OUTPUT:
+            return ""
+        try:
+            return plain_text(self._blobs.get(text_in(reference, "blob"), size=size).decode("utf-8", "replace"))
+        except StorageError:
+            return ""
+
+    def _change(self, change: JsonObject) -> str:
+        """Return the path of a changed file and the lines that went and came."""
+        moved = text_in(change, "moved_from") or text_in(change, "moved_to")
+        before, after = self._lines(object_in(change, "before")), self._lines(object_in(change, "after"))
+        gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
+        lines = [f"-{line}" for line in before if line in gone] + [f"+{line}" for line in after if line in come]
+        return "\n".join(filter(None, (text_in(change, "path"), moved, _cut("\n".join(lines)))))
+
+    def _lines(self, image: JsonObject) -> list[str]:
+        size = image.get("size")
+        if image.get("kind", "file") != "file" or not isinstance(size, int) or size > _LARGEST_FILE:
+            return []
+        try:
+            content = self._blobs.get(text_in(image, "digest"), size=size)
+        except StorageError:
+            return []
+        return [] if b"\0" in content[:8192] else content.decode("utf-8", "replace").splitlines()
+
+
+def call_id_of(fields: JsonObject) -> str:
+    """Return the id of the tool call that a line is about, if it is about one."""
+    return text_in(fields, "call_id") or text_in(object_in(fields, "call"), "id")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _HEAD_CHARS + _TAIL_CHARS else f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
+
+
+_VERSION = 2
+_SCHEMA = (
+    """CREATE TABLE session (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+      read_bytes INTEGER NOT NULL, witness BLOB NOT NULL, workspace TEXT NOT NULL, calls TEXT NOT NULL)""",
+    """CREATE TABLE piece (
+      id INTEGER PRIMARY KEY, session INTEGER NOT NULL, place INTEGER NOT NULL, nth INTEGER NOT NULL, tool TEXT,
+      title TEXT, file TEXT)""",
+    "CREATE TABLE folder (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE)",
+    """CREATE VIRTUAL TABLE text USING fts5 (
+      words, file, tags, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2')""",
+    "INSERT INTO text (text, rank) VALUES ('hashsize', 8000000)",
+)
+_GONE = 0
+"""The session of pieces that no longer have one."""
+_LATEST = 2**50
+
+
+class IndexedJournal(NamedTuple):
+    """How far a journal is in the index."""
+
+    id: int
+    mark: JournalMark
+    workspace: str
+    calls: dict[str, UnansweredCall]
+
+
+class FoundPiece(NamedTuple):
+    """A piece that matches: where it stands, and what its call was."""
+
+    session: SessionId
+    place: int
+    nth: int
+    call: UnansweredCall
+
+
+def index_file(folder: Path) -> CacheFile:
+    """Return the file of the index in the cache `folder`."""
+    return CacheFile(folder / "session-search.sqlite3", _VERSION, _SCHEMA, ("text", "folder", "piece", "session"))
+
+
+def number_of(moment: datetime) -> int:
+    """Return the first number a piece of this moment can have."""
+    return max(1, min(_LATEST, int(moment.astimezone(UTC).timestamp() * 1000)))
+
+
+class SearchDatabase:
+    """An open index. All methods block and raise `sqlite3.Error`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    # -- what is known --
+
+    def states(self) -> dict[SessionId, tuple[State, int]]:
+        """How every journal in the index was, and how far it was read."""
+        rows = self._sql.execute("SELECT name, size, mtime_ns, read_bytes FROM session")
+        return {name: ((size, mtime_ns), read_bytes) for name, size, mtime_ns, read_bytes in rows}
+
+    def session(self, name: SessionId) -> IndexedJournal | None:
+        """How far a journal is in the index, None when it is not."""
+        row = self._sql.execute(
+            "SELECT id, size, mtime_ns, read_bytes, witness, workspace, calls FROM session WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            return None
+        number, size, mtime_ns, read_bytes, witness, workspace, calls = row
+        open_calls = {key: UnansweredCall(*call) for key, call in json.loads(calls).items()}
+        return IndexedJournal(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
+
+    def is_worn(self, most_gone: int) -> bool:
+        """Whether most pieces, and more than `most_gone`, belong to no session any longer."""
+        (gone,) = self._sql.execute("SELECT count(*) FROM piece WHERE session = ?", (_GONE,)).fetchone()
+        (all_,) = self._sql.execute("SELECT count(*) FROM piece").fetchone()
+        return gone > max(most_gone, all_ - gone)
+
+    # -- writing --
+
+    def begin(self, name: SessionId) -> int:
+        """Make room for a session, empty, and return its number."""
+        new = "INSERT INTO session (name, size, mtime_ns, read_bytes, witness, workspace, calls)"
+        return self._sql.execute(f"{new} VALUES (?, 0, 0, 0, x'', '', '{{}}')", (name,)).lastrowid or 0
+
+    def keep(self, known: IndexedJournal) -> None:
+        """Remember how far a journal is in the index now."""
+        mark = known.mark
+        self._sql.execute(
+            "UPDATE session SET size = ?, mtime_ns = ?, read_bytes = ?, witness = ?, workspace = ?, calls = ? "
+            "WHERE id = ?",
+            (*mark.state, mark.read_bytes, mark.witness, known.workspace, json.dumps(known.calls), known.id),
+        )
+
+    def forget(self, number: int) -> None:
+        """Forget a session, and find nothing of it any longer."""
+        self._sql.execute("UPDATE piece SET session = ? WHERE session = ?", (_GONE, number))
+        self._sql.execute("DELETE FROM session WHERE id = ?", (number,))
+
+    def forget_named(self, name: SessionId) -> None:
+        """Forget a session by its name."""
+        for (number,) in self._sql.execute("SELECT id FROM session WHERE name = ?", (name,)).fetchall():
+            self.forget(number)
+
+    def folder(self, path: str) -> int:
+        """Return the number of a folder, a new one if it has none."""
+        self._sql.execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", (path,))
+        (number,) = self._sql.execute("SELECT id FROM folder WHERE path = ?", (path,)).fetchone()
+        return number
+
+    def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
+        """Add a piece that stands `at` a place, as the n-th there, under the next free number; return that."""
+        number = wanted
+        row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
+        while not self._sql.execute(
+            "INSERT OR IGNORE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
+        ).rowcount:
+            number += 1
+        tags = f"{kind_tag(piece.kind)} {tool_tag(piece.tool)} {folder_tag(folder)}"
+        self._sql.execute(
+            "INSERT INTO text (rowid, words, file, tags) VALUES (?, ?, ?, ?)",
+            (number, storable(piece.text), storable(piece.file), tags),
+        )
+        return number
+
+    def tidy(self) -> None:
+        """Bring the parts of the index together, so that a search has fewer to look at."""
+        self._sql.execute("INSERT INTO text (text, rank) VALUES ('merge', 2000)")
+        self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def settle(self) -> None:
+        """Bring all parts of the index together: takes a while, and is worth it after a rebuild."""
+        self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
+        self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # -- reading --
+
+    def folder_known(self, path: str) -> int | None:
+        """Return the number of a folder, None when no session was in it."""
+        row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (storable(path),)).fetchone()
+        return row[0] if row else None
+
+    def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[FoundPiece]:
+        """Yield the newest pieces that match, of those with a number from `first` up to `last`."""
+        numbers = self._sql.execute(
+            "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
+            (expression, first, last, limit),
+        ).fetchall()
+        for (number,) in numbers:
+            row = self._sql.execute(
+                "SELECT session.name, place, nth, tool, title, file FROM piece "
+                "JOIN session ON session.id = piece.session WHERE piece.id = ?",
+                (number,),
+            ).fetchone()
+            if row is not None:
+                name, place, nth, tool, title, file = row
+                yield FoundPiece(name, place, nth, UnansweredCall(tool or "", title or "", file or ""))
+
+
+def storable(text: str) -> str:
+    """Return the text without the lone surrogates that SQLite cannot keep."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def kind_tag(kind: str) -> str:
+    """The word that stands for a kind."""
+    return f"kind{kind}"
+
+
+def tool_tag(tool: str) -> str:
+    """The word that stands for a tool, or nothing."""
+    return f"tool{''.join(words_of(tool))}" if tool else ""
+
+
+def folder_tag(folder: int) -> str:
+    """The word that stands for a folder."""
+    return f"folder{folder}"
+
+
+SLICE_BYTES = 4 * 1024 * 1024
+"""Of a journal, in one transaction: what a stop loses."""
+
+_NOTHING_YET = JournalMark((0, 0))
+_CUT = (-1, 0)
+"""The state of a journal of which only a part is in the index: it never is current."""
+
+
+def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: Blobs) -> bool:
+    """Take in the next part of a journal; return whether it was the last one. Needs a transaction."""
+    try:
+        with open_journal(path) as file:
+            known = database.session(session_id)
+            if known is not None and not goes_on(file, known.mark):
+                database.forget(known.id)
+                known = None
+            known = known or IndexedJournal(database.begin(session_id), _NOTHING_YET, "", {})
+            state = state_of(os.fstat(file.fileno()))
+            writer = _Writer(database, known, blobs)
+            start = place = known.mark.read_bytes
+            for begin, place, line in whole_lines(file, start):
+                writer.take(begin, line)
+                if place - start >= SLICE_BYTES:
+                    writer.finish(mark_at(file, _CUT, place))
+                    return False
+            writer.finish(mark_at(file, state, place))
+    except OSError:  # deleted meanwhile, or not for us to read
+        pass
+    return True
+
+
+class _Writer:
+    """Writes the pieces of one journal."""
+
+    def __init__(self, database: SearchDatabase, known: IndexedJournal, blobs: Blobs) -> None:
+        self._database = database
+        self._session = known.id
+        self._workspace = known.workspace
+        self._folder = database.folder(known.workspace)
+        self._reader = PieceReader(blobs, known.calls)
+
+    def take(self, place: int, line: bytes) -> None:
+        """Add the pieces of a line."""
+        fields = self._reader.fields(line)
+        if fields.get("type") == "session_opened":
+            self._workspace = storable(str(fields.get("workspace", "")))
+            self._folder = self._database.folder(self._workspace)
+            return
+        call = self._reader.calls.get(call_id_of(fields), UnansweredCall("", "", ""))
+        number = number_of(moment_of(fields.get("at")))
+        for nth, piece in enumerate(self._reader.pieces(fields)):
+            number = self._database.add(self._session, number, (place, nth), piece, call.title, self._folder) + 1
+
+    def finish(self, mark: JournalMark) -> None:
+        """Remember how far that was."""
+        self._database.keep(IndexedJournal(self._session, mark, self._workspace, self._reader.calls))

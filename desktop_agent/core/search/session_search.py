@@ -1,0 +1,297 @@
+"""The search through all conversations: what was asked, answered, run, printed and changed, in every session.
+
+`SessionSearch` is the entry point: it brings the index up to date with what journals have more than before, and asks
+it. Several processes may use it: one of them writes at a time, the others wait their turn and then find the work
+done. Reading never waits. A damaged index is rebuilt; one that cannot be written finds nothing, and says so. The
+index holds no text: what is shown of a hit is read from its journal.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
+from desktop_agent.core.search.session_index import (
+    SLICE_BYTES,
+    FoundPiece,
+    PieceReader,
+    SearchDatabase,
+    SessionQuestion,
+    call_id_of,
+    folder_tag,
+    index_file,
+    kind_tag,
+    number_of,
+    parse_question,
+    phrase_expression,
+    take_in,
+    tool_tag,
+    words_of,
+)
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, not_stopped, transaction
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_states, moment_of
+from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
+
+_MOST_GONE = 50_000
+"""Pieces without a session before the index is made anew, if they are more than the others."""
+
+
+class SessionSearch:
+    """The search through the sessions in one folder. All methods block and may be called from any thread."""
+
+    def __init__(self, sessions: Path, blobs: Blobs, cache: Path) -> None:
+        """Touches no disk. `cache` is the folder for what can be made again."""
+        self._sessions = sessions
+        self._blobs = blobs
+        self._file = index_file(cache)
+
+    # -- keeping up --
+
+    @property
+    def is_current(self) -> bool:
+        """Whether everything that stands in the journals is found. False when that is unknown."""
+        try:
+            states = journal_states(self._sessions)
+            with self._file.newest().opened_to_read() as connection:
+                known = SearchDatabase(connection).states() if connection else {}
+        except (sqlite3.Error, OSError, StorageError):
+            return False
+        return {name: state for name, (state, _) in known.items()} == states
+
+    def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
+        """Index what is new, the newest sessions first, until it is done or stopped.
+
+        An index that cannot be written is made in a spare place. Raises `StorageError` if that fails, too.
+        """
+        try:
+            self._update_when_free(self._file, is_stopped)
+            self._file.discard_spare()
+        except (sqlite3.Error, OSError) as error:
+            if not is_stopped():
+                self._update_spare(error, is_stopped)
+
+    def _update_spare(self, first: Exception, is_stopped: Callable[[], bool]) -> None:
+        try:
+            if (spare := self._file.spare()) is None:
+                raise first
+            self._update_when_free(spare, is_stopped)
+        except (sqlite3.Error, OSError) as error:
+            if not is_stopped():
+                raise StorageError(
+                    "The search could not take in what is new.",
+                    hint="Free some disk space, or check the permissions of the cache folder.",
+                    detail=str(error),
+                ) from error
+
+    def _update_when_free(self, file: CacheFile, is_stopped: Callable[[], bool]) -> None:
+        with file.writing(is_stopped) as may_write:
+            if not may_write:
+                return
+            try:
+                is_worn = self._update(file, is_stopped)
+            except sqlite3.Error as error:
+                if is_stopped() or not is_damage(error):
+                    raise
+                is_worn = True
+            if is_worn:
+                file.discard()
+                self._update(file, is_stopped)
+
+    def _update(self, file: CacheFile, is_stopped: Callable[[], bool]) -> bool:
+        """Take in what is new; return whether too much of the index is about nothing any more."""
+        states = journal_states(self._sessions)
+        with file.opened(is_stopped) as connection:
+            database = SearchDatabase(connection)
+            known = database.states()
+            gone = known.keys() - states.keys()
+            with transaction(connection):
+                for name in gone:
+                    database.forget_named(name)
+            new_bytes = {
+                name: max(1, state[0] - known[name][1] if name in known else state[0])
+                for name, state in states.items()
+                if name not in known or known[name][0] != state
+            }
+            for batch in _batches(new_bytes):
+                pending = batch
+                while pending and not is_stopped():
+                    with transaction(connection):
+                        pending = [name for name in pending if not self._take_in(database, name)]
+            if is_stopped():
+                return False
+            if new_bytes:
+                database.tidy() if known else database.settle()
+            return bool(gone) and database.is_worn(_MOST_GONE)
+
+    def _take_in(self, database: SearchDatabase, name: SessionId) -> bool:
+        return take_in(database, self._sessions / name / JOURNAL_NAME, name, self._blobs)
+
+    # -- answering --
+
+    def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
+        """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
+        try:
+            with self._file.newest().opened_to_read(is_stopped) as connection:
+                answerer = Answerer(self._sessions, self._blobs, query)
+                return answerer.hits(SearchDatabase(connection), limit) if connection else []
+        except (sqlite3.Error, OSError):
+            return []
+
+
+def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
+    """Yield the sessions in groups of so many bytes, the newest group first: that is what is looked for.
+
+    Within a group the oldest comes first, so that the index grows at its end.
+    """
+    batch: list[SessionId] = []
+    size = 0
+    for name in sorted(new_bytes, reverse=True):
+        batch.append(name)
+        size += new_bytes[name]
+        if size >= SLICE_BYTES:
+            yield batch[::-1]
+            batch, size = [], 0
+    if batch:
+        yield batch[::-1]
+
+
+_MOST_PER_SESSION = 8
+"""One long conversation must not be the whole answer."""
+_CANDIDATES_PER_HIT = 8
+_FIRST, _LAST = 1, 2**62
+
+
+class Answerer:
+    """Answers one query."""
+
+    def __init__(self, sessions: Path, blobs: Blobs, query: SearchQuery) -> None:
+        self._sessions = sessions
+        self._blobs = blobs
+        self._query = query
+        self._question = parse_question(query.text)
+
+    def hits(self, database: SearchDatabase, limit: int) -> list[SearchHit]:
+        """Return the newest hits, of one session no more than a few."""
+        expression = self._expression(database)
+        if not expression:
+            return []
+        since, until = self._query.since, self._query.until
+        first = number_of(since) if since is not None else _FIRST
+        last = number_of(until) - 1 if until is not None else _LAST
+        found = database.found(expression, first, last, limit * _CANDIDATES_PER_HIT)
+        return [hit for item in _spread(found, limit) if (hit := self._hit(item)) is not None]
+
+    def _expression(self, database: SearchDatabase) -> str:
+        """Return what FTS5 is asked, nothing when the query has nothing that could be found."""
+        query = self._query
+        parts: list[str] = []
+        if query.text.strip():
+            if not self._question.phrases:
+                return ""
+            parts.append(f"words : ({self._question.expression})")
+        if query.file.strip():
+            if not (words := words_of(query.file)):
+                return ""
+            parts.append(f"file : {phrase_expression(words)} *")
+        if query.workspace:
+            folder = database.folder_known(query.workspace)
+            if folder is None:
+                return ""
+            parts.append(f"tags : {folder_tag(folder)}")
+        if query.kind is not None:
+            parts.append(f"tags : {kind_tag(query.kind)}")
+        if query.tool.strip():
+            if not (tag := tool_tag(query.tool)):
+                return ""
+            parts.append(f'tags : "{tag}"')
+        return " AND ".join(parts)
+
+    def _hit(self, found: FoundPiece) -> SearchHit | None:
+        """Return what stands at that place now, None when the journal is another one since."""
+        fields = self._line(found)
+        call_id = call_id_of(fields)
+        reader = PieceReader(self._blobs, {call_id: found.call})
+        pieces = reader.pieces(fields)
+        if found.nth >= len(pieces):
+            return None
+        piece = pieces[found.nth]
+        snippet, marks = snippet_of(piece.text, self._question)
+        return SearchHit(
+            session_id=found.session,
+            seq=_number(fields, "seq"),
+            turn=_number(fields, "turn"),
+            call_id=call_id,
+            kind=piece.kind,
+            at=moment_of(fields.get("at")),
+            snippet=snippet,
+            marks=marks,
+            tool=found.call.tool,
+            file=found.call.file,
+        )
+
+    def _line(self, found: FoundPiece) -> JsonObject:
+        try:
+            with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
+                file.seek(found.place)
+                return PieceReader(self._blobs, {}).fields(file.readline(MAX_LINE_BYTES))
+        except OSError:
+            return {}
+
+
+def _spread(found: Iterator[FoundPiece], limit: int) -> Iterator[FoundPiece]:
+    """Yield the first `limit` of those that are not too many of one session."""
+    taken: dict[str, int] = {}
+    count = 0
+    for item in found:
+        taken[item.session] = taken.get(item.session, 0) + 1
+        if taken[item.session] <= _MOST_PER_SESSION:
+            yield item
+            count += 1
+            if count == limit:
+                return
+
+
+def _number(fields: JsonObject, key: str) -> int:
+    value = fields.get(key)
+    return value if isinstance(value, int) else 0
+
+
+_BEFORE = 48
+_AFTER = 132
+_BLANK = re.compile(r"\s+")
+
+
+def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return one line around the first match, and the begin and end of every match in it.
+
+    The index ignores accents; where a text has some in a word that matches, the snippet is its beginning, unmarked.
+    """
+    pattern = _pattern(question)
+    first = pattern.search(text) if pattern is not None else None
+    at = first.start() if first is not None else 0
+    begin = max(text.rfind("\n", 0, at) + 1, at - _BEFORE)
+    end = min(len(text), begin + _BEFORE + _AFTER)
+    if begin and text[begin - 1] != "\n" and (blank := text.find(" ", begin, at)) >= 0:
+        begin = blank + 1
+    is_cut_before = bool(text[:begin].strip())
+    shown = _BLANK.sub(" ", text[begin:end]).strip()
+    shown = f"{'… ' if is_cut_before else ''}{shown}{' …' if text[end:].strip() else ''}"
+    shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown)
+    marks = tuple(match.span() for match in pattern.finditer(shown)) if pattern is not None else ()
+    return shown, marks
+
+
+@lru_cache(maxsize=8)
+def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
+    """Return what finds any phrase as the index does: words of letters and digits, whatever signs are between."""
+    parts: list[str] = []
+    for number, phrase in enumerate(question.phrases):
+        is_open = question.is_open and number == len(question.phrases) - 1
+        words = r"[\W_]+".join(map(re.escape, phrase))
+        parts.append(rf"(?<![^\W_]){words}" + (r"[^\W_]*" if is_open else r"(?![^\W_])"))
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
