@@ -14,7 +14,7 @@ from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.spending import merged
+from desktop_agent.core.store.digest import merged
 from desktop_agent.core.usage.journal_usage import UsageReader
 from desktop_agent.core.usage.report import report_of
 

@@ -15,7 +15,7 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.removal import NEVER_WRITTEN
+from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
 from desktop_agent.core.transcript import Transcript
 
 

@@ -22,8 +22,8 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
-from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.core.store.removal import discard_session
+from desktop_agent.core.store.session_folder import SessionLock
+from desktop_agent.core.store.session_upkeep import discard_session
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.roles import ROLES
 

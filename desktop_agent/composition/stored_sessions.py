@@ -17,12 +17,16 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import SessionUse
-from desktop_agent.core.store.filing import Filing, file_session
-from desktop_agent.core.store.forking import Fork, fork_journal
-from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
-from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.lock import is_locked
-from desktop_agent.core.store.removal import remove_session, session_use
+from desktop_agent.core.store.journal.records import Yielder, find_pages, read_last_page, read_page
+from desktop_agent.core.store.session_folder import is_locked
+from desktop_agent.core.store.session_upkeep import (
+    Filing,
+    Fork,
+    file_session,
+    fork_journal,
+    remove_session,
+    session_use,
+)
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import JournalPage, Transcript
 

@@ -11,8 +11,8 @@ from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.store.journal.follow import Follower
-from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.journal.records import Follower
+from desktop_agent.core.store.session_folder import is_locked
 
 POLL_S = 0.5
 """How old what is shown may be. A look costs one `stat` when nothing happened."""

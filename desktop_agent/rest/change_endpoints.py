@@ -13,7 +13,7 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export import ExportForm, export_text
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions

@@ -19,9 +19,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.follow import Follower
-from desktop_agent.core.store.journal.reading import cannot_read
-from desktop_agent.core.store.journal.seeking import offset_after
+from desktop_agent.core.store.journal.journal_reader import cannot_read
+from desktop_agent.core.store.journal.lines import offset_after
+from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.rest.feed import Feed
 from desktop_agent.rest.open_sessions import OpenSessions
 

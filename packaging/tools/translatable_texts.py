@@ -250,10 +250,15 @@ _MODULES = (
         "core/session",
         "core/context_window",
         "core/store/journal/journal.py",
-        "core/store/lock.py",
+        "core/store/session_folder.py",
         "core/store/drafts.py",
     ),
-    *("core/store/forking.py", "core/store/blobs.py", "core/store/filing.py", "core/store/removal.py"),
+    *(
+        "core/store/session_upkeep.py",
+        "core/store/blobs.py",
+        "core/store/session_upkeep.py",
+        "core/store/session_upkeep.py",
+    ),
     *("core/undo", "core/capture/safety.py", "core/capture/capture.py", "core/capture/scan.py"),
     *(
         "core/changes/ledger.py",

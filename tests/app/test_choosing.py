@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.session_folder import SessionLock
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers.script import reply, text

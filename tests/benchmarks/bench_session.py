@@ -28,8 +28,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.session.resuming.opening import resume
 from desktop_agent.core.session.resuming.snapshots import renew_snapshot
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.pages import read_last_page
-from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.journal.records import Yielder, read_last_page
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from desktop_agent.core.transcript import PageEntry
 from desktop_agent.ui.chat.transcript.view import TranscriptView

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Author, FileChange, ToolCall, Uncaptured
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from tests.command_line import CommandLine, Ran

@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.session_folder import SessionLock
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import write
 

@@ -14,7 +14,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.store.journal.follow import Follower
+from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.core.transcript import replay
 from tests.harness import Ground, Receiver, check_conversation
 

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import model
-from desktop_agent.core.store.journal.payloads import MAX_INLINE_BYTES, MISSING
+from desktop_agent.core.store.journal.journal_reader import MAX_INLINE_BYTES, MISSING
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "session-format.md").read_text(encoding="utf-8")
 ROWS = [line for line in DOCUMENT.splitlines() if line.startswith("| ")]

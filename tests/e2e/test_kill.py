@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Say, ScriptedProvider, in_order
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import Transcript
 from tests.e2e.kill_lab import PERSONS_LINE, prepare
 from tests.harness import Ground, Open, check_conversation

@@ -20,7 +20,7 @@ from desktop_agent.core.settings import with_setting
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import ListEntryCheck, verify
 from tests.e2e.journal_kill_lab import TURNS
 from tests.harness import Ground

@@ -24,7 +24,7 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.op_codec import encode_op
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import verify
 from tests.core.undo.real_history import (
     COMMANDS,

@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session.filing_ops import FilingOp, event_of
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.drafts import session_draft
-from desktop_agent.core.store.filing import Filing
+from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 

@@ -18,9 +18,8 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.pages import read_last_page
-from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.journal.records import Yielder, read_last_page
+from desktop_agent.core.store.session_folder import is_locked
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.markdown.parse import parser
 from desktop_agent.ui.runtime.eventloop import idle

@@ -17,7 +17,7 @@ from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_fol
 from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
-from desktop_agent.core.store.removal import empty_trash
+from desktop_agent.core.store.session_upkeep import empty_trash
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0

@@ -16,7 +16,7 @@ from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, c
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
 from desktop_agent.core.undo.path_tracking import recorded_of
 

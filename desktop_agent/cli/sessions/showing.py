@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode, encode_event, encode_message
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,

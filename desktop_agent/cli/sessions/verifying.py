@@ -12,8 +12,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.repair import Repaired, repair
-from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Report, verify
+from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Repaired, Report, repair, verify
 
 CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
 """Whatever keeps something about sessions that can be made anew."""

@@ -19,9 +19,9 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.line_heads import head_of
+from desktop_agent.core.store.journal.journal_reader import Damage, Readable, read_each_line, read_line
+from desktop_agent.core.store.journal.journal_scan import head_of
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
-from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.system.staged_file import StagedFile
 from desktop_agent.core.transcript import Entry, SessionInfo, Transcript, TurnState
 

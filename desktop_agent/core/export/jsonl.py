@@ -23,9 +23,8 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.export import ExportSource
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.store.journal.journal_reader import internalise, may_have_moved, migrated
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
-from desktop_agent.core.store.journal.migrations import migrated
-from desktop_agent.core.store.journal.payloads import internalise, may_have_moved
 from desktop_agent.core.system.files import digest_of
 
 HEADER_TYPE = "desktop_agent_export"

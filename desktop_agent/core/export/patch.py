@@ -13,7 +13,7 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export import ExportSource
 from desktop_agent.core.protocol.model import FileChange, FileImage
-from desktop_agent.core.store.journal.reading import Readable, read_each_line
+from desktop_agent.core.store.journal.journal_reader import Readable, read_each_line
 from desktop_agent.core.transcript import ChangeState
 
 _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})

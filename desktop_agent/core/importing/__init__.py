@@ -33,7 +33,7 @@ from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
-from desktop_agent.core.store.new_session import new_session_folder
+from desktop_agent.core.store.session_folder import new_session_folder
 from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.reading import first_line
 

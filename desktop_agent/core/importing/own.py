@@ -18,7 +18,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.journal.migrations import migrated
+from desktop_agent.core.store.journal.journal_reader import migrated
 
 _SILENT = frozenset(
     {

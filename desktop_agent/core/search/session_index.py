@@ -27,7 +27,8 @@ from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text
 from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile
-from desktop_agent.core.store.journal.journal_mark import (
+from desktop_agent.core.store.journal.journal_reader import internalise
+from desktop_agent.core.store.journal.journal_scan import (
     JournalMark,
     State,
     fields_of,
@@ -38,7 +39,6 @@ from desktop_agent.core.store.journal.journal_mark import (
     state_of,
     whole_lines,
 )
-from desktop_agent.core.store.journal.payloads import internalise
 from desktop_agent.core.terminal.printout import plain_text
 
 _QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')

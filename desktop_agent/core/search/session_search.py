@@ -34,7 +34,7 @@ from desktop_agent.core.search.session_index import (
 )
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, not_stopped, transaction
-from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_states, moment_of
+from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, journal_states, moment_of
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 _MOST_GONE = 50_000

@@ -19,11 +19,10 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import ChangesRecorded
 from desktop_agent.core.protocol.model import FileChange, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.digest import JournalCache, JournalSummary, summarise
+from desktop_agent.core.store.journal.journal_reader import Readable, read_line
+from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, State, journal_state, journal_states
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
-from desktop_agent.core.store.journal.reading import Readable, read_line
-from desktop_agent.core.store.journal_cache import JournalCache
-from desktop_agent.core.store.journal_summary import JournalSummary, summarise
 
 _EARLIER_CACHE = "summary.json"
 """What earlier versions kept beside each journal."""

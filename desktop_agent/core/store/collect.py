@@ -24,8 +24,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.gzipped import DamagedError
+from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
 
 GRACE = timedelta(hours=24)

@@ -19,9 +19,13 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.cache_file import not_stopped
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal_mark import (
+from desktop_agent.core.store.digest import JournalCache, Noted
+from desktop_agent.core.store.journal.journal_scan import (
     JOURNAL_NAME,
+    LineHead,
+    ReportedModel,
     goes_on,
+    head_of,
     journal_states,
     mark_at,
     moment_of,
@@ -29,9 +33,7 @@ from desktop_agent.core.store.journal.journal_mark import (
     state_of,
     whole_lines,
 )
-from desktop_agent.core.store.journal.line_heads import LineHead, ReportedModel, head_of
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.journal_cache import JournalCache, Noted
 from desktop_agent.core.usage.report import DurationSum, ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from desktop_agent.app.sessions import left_sessions
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.session_folder import is_locked
 from tests.app.conftest import Go
 from tests.core.importing.conftest import SAMPLES
 from tests.e2e.driver import Driver, ask_for_no_titles

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 from tests.app.conftest import Go

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 
 SAMPLES = Path(__file__).parent / "samples"
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

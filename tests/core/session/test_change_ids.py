@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.model import Allowed, ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import replay
 from tests.harness import Ground

@@ -16,7 +16,7 @@ from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say
 from desktop_agent.core.settings import Settings, SpendingSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.forking import Fork, fork_journal
+from desktop_agent.core.store.session_upkeep import Fork, fork_journal
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import SpendingEntry, replay
 from tests.harness import Ground, ImpatientClock, Open, check_conversation

@@ -13,8 +13,7 @@ from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.state import SpendingState, day_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_summary import summarise
-from desktop_agent.core.store.spending import usage_on
+from desktop_agent.core.store.digest import summarise, usage_on
 from tests.core.store.journals import write
 from tests.journals import AT, MODEL, SESSION_ID, asked_to_spend, opened
 

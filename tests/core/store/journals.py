@@ -6,7 +6,7 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import Damage, read_journal
+from desktop_agent.core.store.journal.journal_reader import Damage, read_journal
 
 
 def record(number: int, title: str = "t") -> ev.SessionRenamed:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.store import gzipped
+from desktop_agent.core.store import blobs as blob_store
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.staged_file import is_left_over
@@ -191,7 +191,7 @@ def test_a_large_blob_is_read_in_blocks(tmp_path: Path) -> None:
     digest = blobs.put(content)
     blocks = list(blobs.blocks(digest, size=len(content)))
     assert b"".join(blocks) == content
-    assert max(map(len, blocks)) <= gzipped.BLOCK_BYTES
+    assert max(map(len, blocks)) <= blob_store.BLOCK_BYTES
 
 
 def test_several_contents_are_put_in_order_and_each_once(tmp_path: Path) -> None:

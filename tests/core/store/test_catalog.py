@@ -21,7 +21,7 @@ from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import replay
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock

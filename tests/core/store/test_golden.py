@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import replay
 from tests.core.store.journals import reopen_and_append
 

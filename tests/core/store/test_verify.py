@@ -15,13 +15,12 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.store import repair as module
+from desktop_agent.core.store import verify as module
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
-from desktop_agent.core.store.lock import SessionLock, is_locked
-from desktop_agent.core.store.repair import repair
-from desktop_agent.core.store.verify import ListEntryCheck, verify
+from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_folder import SessionLock, is_locked
+from desktop_agent.core.store.verify import ListEntryCheck, repair, verify
 from desktop_agent.core.system.files import digest_of
 from tests.faulty_os import FILE_MODULES, FaultyOs, in_place_of_os
 from tests.harness import Ground, check_conversation

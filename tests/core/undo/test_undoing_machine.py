@@ -42,7 +42,7 @@ from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard

@@ -8,7 +8,7 @@ from desktop_agent import Agent, ModelRef, ops
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock, ToolUseBlock
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import verify
 from tests.e2e.journeys.legs import RIGHT, Leg
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.session_folder import SessionLock
 from tests.e2e.run.agent import AFTER, BEFORE, Agent, script
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve

@@ -15,9 +15,8 @@ from desktop_agent.core.session.resuming.replay_state import WHOLE, ReplayState,
 from desktop_agent.core.session.resuming.snapshots import load, renew_snapshot
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.pages import read_page
-from desktop_agent.core.store.journal.reading import cannot_read
-from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_records
+from desktop_agent.core.store.journal.journal_reader import cannot_read
+from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_page, read_records
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent
 from desktop_agent.core.transcript import Transcript
 

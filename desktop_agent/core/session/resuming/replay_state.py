@@ -13,9 +13,8 @@ from desktop_agent.core.context.history_fold import Beginning, HistoryFold
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.pages import PageSize, merged
-from desktop_agent.core.store.journal.reading import Damage
-from desktop_agent.core.store.journal.records import Record, YieldGil, read_records
+from desktop_agent.core.store.journal.journal_reader import Damage
+from desktop_agent.core.store.journal.records import PageSize, Record, YieldGil, merged, read_records
 from desktop_agent.core.transcript import JournalPage
 
 WHOLE: Final = Beginning(1, ())

@@ -30,7 +30,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.session.spending.state import SpendingState
-from desktop_agent.core.store.journal.reading import Damage
+from desktop_agent.core.store.journal.journal_reader import Damage
 from desktop_agent.core.store.journal.snapshot import Section
 from desktop_agent.core.transcript import (
     ChangeRecord,

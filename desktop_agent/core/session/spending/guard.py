@@ -29,7 +29,7 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.state import day_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.store.spending import until_usd_on, usage_on
+from desktop_agent.core.store.digest import until_usd_on, usage_on
 
 MAX_COST: Final = "max_cost"
 """The code of the notice that a turn has cost as much as it may."""

@@ -2,7 +2,7 @@
 
 A record is one `write` of a whole line. What a killed process or a full disk left half-written is found when the file
 is opened for writing: a last line without its newline is completed if it is whole, and otherwise moved to a `.torn`
-file beside the journal. `reading` reads it.
+file beside the journal. `journal_reader` reads it.
 
 After a failed `fsync` it is unknown what is on the disk, and the next one may well succeed without it: the system has
 dropped the pages, or calls them clean (https://lwn.net/Articles/752063/). So what is not known to be on the disk is
@@ -10,20 +10,23 @@ kept in memory, and written once more, to a file opened anew, before anything el
 """
 
 import errno
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import StorageError, is_disk_full
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.events import JournalEvent
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME as JOURNAL_NAME
-from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.journal import lines
+from desktop_agent.core.store.journal.journal_reader import externalise, refuse_links
+from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES, decode
-from desktop_agent.core.store.journal.payloads import externalise
-from desktop_agent.core.store.journal.reading import refuse_links
 from desktop_agent.core.system.staged_file import StagedFile, sync_folders
 from desktop_agent.core.system.system_calls import (
     BLOCK_BYTES,
@@ -265,3 +268,32 @@ def _cannot_write(path: Path, error: OSError) -> StorageError:
         hint=hint,
         detail=f"{path}: {error}",
     )
+
+
+_NOT_FINITE = (b"NaN", b"Infinity")
+
+
+def encode_line(fields: JsonObject) -> bytes:
+    """Return the line of `fields` with its newline. Raises `ValueError` for what no reader would take back.
+
+    The quick way is pydantic's own JSON; what it refuses goes the slow way of `json`, which takes a lone surrogate.
+    Neither way writes NaN and infinities: they are not JSON, and no other program would read the line.
+    """
+    try:
+        line = to_json(fields)
+    except PydanticSerializationError:
+        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
+        line = _encoded_slowly(fields)
+    else:
+        if any(name in line for name in _NOT_FINITE):  # most likely in a text; to know it costs more than it is worth
+            line = _encoded_slowly(fields)
+    if len(line) > lines.MAX_LINE_BYTES:
+        raise ValueError(f"a record of {len(line)} bytes is too long")
+    return line + b"\n"
+
+
+def _encoded_slowly(fields: JsonObject) -> bytes:
+    try:
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

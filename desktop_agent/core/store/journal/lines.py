@@ -2,16 +2,17 @@
 
 The quick way is msgspec's JSON (it keeps whole numbers of any size, which orjson turns into floats without a word);
 what it refuses goes the slow way of `json`, which takes a lone surrogate. Neither way reads NaN and infinities: they
-are not JSON. `line_writing` writes lines.
+are not JSON. `journal` writes lines.
 """
 
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, Final, NoReturn, cast
 
 import msgspec
 from msgspec import Struct
@@ -146,3 +147,36 @@ def _parts(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return cast("JsonObject", value).values()
     return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+NEAR_BYTES: Final = 2**16
+"""How much may be read for nothing: searching on would not be quicker."""
+
+_HEAD: Final = re.compile(rb'\{"v":\d+,"seq":(\d{1,18}),')
+_HEAD_BYTES: Final = 64
+
+
+def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
+    """Return the beginning of a line, close before the first record with a number above `seq`. Blocks.
+
+    Numbers grow along the file. A line that begins as none of ours ends the search: too early is never wrong. Raises
+    `OSError`.
+    """
+    with open_regular(path) as file:
+        low, high = 0, file.seek(0, 2)  # what is before `low` is not above `seq`; what is from `high` on is
+        while high - low > near_bytes:
+            middle = (low + high) // 2
+            file.seek(middle)
+            file.readline(MAX_LINE_BYTES)
+            start = file.tell()
+            if start >= high:
+                high = middle
+                continue
+            head = _HEAD.match(file.read(_HEAD_BYTES))
+            if head is None:
+                break
+            if int(head[1]) <= seq:
+                low = start
+            else:
+                high = middle
+        return low

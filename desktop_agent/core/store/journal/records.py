@@ -1,21 +1,40 @@
-"""Records of a journal with where they stand in it: forwards from any line on, or the last ones, quickly.
+"""Records of a journal with their positions in it: from any line on, the last ones, page by page, or as they are added.
 
 Every step is one line, so that a thread that reads never keeps the interpreter lock from the window for long;
 `Yielder` gives it away now and then.
+
+A page is a stretch whose entries are read together, wherever the user goes: the fold of its own lines, and of
+the few later lines that concern its entries (`JournalPage.late`). Where pages begin has no meaning; they are long
+enough to fill a screen or two and short enough to be read in a moment.
 """
 
+import json
+import os
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.lines import Line
-from desktop_agent.core.store.journal.reading import Damage, Readable, cannot_read, read_each_line
+from desktop_agent.core.store.journal.journal_reader import (
+    Damage,
+    Readable,
+    cannot_read,
+    placed,
+    read_each_line,
+    read_line,
+    refuse_links,
+)
+from desktop_agent.core.store.journal.lines import Line, open_regular, read_lines
+from desktop_agent.core.transcript import JournalPage, Transcript, first_line
 
 YieldGil = Callable[[], None]
 """Called between two records; lets other threads run."""
@@ -130,3 +149,166 @@ def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
         starts.append(0)
     wanted = [start for start in starts[1 : count + 1] if start >= limit]
     return wanted[-1] if wanted else starts[1] if len(starts) > 1 else 0
+
+
+class PageSize(NamedTuple):
+    """When a page is full: with either. 200 records are some 60 entries."""
+
+    records: int = 200
+    length: int = 131_072
+
+
+LAST_RECORDS: Final = 60
+LAST_BYTES: Final = 131_072
+"""How much of a long session is shown before anything else of it is known."""
+
+_FIRST_RECORDS: Final = 2
+
+
+def merged(first: JournalPage, second: JournalPage) -> JournalPage:
+    """Return two neighbours as one page."""
+    late = (at for at in (*first.late, *second.late) if at >= second.end)
+    return replace(
+        first,
+        end=second.end,
+        entries=first.entries + second.entries,
+        characters=first.characters + second.characters,
+        calls=first.calls | second.calls,
+        compactions=(*first.compactions, *second.compactions),
+        late=tuple(sorted(late)),
+    )
+
+
+def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGil) -> Transcript:
+    """Return the fold of one page. Blocks. Raises `StorageError` when the journal cannot be read."""
+    transcript = Transcript()
+    for record in read_records(path, blobs, page.start, page.end, yield_gil=yield_gil):
+        if record.event is not None:
+            transcript.apply(record.event)
+    for start in page.late:
+        record = read_record_at(path, blobs, start)
+        if record is not None and record.event is not None:
+            transcript.apply(record.event)
+        yield_gil()
+    return transcript
+
+
+def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
+    """Return the end of a session as far as it is known without reading the rest of it.
+
+    What comes before is one page that is not loaded. Blocks. Raises `StorageError` when the journal cannot be read.
+    """
+    last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
+    transcript = Transcript()
+    start = last[0].start if last else 0
+    if start:
+        _begin(transcript, path, blobs)
+        transcript.paged.add_page(JournalPage(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
+    for event in _events(last):
+        transcript.apply(event)
+    return transcript
+
+
+def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
+    """Return which of `pages` may show `text`, whatever its case: they have its longest word. Blocks.
+
+    What is too long to stand in the journal itself is not looked at. Raises `StorageError` when it cannot be read.
+    """
+    words = re.findall(r"\w+", text.lower())
+    needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
+    found: list[int] = []
+    try:
+        with path.open("rb") as file:
+            for number, page in enumerate(pages):
+                file.seek(page.start)
+                if _has(file.read(page.end - page.start), needle):
+                    found.append(number)
+                yield_gil()
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    return found
+
+
+def _has(content: bytes, needle: str) -> bool:
+    if needle.isascii():
+        return needle.encode() in content.lower()
+    return needle in content.decode("utf-8", "replace").lower()
+
+
+def _begin(transcript: Transcript, path: Path, blobs: Blobs) -> None:
+    """Fold in what the first lines say of the whole session."""
+    records = read_records(path, blobs)
+    for event in _events([record for _, record in zip(range(_FIRST_RECORDS), records, strict=False)]):
+        if isinstance(event, ev.SessionOpened):
+            transcript.apply(event)
+        elif isinstance(event, ev.PromptSubmitted):
+            transcript.session.title = first_line(event.text)
+
+
+def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:
+    return [record.event for record in records if record.event is not None]
+
+
+_WITNESS_BYTES = 512
+"""How much of the end of what was read is looked at again: a record ends within, with its number and its time."""
+
+
+class Follower:
+    """Reads a journal that another process writes. Blocks; it changes nothing, and the writer does not notice."""
+
+    def __init__(self, path: Path, blobs: Blobs, start: int = 0) -> None:
+        """Begin at byte `start`, which is the beginning of a line."""
+        self._path = path
+        self._blobs = blobs
+        self._offset = start
+        self._line = 1
+        self._is_first = start == 0
+        self._identity: tuple[int, int] | None = None
+        self._witness = b""
+        """The last bytes before the offset."""
+
+    def read(self) -> list[JournalEvent]:
+        """Return what was added since the last call; all of it at the first. What cannot be read is left out.
+
+        Raises `StorageError` when the journal is gone, or is not a longer form of what it was: a writer took a record
+        back because its disk failed, or a repair replaced the file. Then only reading all of it anew helps.
+        """
+        try:
+            refuse_links(self._path)
+            with open_regular(self._path) as file:
+                status = os.fstat(file.fileno())
+                self._check(status)
+                if status.st_size == self._offset:
+                    return []
+                file.seek(self._offset - len(self._witness))
+                if file.read(len(self._witness)) != self._witness:
+                    raise _lost("What was read is not there any more.")
+                found: list[JournalEvent] = []
+                for line in read_lines(file, number=self._line):
+                    if not line.is_ended:
+                        break  # it is being written
+                    self._offset += line.size
+                    self._line += 1
+                    record = read_line(line, self._blobs)
+                    if isinstance(record, Readable):
+                        record = placed(record, line, self._path.parent.name, is_first=self._is_first)
+                    if isinstance(record, Readable):
+                        self._is_first = False
+                        found.append(record.event)
+                length = min(_WITNESS_BYTES, self._offset)
+                file.seek(self._offset - length)
+                self._witness = file.read(length)
+                return found
+        except OSError as error:
+            raise _lost(str(error)) from error
+
+    def _check(self, status: os.stat_result) -> None:
+        identity = status.st_dev, status.st_ino
+        if self._identity not in (None, identity) or status.st_size < self._offset:
+            raise _lost("The journal was replaced, or became shorter.")
+        self._identity = identity
+
+
+def _lost(detail: str) -> StorageError:
+    hint = "Open it again."
+    return StorageError("The session cannot be followed any more.", hint=hint, detail=detail)

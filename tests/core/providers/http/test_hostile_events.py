@@ -29,7 +29,7 @@ from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import ErrorEventError, FailedCall, explain_refusal
 from desktop_agent.core.providers.vendor_provider import wire_format_of
-from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import decode
 from tests.core.providers.http.conftest import SPOKEN
 from tests.servers.dialects.dialect import Ask

@@ -16,8 +16,8 @@ from desktop_agent.core.session.resuming.sections import sections_of
 from desktop_agent.core.session.resuming.snapshots import load
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.pages import PageSize, read_page
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.journal.records import PageSize, read_page
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, extent_of, read_extent, write_snapshot
 from desktop_agent.core.transcript import Entry, Transcript
 from tests.journals import asked, compacted, opened, recorded, said, started, turn, undone, wild_events, write_journal

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 
 MODEL = ModelRef(provider="anthropic", model="m")
 

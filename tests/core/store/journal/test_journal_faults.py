@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import journal as module
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from tests.core.store.journals import record, records, reopen_and_append, write
 from tests.dropping_disk import dropping_disk
 from tests.faulty_os import FAULTS, FILE_MODULES, FaultyOs, in_place_of_os, rounds

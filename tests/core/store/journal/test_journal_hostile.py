@@ -18,7 +18,7 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import lines
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.reading import Damage, read_journal
+from desktop_agent.core.store.journal.journal_reader import Damage, read_journal
 from desktop_agent.core.transcript import replay
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, write

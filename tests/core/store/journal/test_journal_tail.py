@@ -12,8 +12,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES, read_lines
-from desktop_agent.core.store.journal.reading import read_journal
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, reopen_and_append, write
 

@@ -9,9 +9,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import reading
-from desktop_agent.core.store.journal.migrations import STEPS, migrated
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal import journal_reader
+from desktop_agent.core.store.journal.journal_reader import STEPS, migrated, read_journal
 from desktop_agent.core.transcript import replay
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import reopen_and_append
@@ -64,7 +63,7 @@ def test_an_old_journal_is_read_through_the_steps_and_stays_as_it_is(
     def from_zero(fields: JsonObject) -> JsonObject:
         return renamed_field(fields) | {"v": 1} if fields["v"] == 0 else fields
 
-    monkeypatch.setattr(reading, "migrated", from_zero)
+    monkeypatch.setattr(journal_reader, "migrated", from_zero)
     events, damages = read_journal(path, Blobs(tmp_path / "blobs"))
     assert [getattr(event, "title", "") for event in events] == ["old"]
     assert damages == []

@@ -1,21 +1,30 @@
-"""Reading journals for a cache: how far it has come, and whether what it read still stands there.
+"""Scanning journals without decoding them: how far a cache has read, and what the beginning of a line says.
 
-A journal only grows, so a reader of a part of it needs to read the rest only. Should it have been rewritten after all
-(repaired, or put back from a copy), then the mark does not fit, and it is read from its beginning.
+A journal only grows, so a reader of a part of it needs to read only the rest. If it was rewritten after all (repaired,
+or restored from a copy), the mark does not fit, and it is read from its beginning.
+
+The head of a line is enough for the list of sessions and for headings. It relies on the order in which the codec writes
+keys, which a test holds. A line that begins otherwise, because another program wrote it, is decoded and put into that
+order first.
 """
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import Annotated, BinaryIO, NamedTuple, cast
+
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import Decoder
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 JOURNAL_NAME = "journal.jsonl"
@@ -133,3 +142,81 @@ def _witness(file: BinaryIO, read_bytes: int) -> bytes:
     file.seek(max(0, read_bytes - _WITNESS_BYTES))
     hasher.update(file.read(min(_WITNESS_BYTES, read_bytes)))
     return hasher.digest()
+
+
+_HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
+
+_Count = Annotated[int, Meta(ge=0, lt=10**18)]
+_Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
+
+
+class LineHead(Struct, frozen=True, gc=False):
+    """When something happened, and what: in bytes, as a list of sessions looks at the heads of all lines."""
+
+    at: bytes
+    kind: bytes
+    turn_digits: bytes | None
+
+    @property
+    def turn(self) -> int:
+        """The turn; 0 where it does not come right after the kind."""
+        return int(self.turn_digits or 0)
+
+
+class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
+    """Counts and costs that there can be: sums over many journals must not suffer from one."""
+
+    input_tokens: _Count = 0
+    output_tokens: _Count = 0
+    cache_read_tokens: _Count = 0
+    cache_write_tokens: _Count = 0
+    web_searches: _Count = 0
+    cost_usd: _Dollars | None = None
+    unpriced_tokens: _Count = 0
+
+
+class ReportedModel(Struct, frozen=True, gc=False):
+    """As much of a model's reference as tells models apart."""
+
+    provider: str
+    model: str
+
+
+class Reported(Struct, frozen=True, gc=False):
+    """What a `usage_reported` tells of its request."""
+
+    usage: _CheckedUsage
+    model: ReportedModel | None = None
+
+
+_REPORTED = Decoder(learned(Reported))
+
+
+def written_head(line: bytes) -> LineHead | None:
+    """Return the head of a line that we wrote; None for any other."""
+    found = _HEAD.match(line)
+    return LineHead(*found.groups()) if found else None
+
+
+def head_of(line: bytes) -> LineHead | None:
+    """Return the head of a line; None when it cannot be read."""
+    found = _HEAD.match(line) or _HEAD.match(_as_written(line))
+    return LineHead(*found.groups()) if found else None
+
+
+def reported_in(line: bytes) -> Reported | None:
+    """Return what a `usage_reported` says; None when that cannot be, or cannot be read."""
+    try:
+        return _REPORTED.decode(line)
+    except (DecodeError, RecursionError):
+        return None
+
+
+def _as_written(line: bytes) -> bytes:
+    """Return a line that another program wrote as we write it; nothing of one that is none."""
+    fields = fields_of(line)
+    head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
+    try:
+        return json.dumps(head | fields, separators=(",", ":")).encode()
+    except RecursionError:
+        return b""

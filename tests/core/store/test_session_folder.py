@@ -1,21 +1,23 @@
-"""One process writes a session; whether one does can be asked without disturbing it."""
+"""One writer per session, and a new session that appears as a whole."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.base.errors import SessionBusyError
-from desktop_agent.core.store.lock import LOCK_NAME, SessionLock, is_locked
+from desktop_agent.core.store.session_folder import LOCK_NAME, SessionLock, is_locked, new_session_folder
+from desktop_agent.core.system.staged_file import TEMPORARY_MARK
 
 _HOLD = """
 import sys
 from pathlib import Path
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.session_folder import SessionLock
 lock = SessionLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -24,7 +26,7 @@ sys.stdin.read()
 _ASK = """
 import sys
 from pathlib import Path
-from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.session_folder import is_locked
 print(is_locked(Path(sys.argv[1])), "filelock" in sys.modules)
 """
 
@@ -86,3 +88,41 @@ def test_the_start_of_the_window_does_not_import_the_library_to_ask(tmp_path: Pa
     with held_elsewhere(tmp_path):
         told = subprocess.check_output([sys.executable, "-c", _ASK, str(tmp_path)], text=True)
     assert told.split() == ["True", "False"]
+
+
+NOW = datetime.now(UTC)
+ID = "20260101-000000-aaaaaa"
+
+
+def names(sessions: Path) -> list[str]:
+    return [path.name for path in sessions.iterdir()]
+
+
+def test_a_session_has_no_name_before_it_is_complete(tmp_path: Path) -> None:
+    with new_session_folder(tmp_path / "sessions", ID, NOW) as folder:
+        (folder / "journal.jsonl").write_bytes(b"{}\n")
+        assert ID not in names(tmp_path / "sessions")
+    assert names(tmp_path / "sessions") == [ID]
+    assert (tmp_path / "sessions" / ID / "journal.jsonl").read_bytes() == b"{}\n"
+
+
+def test_nothing_is_left_of_a_session_that_could_not_be_written(tmp_path: Path) -> None:
+    def fail() -> None:
+        with new_session_folder(tmp_path, ID, NOW) as folder:
+            (folder / "journal.jsonl").write_bytes(b"{}\n")
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        fail()
+    assert names(tmp_path) == []
+
+
+def test_what_a_killed_process_left_goes_after_a_day(tmp_path: Path) -> None:
+    old, young = tmp_path / f"{TEMPORARY_MARK}old.tmp", tmp_path / f"{TEMPORARY_MARK}young.tmp"
+    for folder, age in ((old, timedelta(days=2)), (young, timedelta(hours=2))):
+        folder.mkdir()
+        moment = (NOW - age).timestamp()
+        os.utime(folder, (moment, moment))
+    with new_session_folder(tmp_path, ID, NOW):
+        pass
+    assert sorted(names(tmp_path)) == [young.name, ID]

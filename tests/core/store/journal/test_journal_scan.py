@@ -1,6 +1,7 @@
-"""The beginning of a line says what it is, as long as the codec writes the keys in their order."""
+"""Heads of lines and marks of journals."""
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -8,9 +9,9 @@ from msgspec.structs import replace
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import ModelRef, Usage
-from desktop_agent.core.store.journal.journal_mark import moment_of
-from desktop_agent.core.store.journal.line_heads import head_of, reported_in, written_head
-from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.journal import journal_scan
+from desktop_agent.core.store.journal.journal import encode_line
+from desktop_agent.core.store.journal.journal_scan import head_of, moment_of, reported_in, whole_lines, written_head
 from tests.core.samples import AT, MODEL, SAMPLE_EVENTS
 
 USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13, web_searches=2)
@@ -70,3 +71,20 @@ def test_a_line_in_another_order_says_the_same() -> None:
     line = json.dumps(dict(reversed(fields.items()))).encode()
     assert written_head(line) is None
     assert head_of(line) == written_head(encode_line(fields))
+
+
+def test_of_a_line_that_is_too_long_only_its_place_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_scan, "_LIMIT", 8)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"first\n" + b"x" * 20 + b"\nlast\n" + b"y" * 20 + b"\n")
+    with path.open("rb") as file:
+        assert list(whole_lines(file, 0)) == [(0, 6, b"first\n"), (6, 27, b""), (27, 32, b"last\n"), (32, 53, b"")]
+
+
+def test_a_line_without_its_end_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_scan, "_LIMIT", 8)
+    for rest in (b"open", b"y" * 20):
+        path = tmp_path / "journal.jsonl"
+        path.write_bytes(b"first\n" + rest)
+        with path.open("rb") as file:
+            assert [line for _, _, line in whole_lines(file, 0)] == [b"first\n"]

@@ -1,23 +1,27 @@
-"""A fork goes on as its source would, from a place in it, and the source never notices."""
+"""Sessions are forked, get their notes and are removed, whole or not at all."""
 
 import asyncio
 import json
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import SessionNotFoundError, StorageError, UsageError
+from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, ModelRef
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, ModelRef, TextBlock
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.store.collect import collect
-from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_folder import SessionLock, is_locked
+from desktop_agent.core.store.session_upkeep import empty_trash, file_session, remove_session, session_use
 from desktop_agent.core.transcript import replay
+from tests.core.export.conftest import MODEL, Written
 from tests.harness import FrozenClock, Ground
 from tests.trees import tree_of
 
@@ -228,3 +232,112 @@ async def test_a_fork_begins_without_the_rules_of_its_source_s_session(ground: G
             if isinstance(event, ev.ApprovalRequested):
                 again.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
             await again.rx.expect(ev.TurnEnded)
+
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+@pytest.fixture
+def unopened(tmp_path: Path) -> Written:
+    written = Written(tmp_path)
+    written.turn(1, "hello", TextBlock(text="hi"))
+    return written
+
+
+def test_a_note_is_the_next_record_and_nothing_else_happens(unopened: Written) -> None:
+    before = unopened.path.read_bytes()
+    file_session(unopened.path, ev.SessionPinned(is_pinned=True), NOW, unopened.blobs)
+    file_session(unopened.path, ev.SessionRenamed(title="Mine"), NOW, unopened.blobs)
+    assert unopened.path.read_bytes().startswith(before)
+    events, damages = read_journal(unopened.path, unopened.blobs)
+    assert damages == []
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    session_info = replay(events).session
+    assert (session_info.title, session_info.is_title_given, session_info.is_pinned) == ("Mine", True, True)
+
+
+def test_a_long_journal_is_numbered_on_from_its_end(unopened: Written) -> None:
+    unopened.turn(2, "x" * 10_000, *[TextBlock(text=f"{n} " * 4000) for n in range(60)])
+    last = read_journal(unopened.path, unopened.blobs)[0][-1].seq
+    file_session(unopened.path, ev.SessionArchived(is_archived=True), NOW, unopened.blobs)
+    assert read_journal(unopened.path, unopened.blobs)[0][-1].seq == last + 1
+
+
+def test_an_open_session_is_refused_and_stays_as_it_is(unopened: Written) -> None:
+    before = unopened.path.read_bytes()
+    lock = SessionLock(unopened.path.parent)
+    with pytest.raises(SessionBusyError):
+        file_session(unopened.path, ev.SessionPinned(is_pinned=True), NOW, unopened.blobs)
+    lock.release()
+    assert unopened.path.read_bytes() == before
+
+
+def test_a_turn_that_a_crash_left_open_is_still_open(unopened: Written) -> None:
+    unopened.add(ev.PromptSubmitted(turn=2, prompt_id="p", text="go"), ev.TurnStarted(turn=2, model=MODEL))
+    file_session(unopened.path, ev.SessionRenamed(title="Mine"), NOW, unopened.blobs)
+    assert replay(read_journal(unopened.path, unopened.blobs)[0]).turns.is_running
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Written:
+    written = Written(tmp_path)
+    written.turn(1, "hello " * 5000, TextBlock(text="hi"))
+    return written
+
+
+def test_a_session_goes_with_everything_in_its_folder(session: Written) -> None:
+    (session.path.parent / "journal.jsonl.7.torn").write_text("x")
+    remove_session(session.path.parent)
+    assert list(session.path.parent.parent.iterdir()) == []
+
+
+def test_an_open_session_is_refused(session: Written) -> None:
+    lock = SessionLock(session.path.parent)
+    with pytest.raises(SessionBusyError):
+        remove_session(session.path.parent)
+    lock.release()
+    assert session.path.exists()
+
+
+def test_a_session_that_cannot_be_locked_is_still_there_and_it_is_said(session: Written) -> None:
+    (session.path.parent / "lock").mkdir()
+    with pytest.raises(StorageError, match="cannot be opened for writing"):
+        remove_session(session.path.parent)
+    assert session.path.exists()
+    assert not is_locked(session.path.parent)
+
+
+def test_a_crash_in_between_leaves_nothing_to_see_and_the_rest_goes_with_the_next_tidying(
+    session: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = session.path.parent
+
+    def killed(_path: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove_session(folder)
+    assert not folder.exists()
+    assert len(list(folder.parent.iterdir())) == 1
+    assert empty_trash(folder.parent) == 1
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_a_session_that_cannot_be_removed_is_still_there(session: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_self: Path, _target: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(StorageError):
+        remove_session(session.path.parent)
+    assert session.path.exists()
+
+
+def test_the_size_counts_the_journal_and_what_only_this_session_needs(session: Written) -> None:
+    size = session_use(session.path.parent.parent, session.id, session.blobs)
+    assert size.journal_bytes == session.path.stat().st_size
+    assert size.own_bytes > 0
+    shutil.copytree(session.path.parent, session.path.parent.parent / "20261121-120000-zzzzzz")
+    assert session_use(session.path.parent.parent, session.id, session.blobs).own_bytes == 0

@@ -1,12 +1,12 @@
-"""Forking: a new journal that begins as a copy of another one's whole turns.
+"""What is done to stored sessions as a whole: forked, renamed, pinned, archived and removed, without opening them.
 
-Records are copied line by line and numbered anew; texts that were moved to blobs stay there, shared. A turn that is not
-over in the source is left out, so is what only waits: queued prompts, open questions. The source is read and never
-changed; it may be running, here or elsewhere. The copy is made in a temporary folder and takes its name when it is
-complete.
+A fork begins as a copy of another session's whole turns. Its source is only read, and may be running. Notes on a
+session (`file_session`) are appended to its journal, and removing it takes its folder away; both take its lock.
 """
 
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -20,14 +20,16 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
+from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import JOURNAL_NAME
-from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.collect import SessionUse, report_storage
+from desktop_agent.core.store.journal.journal import Journal, encode_line
+from desktop_agent.core.store.journal.journal_reader import Damage, externalise, internalise, read_line, refuse_links
+from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME
 from desktop_agent.core.store.journal.lines import decode_line, open_regular, read_lines
-from desktop_agent.core.store.journal.payloads import externalise, internalise
-from desktop_agent.core.store.journal.reading import refuse_links
-from desktop_agent.core.store.new_session import new_session_folder
+from desktop_agent.core.store.session_folder import SessionLock, new_session_folder
+from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
@@ -166,3 +168,104 @@ def _encoded(fields: JsonObject) -> bytes:
         return encode_line(fields)
     except ValueError as error:  # its new number has a digit more
         raise StorageError("The conversation cannot be copied.", detail=str(error)) from error
+
+
+Filing = SessionRenamed | SessionArchived | SessionPinned
+
+_TAIL_BYTES = 256 * 1024
+
+
+def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
+    """Append `filing` to the journal at `path`, durably. Blocks.
+
+    Nothing of the session is recovered or concluded, and what a crash left is there for the next opening; only a torn
+    last line is moved aside, as always before something is appended.
+    Raises `SessionBusyError` when the session is open somewhere, and `StorageError`.
+    """
+    lock = SessionLock(path.parent)
+    try:
+        journal, _ = Journal.open(path, blobs)
+        try:
+            journal.append(filing.stamped(_last_seq(path, blobs) + 1, now), is_durable=True)
+        finally:
+            journal.close()
+    finally:
+        lock.release()
+
+
+def _last_seq(path: Path, blobs: Blobs) -> int:
+    """The number of the last record: from the end of the file, or all of it when that says nothing."""
+    try:
+        size = path.stat().st_size
+        found = 0
+        for start in (max(0, size - _TAIL_BYTES), 0):
+            with open_regular(path) as file:
+                file.seek(start)
+                if start:
+                    file.readline(_TAIL_BYTES)  # the rest of a line
+                for line in read_lines(file):
+                    record = read_line(line, blobs)
+                    found = found if isinstance(record, Damage) else max(found, record.event.seq)
+            if found:
+                return found
+    except OSError as error:
+        raise StorageError("The session could not be read.", detail=f"{path}: {error}") from error
+    return 0
+
+
+NEVER_WRITTEN = (
+    "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
+)
+"""Of a session whose journal is empty."""
+
+_TRASH = f"{TEMPORARY_MARK}trash-"
+
+
+def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
+    """Return what a session takes of the disk. Reads the journals of all sessions. Raises `StorageError`.
+
+    What removing it makes free besides its folder, its `own_bytes`, is free after a day.
+    """
+    uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
+    return next(uses, SessionUse(session_id, 0, 0, 0))
+
+
+def remove_session(folder: Path) -> None:
+    """Remove the session in `folder`, with everything in it. Blocks.
+
+    The folder is renamed first, so that a crash leaves either a whole session or none; `empty_trash` removes the rest.
+    Blobs that no session needs any more go with the next collection; files of the workspace are not touched.
+    Raises `SessionBusyError` when it is open somewhere, and `StorageError`; then all of it is still there.
+    """
+    trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
+    lock = SessionLock(folder)
+    try:
+        if os.name == "nt":  # a folder in which a file is open cannot be renamed there
+            lock.release()
+        folder.rename(trash)
+        sync_folders([folder.parent])
+    except OSError as error:
+        raise StorageError(
+            "The session could not be deleted.", hint="Check the permissions of the data folder.", detail=str(error)
+        ) from error
+    finally:
+        lock.release()
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def discard_session(folder: Path) -> None:
+    """Remove a session that was never written and is not open anywhere. Blocks; raises nothing.
+
+    If it cannot be removed, `verify` reports it, and its repair tries again.
+    """
+    with suppress(OSError):
+        if (folder / JOURNAL_NAME).stat().st_size == 0:
+            shutil.rmtree(folder)
+
+
+def empty_trash(sessions: Path) -> int:
+    """Remove what a crash left of deleted sessions; return of how many. What cannot be removed now is for later."""
+    found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    return len(found)

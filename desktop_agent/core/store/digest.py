@@ -1,0 +1,460 @@
+"""The digest of a journal: what the session list shows of it and what it cost, without decoding all of it.
+
+Only the few lines that tell about the session itself are decoded, and folded like everywhere else. Of all others,
+their head says what they are. Digests are cached in one file, which may be lost, damaged or not writable: that only
+costs time.
+"""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from msgspec import DecodeError, Struct, convert, to_builtins
+from msgspec.json import Decoder
+from msgspec.json import encode as encode_json
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
+from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
+from desktop_agent.core.protocol.model.usage import COST_DIGITS
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, transaction
+from desktop_agent.core.store.journal.journal_reader import internalise
+from desktop_agent.core.store.journal.journal_scan import (
+    JournalMark,
+    Reported,
+    fields_of,
+    goes_on,
+    head_of,
+    mark_at,
+    moment_of,
+    open_journal,
+    reported_in,
+    state_of,
+    whole_lines,
+)
+from desktop_agent.core.transcript import SessionInfo
+
+_Key = tuple[bytes, str, str]
+"""The day as its date in bytes, the provider, the model; these are empty where nothing tells who answered."""
+
+
+class SpendingSums:
+    """The sums so far, after those that a summary knows."""
+
+    def __init__(self, known: SessionSummary | None) -> None:
+        self._before = known.usage if known is not None else Usage()
+        self._known = known.spending if known is not None else ()
+        self._sums: dict[_Key, _Sum] = {}
+
+    def add(self, at: bytes, reported: Reported) -> None:
+        """Count a request of a moment, as its line writes it."""
+        day = at[:10] if at.endswith(b"Z") else moment_of(at.decode()).date().isoformat().encode()
+        model, usage = reported.model, reported.usage
+        key = (day, model.provider, model.model) if model is not None else (day, "", "")
+        if (one := self._sums.get(key)) is None:
+            self._sums[key] = one = _Sum()
+        # In place, and not as `Usage` adds: there are many requests in many journals.
+        one.requests += 1
+        one.input += usage.input_tokens
+        one.output += usage.output_tokens
+        one.read += usage.cache_read_tokens
+        one.written += usage.cache_write_tokens
+        one.searches += usage.web_searches
+        if usage.cost_usd is not None:
+            one.priced += 1
+            one.cost_usd += usage.cost_usd
+            one.unpriced += usage.unpriced_tokens
+        else:
+            one.unpriced += usage.context_tokens
+
+    def pay_elsewhere(self) -> None:
+        """What was counted so far is a copy: another session paid for it."""
+        self._before = self.total().paid_elsewhere()
+        self._known = ()
+        self._sums.clear()
+
+    def total(self) -> Usage:
+        """The sum of all."""
+        return sum((one.usage() for one in self._sums.values()), self._before)
+
+    def by_day_and_model(self) -> tuple[Spending, ...]:
+        """What is known of each model, by day.
+
+        A request whose model is not recorded is left out: it is older than prices, or was paid elsewhere.
+        """
+        new = [
+            Spending(
+                day=moment_of(day.decode()).date(),
+                provider=provider,
+                model=model,
+                requests=one.requests,
+                usage=one.usage(),
+            )
+            for (day, provider, model), one in self._sums.items()
+            if provider
+        ]
+        return merged([*self._known, *new])
+
+
+def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
+    """Return one for each day and model, by day, then by provider and model."""
+    sums: dict[tuple[date, str, str], Spending] = {}
+    for one in spending:
+        key = (one.day, one.provider, one.model)
+        if (sum_of := sums.get(key)) is None:
+            sums[key] = one
+        else:
+            sums[key] = replace(one, requests=sum_of.requests + one.requests, usage=sum_of.usage + one.usage)
+    return tuple(sums[key] for key in sorted(sums))
+
+
+def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
+    """Return what sessions took on a day in UTC."""
+    return sum((one.usage for session in sessions for one in session.spending if one.day == day), Usage())
+
+
+def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
+    """Return how much the user let all sessions spend on a day, in whichever they were asked; 0 when in none."""
+    allowed = (session.allowance for session in sessions)
+    return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
+
+
+class DayAllowances:
+    """What the user allowed for a day, in the lines of one journal after those that a summary knows."""
+
+    def __init__(self, known: SessionSummary | None) -> None:
+        self.given = known.allowance if known is not None else None
+        self.asked = known.asked_allowance if known is not None else None
+
+    def ask(self, line: bytes) -> None:
+        """Fold in an `approval_requested`."""
+        if _ASKS_FOR_A_DAY not in line:
+            return  # as nearly all of them, whose diffs are long
+        asked = _read(line, _ASKED)
+        question = asked.request.spending if asked is not None else None
+        if asked is not None and question is not None and question.limit == "day_usd":
+            call_id = asked.request.call_id
+            self.asked = DayAllowance(day=question.day, until_usd=question.until_usd, call_id=call_id)
+
+    def answer(self, line: bytes) -> None:
+        """Fold in an `approval_resolved`."""
+        if self.asked is None or (answer := _read(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
+            return
+        if answer.decision.outcome == "allowed":
+            self.given = replace(self.asked, call_id="")
+        self.asked = None
+
+    def end_turn(self) -> None:
+        """No question outlives its turn."""
+        self.asked = None
+
+    def clear(self) -> None:
+        """What was allowed so far is a copy: it was allowed in another session."""
+        self.given = self.asked = None
+
+
+class _AskedRequest(Struct, frozen=True):
+    call_id: str
+    spending: SpendingQuestion | None = None
+
+
+class _Asked(Struct, frozen=True):
+    """What an `approval_requested` says of spending."""
+
+    request: _AskedRequest
+
+
+class _Decision(Struct, frozen=True):
+    outcome: str
+
+
+class _Answered(Struct, frozen=True):
+    """What an `approval_resolved` says."""
+
+    call_id: str
+    decision: _Decision
+
+
+_ASKED, _ANSWERED = Decoder(learned(_Asked)), Decoder(learned(_Answered))
+_ASKS_FOR_A_DAY = b"day_usd"
+_Line = TypeVar("_Line", _Asked, _Answered)
+
+
+def _read(line: bytes, decoder: Decoder[_Line]) -> _Line | None:
+    try:
+        return decoder.decode(line)
+    except (DecodeError, RecursionError):
+        return None
+
+
+class _Sum:
+    """One sum."""
+
+    __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "searches", "unpriced", "written")
+
+    def __init__(self) -> None:
+        self.requests = self.priced = self.unpriced = 0
+        self.input = self.output = self.read = self.written = self.searches = 0
+        self.cost_usd = 0.0
+
+    def usage(self) -> Usage:
+        """Return it as everybody reads it."""
+        return Usage(
+            input_tokens=self.input,
+            output_tokens=self.output,
+            cache_read_tokens=self.read,
+            cache_write_tokens=self.written,
+            web_searches=self.searches,
+            cost_usd=round(self.cost_usd, COST_DIGITS) if self.priced else None,
+            unpriced_tokens=self.unpriced if self.priced else 0,
+        )
+
+
+_SCHEMA = (
+    """CREATE TABLE session (
+      id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
+      witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
+)
+_ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
+_BUSY_S = 1.0
+"""How long to wait for others before doing without."""
+_LOCKED_S = 30.0
+"""How long a file that stays locked is left alone: the list of sessions would wait for it each time."""
+
+Known = TypeVar("Known")
+_Row = tuple[str, int, int, int, bytes, str]
+
+
+class Noted(NamedTuple, Generic[Known]):
+    """What is known of one journal, and how far it was read for it."""
+
+    mark: JournalMark
+    known: Known
+
+
+class JournalCache(Generic[Known]):
+    """What is known, by session. All methods block, none raises for what is wrong with the file."""
+
+    def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
+        """`decoder` reads what is kept of each, `version` is that of its meaning: a file of another is made anew."""
+        self._file = CacheFile(path, version, _SCHEMA, ("session",))
+        self._decoder = decoder
+        self._unsaved: dict[SessionId, Noted[Known]] = {}
+        self._locked_until = 0.0
+
+    def all(self) -> dict[SessionId, Noted[Known]]:
+        """Everything that is known."""
+        rows = (self._noted(row) for row in self._rows(_ALL))
+        return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
+
+    def get(self, session_id: SessionId) -> Noted[Known] | None:
+        """What is known of one journal."""
+        if unsaved := self._unsaved.get(session_id):
+            return unsaved
+        rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
+        found = self._noted(rows[0]) if rows else None
+        return found[1] if found is not None else None
+
+    def keep(self, noted: Mapping[SessionId, Noted[Known]], gone: Collection[SessionId] = ()) -> None:
+        """Remember these and forget those."""
+        for name in gone:
+            self._unsaved.pop(name, None)
+        self._unsaved.update(noted)
+        if (not self._unsaved and not gone) or time.monotonic() < self._locked_until:
+            return
+        with suppress(OSError):
+            try:
+                self._write(gone)
+            except sqlite3.Error as error:
+                if is_damage(error):
+                    self._file.discard()
+                    with suppress(sqlite3.Error):
+                        self._write(gone)
+
+    def _write(self, gone: Collection[SessionId]) -> None:
+        unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
+        rows = [_row(name, entry) for name, entry in unsaved.items()]
+        with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
+            connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
+            connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for name, entry in unsaved.items():
+            if self._unsaved.get(name) is entry:  # and not what another thread has kept of it since
+                self._unsaved.pop(name, None)
+
+    def _rows(self, statement: str, *values: str) -> list[_Row]:
+        if time.monotonic() < self._locked_until:
+            return []
+        try:
+            with self._file.opened_to_read(busy_s=_BUSY_S) as connection:
+                return connection.execute(statement, values).fetchall() if connection else []
+        except sqlite3.Error as error:
+            if is_lock(error):
+                self._locked_until = time.monotonic() + _LOCKED_S
+            if is_damage(error):
+                with suppress(OSError):
+                    self._file.discard()
+        except OSError:
+            pass
+        return []
+
+    def _noted(self, row: _Row) -> tuple[SessionId, Noted[Known]] | None:
+        """Return what a row says; None for one that a damaged file made up."""
+        session_id, size, mtime_ns, read_bytes, witness, text = row
+        try:
+            return session_id, Noted(JournalMark((size, mtime_ns), read_bytes, witness), self._read(text))
+        except (ValueError, TypeError):
+            return None
+
+    def _read(self, text: str) -> Known:
+        """Return what `_written` wrote. Raises `ValueError`."""
+        try:
+            return self._decoder.decode(text)
+        except DecodeError:  # an escaped surrogate too
+            return convert(json.loads(text), learned(self._decoder.type), str_keys=True)
+
+
+def _row(session_id: SessionId, noted: Noted[Known]) -> _Row:
+    mark = noted.mark
+    return session_id, *mark.state, mark.read_bytes, mark.witness, _written(noted.known)
+
+
+def _written(known: object) -> str:
+    try:
+        return encode_json(known).decode()
+    except UnicodeEncodeError:  # a lone surrogate, as in a title: SQLite has no form for it, escaped JSON has
+        return json.dumps(to_builtins(known, str_keys=True))
+
+
+_FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
+"""What puts a session in order does not use it."""
+_TURNS = frozenset({b"turn_started", b"turn_ended"})
+"""No question outlives its turn."""
+_ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
+_COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
+_TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
+"""All others, which are most lines, only say that something was done."""
+
+
+JournalSummary = Noted[SessionSummary | None]
+"""What is known of a journal; None when it has no line that can be read."""
+
+
+def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
+    """Look at a journal, and only at what is new since `known` where that still holds. None when it cannot be read."""
+    try:
+        with open_journal(path) as file:
+            state = state_of(os.fstat(file.fileno()))
+            start = known.mark.read_bytes if known is not None and goes_on(file, known.mark) else 0
+            fold = _Fold(session_id, blobs, known.known if known is not None and start else None)
+            place = start
+            for _, end, line in whole_lines(file, start):
+                fold.take(line)
+                place = end
+            return Noted(mark_at(file, state, place), fold.summary(state[0]))
+    except OSError:
+        return None
+
+
+class _Fold:
+    """The lines so far."""
+
+    def __init__(self, session_id: SessionId, blobs: Blobs, known: SessionSummary | None) -> None:
+        self._id = session_id
+        self._blobs = blobs
+        self._session = SessionInfo()
+        self._at = self._active_at = b""
+        self._turn = 0
+        self._spending = SpendingSums(known)
+        self._allowances = DayAllowances(known)
+        self._asks = 0
+        if known is not None:
+            self._go_on_from(known)
+
+    def _go_on_from(self, known: SessionSummary) -> None:
+        self._session = SessionInfo(
+            title=known.title,
+            workspace=known.workspace,
+            opened_at=known.created_at,
+            is_title_given=known.is_title_given,
+            is_pinned=known.is_pinned,
+            is_archived=known.is_archived,
+            forked_from=known.forked_from,
+            purpose=known.purpose,
+        )
+        self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
+        self._turn = known.turns
+        self._asks = known.asks
+
+    def take(self, line: bytes) -> None:
+        """Fold in a line; one that cannot be read is none."""
+        head = head_of(line)
+        if head is None:
+            return
+        self._at = head.at
+        kind = head.kind
+        if kind not in _TELLING:
+            self._active_at = head.at
+            return
+        if kind not in _FILING:
+            self._active_at = head.at
+        if kind in _TURNS:
+            self._asks = 0
+            self._allowances.end_turn()
+        if kind == b"turn_started":
+            self._turn = head.turn
+        elif kind == b"approval_requested":
+            self._asks += 1
+            self._allowances.ask(line)
+        elif kind == b"approval_resolved":
+            self._asks = max(0, self._asks - 1)
+            self._allowances.answer(line)
+        elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
+            self._spending.add(head.at, reported)
+        elif kind == b"session_forked":
+            self._spending.pay_elsewhere()
+            self._allowances.clear()
+        if kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
+            self._apply(line)
+
+    def _apply(self, line: bytes) -> None:
+        try:
+            self._session.apply(decode_event(internalise(fields_of(line), self._blobs)[0]))
+        except (MalformedLineError, StorageError, RecursionError):
+            return
+
+    def summary(self, size_bytes: int) -> SessionSummary | None:
+        """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
+        if not self._at:
+            return None
+        session = self._session
+        return SessionSummary(
+            id=self._id,
+            title=session.title,
+            workspace=session.workspace,
+            created_at=session.opened_at,
+            updated_at=moment_of(self._at.decode()),
+            active_at=moment_of((self._active_at or self._at).decode()),
+            state="waiting" if self._asks else "idle",
+            turns=self._turn,
+            size_bytes=size_bytes,
+            usage=self._spending.total(),
+            spending=self._spending.by_day_and_model(),
+            allowance=self._allowances.given,
+            asked_allowance=self._allowances.asked,
+            is_title_given=session.is_title_given,
+            is_pinned=session.is_pinned,
+            is_archived=session.is_archived,
+            forked_from=session.forked_from,
+            purpose=session.purpose,
+            asks=self._asks,
+        )

@@ -1,0 +1,240 @@
+"""Reading a journal: an event for each line, or a damage that says what is wrong with it.
+
+A line that cannot be read is reported with its number and skipped, never a reason to refuse the session.
+
+A line is decoded, brought up from an earlier format (`migrated`), and given back the long texts that were moved into
+blobs (`internalise`; `externalise` moves them out for the writer).
+"""
+
+import errno
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import is_session_id
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
+from desktop_agent.core.protocol.events import FORMAT_VERSION, JournalEvent, SessionOpened
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal.lines import (
+    Line,
+    decode_line,
+    open_regular,
+    read_lines,
+)
+
+Step = Callable[[JsonObject], JsonObject]
+"""Makes a line of one version a line of the next, but for its `v`. Raises `MalformedLineError` when it cannot."""
+
+STEPS: Mapping[int, Step] = {}
+"""The step that leads on from each version. Version 1 is the first and the current one, so there is none yet.
+
+A change that raises `FORMAT_VERSION` adds its step here, and a journal of the version before under
+`tests/core/store/golden/`, where one of every version is kept for ever. Steps are pure, know no blobs, and see a line
+before its long texts are put back.
+"""
+
+
+def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: int = FORMAT_VERSION) -> JsonObject:
+    """Return the line as version `target` has it. One of a later or impossible version is returned as it is."""
+    version = fields.get("v")
+    if version == target or not isinstance(version, int) or isinstance(version, bool) or not 1 <= version < target:
+        return fields
+    for number in range(version, target):
+        if number not in steps:
+            raise MalformedLineError(f"lines of version {number} cannot be read any more")
+        fields = steps[number](fields) | {"v": number + 1}
+    return fields
+
+
+MAX_INLINE_BYTES = 16_384
+MAX_MOVED_BYTES = 2**30
+"""A reference that claims more is not followed."""
+MISSING = "[this content is missing on disk]"
+_REFERENCE_KEYS = {"blob", "size", "media_type"}
+# The parameter distinguishes a moved payload from a reference that is itself the value (a tool's full output).
+_TEXT = "text/plain; charset=utf-8; moved=string"
+_LITERAL = "application/json; moved=object"
+_MARK = b"; moved="
+
+
+def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
+    """Return `fields` with every long string, at any depth, replaced by a reference to its blob.
+
+    An object that merely looks like a reference becomes a blob itself, so that nothing a model writes can be mistaken
+    for one.
+    Raises `ValueError` for one that could not be read back, and `StorageError`.
+    """
+    return {key: _out(value, blobs) for key, value in fields.items()}
+
+
+def may_have_moved(line: bytes) -> bool:
+    """Whether `internalise` has something to do for this line. Most lines have nothing, and need not be walked."""
+    return _MARK in line
+
+
+def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
+    """Return `fields` with the payloads that `externalise` moved out put back, and what could not be found.
+
+    A lost payload becomes `MISSING`, so that one missing blob does not cost the rest of its event.
+    """
+    lost: list[str] = []
+    return _in_object(fields, blobs, lost), lost
+
+
+def _out(value: object, blobs: Blobs) -> object:
+    if isinstance(value, str):
+        # A character takes four bytes at most, so most strings need not be encoded to know that they are short.
+        if len(value) * 4 <= MAX_INLINE_BYTES:
+            return value
+        encoded = value.encode("utf-8", "surrogatepass")
+        if len(encoded) > MAX_MOVED_BYTES:
+            raise ValueError(f"a text of {len(encoded)} bytes is too long")
+        return value if len(encoded) <= MAX_INLINE_BYTES else _reference(encoded, _TEXT, blobs)
+    if isinstance(value, dict):
+        fields = cast("JsonObject", value)
+        if _is_reference(fields):
+            return _reference(json.dumps(fields).encode(), _LITERAL, blobs)
+        return externalise(fields, blobs)
+    if isinstance(value, list):
+        return [_out(item, blobs) for item in cast("list[object]", value)]
+    return value
+
+
+def _is_reference(fields: JsonObject) -> bool:
+    return fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL)
+
+
+def _in_object(fields: JsonObject, blobs: Blobs, lost: list[str]) -> JsonObject:
+    return {key: _in(value, blobs, lost) for key, value in fields.items()}
+
+
+def _in(value: object, blobs: Blobs, lost: list[str]) -> object:
+    if isinstance(value, dict):
+        fields = cast("JsonObject", value)
+        if _is_reference(fields):
+            return _resolve(fields, blobs, lost)
+        return _in_object(fields, blobs, lost)
+    if isinstance(value, list):
+        return [_in(item, blobs, lost) for item in cast("list[object]", value)]
+    return value
+
+
+def _resolve(reference: JsonObject, blobs: Blobs, lost: list[str]) -> object:
+    size = reference["size"]
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MAX_MOVED_BYTES:
+        lost.append(f"A stored reference has an impossible size: {str(size)[:40]}.")
+        return MISSING
+    try:
+        content = blobs.get(str(reference["blob"]), size=size)
+        if reference["media_type"] == _TEXT:
+            return content.decode("utf-8", "surrogatepass")
+        return json.loads(content)
+    except StorageError as error:
+        lost.append(f"{error.title} {error.detail}")
+    except (ValueError, RecursionError) as error:
+        lost.append(f"A stored content is not what its reference says: {error}.")
+    return MISSING
+
+
+def _reference(content: bytes, media_type: str, blobs: Blobs) -> JsonObject:
+    reference = blobs.put_ref(content, media_type)
+    return {"blob": reference.blob, "size": reference.size, "media_type": reference.media_type}
+
+
+class Damage(Struct, frozen=True):
+    """A line that could not be read: its number from 1, and why."""
+
+    line: int
+    reason: str
+
+
+class Readable(NamedTuple):
+    """One readable line: its event, and which of its contents are lost."""
+
+    event: JournalEvent
+    lost: list[str]
+
+
+def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
+    """Return all readable events and what could not be read. Never changes the file.
+
+    Raises `StorageError` only when the file itself cannot be read.
+    """
+    events: list[JournalEvent] = []
+    damages: list[Damage] = []
+    for line, found in read_each_line(path, blobs):
+        if isinstance(found, Damage):
+            damages.append(found)
+        else:
+            events.append(found.event)
+            damages += [Damage(line.number, reason) for reason in found.lost]
+    return events, damages
+
+
+def read_each_line(
+    path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
+) -> Iterator[tuple[Line, Readable | Damage]]:
+    """Yield every line from byte `start` on, with what it says or why it does not count.
+
+    `blobs_of` says which of several `Blobs` has the contents of a line. Raises `StorageError` like `read_journal`.
+    """
+    is_first = start == 0
+    try:
+        refuse_links(path)
+        with open_regular(path) as file:
+            file.seek(start)
+            for line in read_lines(file):
+                found = read_line(line, blobs_of(line) if blobs_of is not None else blobs)
+                if isinstance(found, Readable):
+                    found = placed(found, line, path.parent.name, is_first=is_first)
+                    is_first = is_first and not isinstance(found, Readable)
+                yield line, found
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
+    """Return what a line says, or why it cannot be read."""
+    try:
+        fields = migrated(decode_line(line))
+        lost: list[str] = []
+        if line.content is not None and may_have_moved(line.content):
+            fields, lost = internalise(fields, blobs)
+        return Readable(decode_event(fields), lost)
+    except MalformedLineError as error:
+        is_torn = not line.is_ended
+        return Damage(line.number, f"cut off in the middle: {error}" if is_torn else str(error))
+    except RecursionError:
+        return Damage(line.number, "nested too deeply")
+
+
+def refuse_links(path: Path) -> None:
+    """Raise `OSError` when a journal or its folder is a link: it would be read, and written, somewhere else."""
+    if path.is_symlink() or path.parent.is_symlink():
+        raise OSError(errno.ELOOP, "A session is not opened through a link")
+
+
+def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
+    """Return the record where it stands. Only the first may say which session it is, and where it works."""
+    event = record.event
+    if not isinstance(event, SessionOpened):
+        return record
+    if not is_first:
+        return Damage(line.number, "a second session_opened: only the first line may say where to work")
+    if is_session_id(folder) and event.session_id != folder:
+        reason = f"it names another session, {event.session_id[:40]!r}; the folder's name counts"
+        return Readable(replace(event, session_id=folder), [*record.lost, reason])
+    return record
+
+
+def cannot_read(path: Path, error: OSError) -> StorageError:
+    """Return what to raise when a journal cannot be read."""
+    return StorageError(
+        "The session could not be read.", hint="Check the permissions of the data folder.", detail=f"{path}: {error}"
+    )
