@@ -10,8 +10,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.model_words import ability_words, effort_words, price_words, size_words
+from desktop_agent.core.models.known_model import KnownModel, ability_words, effort_words, price_words, size_words
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol.model import JsonObject

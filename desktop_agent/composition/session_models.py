@@ -8,7 +8,7 @@ from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, UsageError
-from desktop_agent.core.models.efforts import effort_meant
+from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef

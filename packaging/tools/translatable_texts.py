@@ -273,7 +273,7 @@ _MODULES = (
         "core/mentions/prompts.py",
         "core/mentions/files.py",
         "core/mentions/symbols.py",
-        "core/models/efforts.py",
+        "core/models/known_model.py",
         "core/slash",
         "app",
     ),

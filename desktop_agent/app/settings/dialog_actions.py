@@ -18,7 +18,7 @@ from desktop_agent.app.settings.setting_changes import SettingChanges
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.state import AccountsView

@@ -8,8 +8,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.models.vendors import LocalServer, vendor_of
 from desktop_agent.core.providers.local.look import look_at
 from desktop_agent.core.providers.local.places import Place, is_here
 from desktop_agent.ui.models.offers import AccountOffers

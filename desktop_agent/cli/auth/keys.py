@@ -13,8 +13,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account, AccountKind, is_same_name, named, usual_account, why_unusable
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import VENDORS, Vendor, vendor_of
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key

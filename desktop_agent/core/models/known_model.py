@@ -1,12 +1,21 @@
-"""What is known of a model: how much it reads and writes, what it can do, what it costs. The unknown is `None`."""
+"""What is known of a model: how much it reads and writes, what it can do, what it costs. The unknown is `None`.
+
+The words for it are the same in the window, in commands and in conversations; they name what is unknown.
+
+Levels of effort say how much a model is to think, in the words of its wire format. Sources: `output_config.effort` of
+Anthropic's Messages, `reasoning.effort` of OpenAI's Responses, `reasoning_effort` of Chat Completions, as their SDKs
+had them in November 2026. Which of them a model takes is said by its list or the user.
+"""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.vendors import WireName, vendor_of
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,3 +87,95 @@ _ONLY_EMBEDS = re.compile(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IG
 
 def _is_said(value: object) -> bool:
     return value is not None and value != ""
+
+
+OWN = "default"
+"""What people write for no level: as much as the model thinks by itself."""
+
+_OPENAI = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+LEVELS: Mapping[WireName, tuple[str, ...]] = {
+    "anthropic": ("low", "medium", "high", "xhigh", "max"),
+    "openai-responses": _OPENAI,
+    "openai-chat": _OPENAI,
+}
+"""Every level that a format has a word for, the lowest first."""
+
+
+_LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
+
+
+def is_level(text: str) -> bool:
+    """Whether a text can be the word for a level of effort, which is shown and sent as it is."""
+    return bool(_LEVEL.fullmatch(text))
+
+
+def levels_of(model: KnownModel) -> tuple[str, ...]:
+    """Return the levels that may be asked of a model: all of its format where nobody says; none for one without."""
+    if model.takes_effort is False:
+        return ()
+    return model.efforts or LEVELS[vendor_of(model.provider).wire]
+
+
+def effort_meant(text: str, model: KnownModel) -> str:
+    """Return the level that is written; empty is the model's own. Raises `UsageError` that names the known ones."""
+    level = text.strip().lower()
+    levels = levels_of(model)
+    if level in ("", OWN):
+        return ""
+    if not levels:
+        raise UsageError(f"{model.shown} takes no level of effort.", hint=f"Only {OWN} is possible.")
+    if level not in levels:
+        known = ", ".join((OWN, *levels))
+        raise UsageError(f"{model.shown} knows no effort {level!r}.", hint=f"Known are: {known}.")
+    return level
+
+
+UNKNOWN = "unknown"
+
+_UNITS = ((1_000_000, "M"), (1_000, "k"))
+
+
+def size_words(tokens: int | None) -> str:
+    """Return a number of tokens, rounded to three digits: `200k`, `1.05M`."""
+    if tokens is None:
+        return UNKNOWN
+    for unit, sign in _UNITS:
+        if tokens >= unit * 0.9995:
+            return f"{tokens / unit:.3g}{sign}"
+    return str(tokens)
+
+
+def price_words(price: Rates | None) -> str:
+    """Return what a million tokens cost, read and written: `$3 / $15`; `free` where they cost nothing more."""
+    if price is None:
+        return UNKNOWN
+    if price.input == price.output == 0:
+        return "free"
+    return f"{rate_words(price.input)} / {rate_words(price.output)}"
+
+
+def rate_words(dollars: float) -> str:
+    """Return what a million tokens cost with as many digits as that has, four at most: `$3`, `$0.25`, `$0.075`."""
+    whole = f"{dollars:.4f}".rstrip("0").rstrip(".")
+    return f"${dollars:.2f}" if len(whole.partition(".")[2]) == 1 else f"${whole}"
+
+
+def ability_words(model: KnownModel) -> str:
+    """Return what a model takes and does: `images, tools, thinking`; what is not known is named as such."""
+    abilities = {"images": model.takes_images, "tools": model.takes_tools, "thinking": model.thinks}
+    if all(can is None for can in abilities.values()):
+        return UNKNOWN
+    said = [name if can else f"no {name}" for name, can in abilities.items() if can is not None]
+    open_ = [name for name, can in abilities.items() if can is None]
+    return ", ".join(said) + (f"; {', '.join(open_)}: {UNKNOWN}" if open_ else "")
+
+
+def effort_words(model: KnownModel) -> str:
+    """Return the levels of effort that may be asked for: `low, medium, high`, or `none`."""
+    match model.takes_effort:
+        case None:
+            return UNKNOWN
+        case False:
+            return "none"
+        case True:
+            return ", ".join(model.efforts or ())

@@ -1,19 +1,23 @@
-"""What models cost, and how much they read at once, as a table that ships: `resources/models.json`.
+"""What models and requests cost, and how much models read at once, as a table that ships: `resources/models.json`.
 
 A price has a day from which it is valid, and some rise when the input is large. What the table does not have is not
 known: nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
 """
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache, lru_cache
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.json import decode
+from msgspec.structs import replace
 
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.base.web_address import address_of, is_loopback
+from desktop_agent.core.models.vendors import Vendor, known_vendor
+from desktop_agent.core.protocol.model import ModelRef, Usage
 
 PRICE_FILE = "models.json"
 _PER_DOLLARS = 1_000_000
@@ -140,3 +144,56 @@ def _expression(name: str) -> str | None:
     if name.startswith("*"):
         return re.escape(name[1:-1])
     return f"^{re.escape(name[:-1])}" if name.endswith("*") else None
+
+
+def priced(
+    usage: Usage,
+    model: ModelRef,
+    now: datetime,
+    *,
+    address: str | None = None,
+    is_prepaid: bool = False,
+    stated: Rates | None = None,
+) -> Usage:
+    """Return the usage of one request with its cost, where that is known.
+
+    It costs what its vendor reported, else what the user or its address states, else what the table says.
+
+    The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so. `address` is
+    where the request went, if not where `model` says. `is_prepaid` says that a subscription covers the request: it
+    costs nothing more. `stated` is what the user, or the address itself, says of its price: that goes before the table,
+    and says nothing of searches.
+    """
+    if usage.cost_usd is not None:
+        return usage
+    named = known_vendor(model.provider)
+    vendor = named if named is not None and is_own_address(named, address or model.base_url) else None
+    if vendor is not None and (is_prepaid or (vendor.is_local and stated is None)):
+        return replace(usage, cost_usd=0.0)
+    if stated is not None:
+        tokens = cost_at(stated, usage)
+    elif vendor is not None:
+        tokens = cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage)
+    else:
+        return usage
+    search_usd = vendor.search_usd if vendor is not None else None
+    searches = usage.web_searches * search_usd if search_usd is not None else None
+    if tokens is None or (usage.web_searches and searches is None):
+        return usage
+    return replace(usage, cost_usd=tokens + (searches or 0.0))
+
+
+def is_own_address(vendor: Vendor, address: str | None) -> bool:
+    """Whether requests to an address reach the vendor itself; for one without an account, this machine."""
+    if not address:
+        return True
+    if vendor.is_local:
+        return is_loopback(_host_of(address))
+    return address_of(address.lower()) == address_of(vendor.address)
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""

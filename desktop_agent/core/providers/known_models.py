@@ -5,8 +5,7 @@ import asyncio
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
-from desktop_agent.core.models.efforts import levels_of
-from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.known_model import KnownModel, levels_of
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile

@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, ProviderError
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.model_words import price_words
+from desktop_agent.core.models.known_model import KnownModel, price_words
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock

@@ -28,8 +28,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.hidden_text import HIDING
-from desktop_agent.core.models.efforts import is_level
-from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.known_model import KnownModel, is_level
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.settings.entry_values import (

@@ -3,8 +3,7 @@
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.models.efforts import OWN, effort_meant, levels_of
-from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.known_model import OWN, KnownModel, effort_meant, levels_of
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.slash.parse import Invocation

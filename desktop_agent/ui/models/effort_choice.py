@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.models.efforts import OWN
+from desktop_agent.core.models.known_model import OWN
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.models.model_words import price_words, rate_words, size_words
+from desktop_agent.core.models.known_model import price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.offers import AccountOffers, ModelOffer
 from desktop_agent.ui.translation.plurals import plural

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.ui.onboarding.address_step import AddressStep
 from desktop_agent.ui.onboarding.choose_step import DEMO_WAY, ChooseStep
 from desktop_agent.ui.onboarding.done_step import DoneStep

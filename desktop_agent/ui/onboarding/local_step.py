@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.models.vendors import LocalServer, vendor_of
 from desktop_agent.ui.onboarding.cards import Cards
 from desktop_agent.ui.onboarding.state import WelcomeActions
 from desktop_agent.ui.onboarding.step import Step, primary_button

@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterator
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from desktop_agent.core.models.account import Account, named, usual_account
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor, vendor_of
+from desktop_agent.core.models.vendors import (
+    DEMO,
+    PROVIDER_IDS,
+    PROVIDER_LABELS,
+    VENDORS,
+    LocalServer,
+    known_vendor,
+    vendor_of,
+)
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts.address_editor import AddressEditor
 from desktop_agent.ui.settings.accounts.chooser import AccountChooser

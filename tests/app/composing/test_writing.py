@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from desktop_agent.ui.files.view import FileRows

@@ -11,9 +11,8 @@ from desktop_agent.app.settings.old_lists import refresh_old_list
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles

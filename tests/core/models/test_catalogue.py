@@ -8,9 +8,8 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError, StorageError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
+from desktop_agent.core.models.catalogue import FREE, FetchedList, ListCache, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
-from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import vendor_of
 from tests.core.providers.auth.hand_clock import HandClock

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef, ToolResultBlock, UserMessage

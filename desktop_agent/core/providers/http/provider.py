@@ -12,9 +12,8 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.catalogue import AccountModels
-from desktop_agent.core.models.efforts import levels_of
-from desktop_agent.core.models.known_model import KnownModel, ListedModel, found
-from desktop_agent.core.models.pricing import priced
+from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of
+from desktop_agent.core.models.prices import priced
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.carrying import carried

@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import VENDORS, LocalSign, vendor_of
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, vendor_of
 from desktop_agent.core.providers.http.refusals import RefusedError, failures
 from desktop_agent.core.providers.local.places import Place
 from desktop_agent.core.providers.vendor_provider import keyed_provider

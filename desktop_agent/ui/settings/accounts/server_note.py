@@ -3,8 +3,7 @@
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.models.vendors import LocalServer, vendor_of
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space

@@ -70,7 +70,7 @@ async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
     """The server takes the place of the vendor's address, as a name server would have it."""
     async with ModelServer(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
-        monkeypatch.setattr("desktop_agent.core.models.pricing.known_vendor", {"anthropic": vendor}.get)
+        monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
         account = usual_account("anthropic")
         endpoint = ApiEndpoint(address=server.url, model=ModelRef(provider="anthropic", model=MODEL))
         provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())
@@ -80,7 +80,7 @@ async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
 async def test_a_subscription_has_paid_already(model_request: ModelRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     async with ModelServer(reply(text("Hi."))) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
-        monkeypatch.setattr("desktop_agent.core.models.pricing.known_vendor", {"anthropic": vendor}.get)
+        monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
         account, model = usual_account("anthropic"), ModelRef(provider="anthropic", model=MODEL)
         endpoint = ApiEndpoint(address=server.url, model=model, is_prepaid=True)
         provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())

@@ -6,8 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import VENDORS
+from desktop_agent.core.models.vendors import VENDORS, LocalServer
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.local.look import look_at, look_for_servers
 from desktop_agent.core.providers.local.places import Place

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.core.settings import ModelSettings, Settings
 from desktop_agent.ui.settings.state import AccountsView
 from tests.ui.settings.desk import Desk
