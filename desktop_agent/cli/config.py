@@ -24,9 +24,13 @@ from desktop_agent.core.settings import (
 )
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
-from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import (
+    PROJECT_FILE,
+    PROJECT_FOLDER,
+    ProjectProposal,
+    ProjectTrust,
+    WorkspaceSettings,
+)
 from desktop_agent.core.system.workspace import current_folder, usable_workspace
 
 

@@ -14,8 +14,7 @@ from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 
 
 class UserSettings:

@@ -1,7 +1,7 @@
 """Gives the window what the settings say about its look and its keys."""
 
 from desktop_agent.core.settings import Settings, UiSettings, setting_values
-from desktop_agent.core.settings.keyboard.keys_in_force import keys_in_force, keys_of
+from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
 from desktop_agent.ui.theme import TextSizes, Theme
 from desktop_agent.ui.window.actions import Actions
 

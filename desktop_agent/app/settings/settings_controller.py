@@ -16,9 +16,7 @@ from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings import ExecutionSettings, FileProblem, UiSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.project import ProjectProposal
-from desktop_agent.core.settings.project_trust import Answer
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import Answer, ProjectProposal, WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.banner_frame import few_lines

@@ -14,8 +14,7 @@ from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.reading import LIST, read_definitions, server_name
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 
 NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."

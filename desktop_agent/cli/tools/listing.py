@@ -8,8 +8,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

@@ -25,8 +25,17 @@ from msgspec.structs import asdict
 
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings import FileProblem
-from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in, time_in
-from desktop_agent.core.settings.table_file import TableEntry, TableFile, TableList
+from desktop_agent.core.settings.table_file import (
+    TableEntry,
+    TableFile,
+    TableList,
+    choice_in,
+    flag_in,
+    table_of,
+    text_in,
+    texts_in,
+    time_in,
+)
 
 RULES_NAME = "rules.toml"
 

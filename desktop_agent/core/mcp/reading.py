@@ -22,9 +22,8 @@ from desktop_agent.core.mcp.reading_sign_in import SIGN_IN_KEYS, sign_in_values
 from desktop_agent.core.mcp.secret_headers import without_secrets
 from desktop_agent.core.mcp.server_sandbox import KEYS as SANDBOX_KEYS
 from desktop_agent.core.mcp.server_sandbox import sandbox_in
-from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in
-from desktop_agent.core.settings.loading import FileProblem
-from desktop_agent.core.settings.tables import FoundTable
+from desktop_agent.core.settings.loading import FileProblem, FoundTable
+from desktop_agent.core.settings.table_file import choice_in, flag_in, table_of, text_in, texts_in
 
 # ruff: noqa: TRY004 - one kind of error for everything wrong with a definition
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Grant
-from desktop_agent.core.settings.entry_values import choice_in, size_in, text_in
+from desktop_agent.core.settings.table_file import choice_in, size_in, text_in
 
 SIGN_IN_KEYS = ("client_id", "issuer", "grant", "callback_port")
 

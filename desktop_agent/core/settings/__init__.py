@@ -1,28 +1,26 @@
 """Settings: declared once with their types, defaults and words, read from TOML, immutable.
 
-`sections` (with `command_sections`) declares them, `values` checks and changes single ones,
-`loading` reads the user's file and `project` a project's. What is in force at the moment is in
-`core.settings.live_settings`.
+`sections` declares them, `values` checks and changes single ones, `loading` reads the user's file. What is in force
+at the moment is in `core.settings.live_settings`, and in one folder in `core.settings.workspace_settings`.
 """
 
-from desktop_agent.core.settings.command_sections import (
-    IGNORED_FOLDERS,
-    CaptureSettings,
-    ExecutionSettings,
-    SafetyCopySettings,
-    ToolLimits,
-    ToolsSettings,
-)
 from desktop_agent.core.settings.declaring import About, Effect, Kind
 from desktop_agent.core.settings.loading import FileProblem, LoadedSettings, SettingSource, load_settings
 from desktop_agent.core.settings.sections import (
     DEFAULT_MODEL,
+    IGNORED_FOLDERS,
+    CaptureSettings,
     CompactionSettings,
+    ExecutionSettings,
     ModelSettings,
     RunnerSettings,
+    SafetyCopySettings,
     Settings,
     SpendingSettings,
     TelemetrySettings,
+    ToolLimits,
+    ToolsSettings,
+    UiSettings,
 )
 from desktop_agent.core.settings.values import (
     Setting,
@@ -33,7 +31,6 @@ from desktop_agent.core.settings.values import (
     shown_value,
     with_setting,
 )
-from desktop_agent.core.settings.window_section import UiSettings
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -7,6 +7,7 @@ goes on to hold: the default at the start, the last good value while the applica
 
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
@@ -17,20 +18,99 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.settings.declaring import Section
-from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
-from desktop_agent.core.settings.safety import hides_safety, meant_by, safety_keys, touches_safety
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.settings.tables import LISTS, FoundTable, tables_in
-from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import (
     absolute,
     declared_settings,
+    hides_safety,
+    meant_by,
     replaced,
+    safety_keys,
     section_keys,
     shown_value,
+    tightened,
+    touches_safety,
     value_of,
     with_setting,
 )
+
+
+class UnreadableError(OSError):
+    """What stands there is no file that can be read as settings; the message says why, without the path."""
+
+
+def read_plain(path: Path, largest_bytes: int) -> bytes:
+    """Return the content of a plain file. Blocks, but never on a pipe or a device.
+
+    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for a dangling link, what is not a file, is
+    larger than `largest_bytes`, or cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            content = file.read(largest_bytes + 1) if is_plain else b""
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise UnreadableError("cannot be read: it is a link to what does not exist") from None
+        raise
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
+    if not is_plain:
+        raise UnreadableError("cannot be read: it is not a file")
+    if len(content) > largest_bytes:
+        raise UnreadableError(f"cannot be read: it is larger than {largest_bytes // 1024} KiB")
+    return content
+
+
+def with_last_line_ended(content: bytes) -> bytes:
+    """Return the content of a text file with an end of line behind its last line, of the kind that its others have.
+
+    For what is about to be written on: it would otherwise continue that line.
+    """
+    if not content or content.endswith(b"\n"):
+        return content
+    return content + (b"\r\n" if b"\r\n" in content else b"\n")
+
+
+LISTS = frozenset({"mcp.definitions"})
+"""The dotted keys of the lists that a settings file may have beside its settings."""
+
+
+class FoundTable(Struct, frozen=True, kw_only=True):
+    """One table of a list (`[[mcp.definitions]]`), or what stands in the place of one, handed on as it is."""
+
+    key: str
+    """The dotted key of its list."""
+    number: int
+    """Counted from 1."""
+    value: object
+    path: Path
+    line: int | None
+    """Where it begins in the file; None for one that is written in a line with others."""
+    is_project: bool = False
+    """Whether a project says it, and not the user."""
+
+
+def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
+    """Return the tables of the list `key`. Raises `ValueError` for what is no list."""
+    if not isinstance(value, list):
+        raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
+    lines = _lines(text, key)
+    return tuple(
+        FoundTable(
+            key=key, number=number, value=entry, path=path, line=lines[number - 1] if number <= len(lines) else None
+        )
+        for number, entry in enumerate(cast("list[object]", value), start=1)
+    )
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str, key: str) -> tuple[int, ...]:
+    name = r"\s*\.\s*".join(map(re.escape, key.split(".")))
+    header = re.compile(rf"\s*\[\[\s*{name}\s*\]\]")
+    return tuple(number for number, line in enumerate(text.split("\n"), start=1) if header.match(line))
+
 
 _NAMING = "DESKTOP_AGENT_CONFIG"
 """The variable that names another settings file than the usual one."""

@@ -31,7 +31,9 @@ from desktop_agent.core.base.hidden_text import HIDING
 from desktop_agent.core.models.known_model import KnownModel, is_level
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS
-from desktop_agent.core.settings.entry_values import (
+from desktop_agent.core.settings.loading import FileProblem
+from desktop_agent.core.settings.table_file import (
+    TableFile,
     amount_in,
     choice_in,
     optional_flag_in,
@@ -40,8 +42,6 @@ from desktop_agent.core.settings.entry_values import (
     text_in,
     texts_in,
 )
-from desktop_agent.core.settings.loading import FileProblem
-from desktop_agent.core.settings.table_file import TableFile
 
 MODELS_FILE_NAME = "models.toml"
 

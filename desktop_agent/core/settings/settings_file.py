@@ -14,8 +14,7 @@ from tomlkit.items import AbstractTable, AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
-from desktop_agent.core.settings.loading import LARGEST_BYTES
-from desktop_agent.core.settings.plain_file import read_plain, with_last_line_ended
+from desktop_agent.core.settings.loading import LARGEST_BYTES, read_plain, with_last_line_ended
 from desktop_agent.core.settings.table_file import TableList
 from desktop_agent.core.system.file_writes import write_atomically
 

@@ -1,10 +1,14 @@
-"""Single settings: which there are, what each may be, and all of them with one changed."""
+"""Single settings: which there are, what each may be, and all of them with one changed.
+
+Also which of two values is the stricter one (`tightened`), and which settings the user's safety depends on: a mistake
+in one of these is not replaced with a default, so nothing runs until it is mended or the user decides.
+"""
 
 import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -17,7 +21,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.web_address import why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, Section, about_in
-from desktop_agent.core.settings.keyboard.written_keys import written_keys
+from desktop_agent.core.settings.keyboard import written_keys
 from desktop_agent.core.settings.sections import Settings
 
 S = TypeVar("S", bound=Section)
@@ -291,3 +295,101 @@ def _checked_texts(value: object) -> tuple[str, ...]:
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of texts")
     return tuple(text.strip() for text in cast("list[str]", items) if text.strip())
+
+
+_STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    # `never` turns questions into refusals, but lets edits through as `on_request` does.
+    "execution.approval": {"on_request": ("on_write", "always", "never"), "on_write": ("always",)},
+    # At the provider, nobody is asked.
+    "model.web_search": {"provider": ("local",)},
+    "execution.sandbox": {"none": ("restricted", "strict"), "restricted": ("strict",)},
+}
+"""What is stricter than each choice."""
+
+
+def tightened(setting: Setting, before: object, wanted: object) -> object | None:
+    """Return `before` made as strict as `wanted`; None when that is not stricter, or has no order at all."""
+    if wanted == before:
+        return before
+    match setting.about.tightening:
+        case "stricter":
+            return wanted if wanted in _STRICTER[setting.key].get(str(before), ()) else None
+        case "more":
+            kept = cast("tuple[str, ...]", before)
+            return (*kept, *(item for item in cast("tuple[str, ...]", wanted) if item not in kept))
+        case "lower":
+            is_lower = before is None or (wanted is not None and cast("float", wanted) < cast("float", before))
+            return wanted if is_lower else None
+        case None:
+            return None
+
+
+_SAFETY = re.compile(
+    r"""
+      (?:execution|safety_copy|tools\.limits)\..*     # questions, sandbox, what may be written, what is copied before
+    | spending\..*                                   # what may be spent without a question
+    | model\.(?:provider|account|base_url|fallback|allow_readable_proxy|web_search)   # where words and keys go
+    | runner\.(?:max_turns|exit_on_tool_error|dry_run|allowed_tools|blocked_tools)
+    | runner\.(?:audit_log|changes_log)               # what a run leaves as proof
+    """,
+    re.VERBOSE,
+)
+
+_LONGEST_NAME = 64
+_ALIKE = 0.65
+_NEARLY_THE_SAME = 0.8
+
+
+@cache
+def safety_keys() -> frozenset[str]:
+    """Return the dotted keys of the settings that safety depends on."""
+    return frozenset(key for key in declared_settings() if _SAFETY.fullmatch(key))
+
+
+def touches_safety(key: str) -> bool:
+    """Whether a setting, or something in a section, is one of them."""
+    return any(known == key or known.startswith(f"{key}.") for known in safety_keys())
+
+
+def meant_by(key: str) -> str:
+    """Return the setting or section that an unknown dotted key was probably meant to be; empty for none.
+
+    Of several that are equally likely, one that safety depends on.
+    """
+    section, _, name = key.rpartition(".")
+    beside = {known for known in _places() if known.rpartition(".")[0] == section}
+    return _likeliest(name, beside) or _likeliest(name, _places())
+
+
+def hides_safety(document: object) -> bool:
+    """Whether an unknown section holds what seems to be a setting that safety depends on."""
+    if not isinstance(document, dict):
+        return False
+    keys = safety_keys()
+    values = cast("dict[str, object]", document)
+    return any(_likeliest(name, keys, _NEARLY_THE_SAME) or hides_safety(value) for name, value in values.items())
+
+
+@cache
+def _places() -> tuple[str, ...]:
+    """Return every section and setting."""
+    keys = list(declared_settings())
+    sections = {key[:end] for key in keys for end, sign in enumerate(key) if sign == "."}
+    return (*sorted(sections), *keys)
+
+
+def _likeliest(name: str, places: Iterable[str], alike: float = _ALIKE) -> str:
+    from difflib import get_close_matches  # 10 ms that only a mistake costs
+
+    if len(name) > _LONGEST_NAME:
+        return ""
+    by_name: dict[str, str] = {}
+    for place in places:
+        last = place.rpartition(".")[2]
+        if last not in by_name or touches_safety(place):
+            by_name[last] = place
+    plain = name.strip().lower().replace("-", "_")
+    found = get_close_matches(plain, by_name, n=1, cutoff=alike) or [
+        last for last in by_name if last.startswith(f"{plain}_")
+    ]
+    return by_name[found[0]] if found else ""

@@ -1,23 +1,221 @@
-"""The settings in force in one folder: the user's, tightened by what the project says and the user trusted."""
+"""The settings in force in one folder: the user's, tightened by what its project says and the user trusted.
+
+A cloned repository is not the user. Its file is read, compared with the user's settings, and everything in it that
+would loosen or decide something else is refused by name. Nothing of it holds before the user trusted it, and the
+answer is for exactly the content they saw: it is kept in the user's own folder, where no command in a sandbox can
+write, with the trusted content itself, so that a later change of the file does not loosen anything until the user has
+looked at it.
+"""
 
 import asyncio
+import hashlib
+import json
+import os
+import stat
 from pathlib import Path
+from typing import Literal, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.loading import FileText, parse_file
-from desktop_agent.core.settings.project import (
-    PROJECT_FILE,
-    PROJECT_FOLDER,
-    ProjectProposal,
-    proposal_of,
-    read_project,
+from desktop_agent.core.settings.loading import (
+    FileProblem,
+    FileText,
+    FoundTable,
+    LoadedSettings,
+    SettingSource,
+    parse_file,
+    read_plain,
+    values_in,
 )
-from desktop_agent.core.settings.project_trust import Answer, ProjectTrust, Trust
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, tightened, value_of
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.files import digest_of
+
+PROJECT_FOLDER = ".desktop-agent"
+PROJECT_FILE = "config.toml"
+
+_LARGEST_BYTES = 64 * 1024
+"""More than a user would read before trusting it."""
+
+_ONLY = (
+    "a project may only make approvals, the sandbox, blocked commands, the limits of tools and of spending, and the "
+    "search of the web stricter"
+)
+
+
+class Tightened(Struct, frozen=True):
+    """One setting that the project makes stricter."""
+
+    key: str
+    before: object
+    after: object
+    line: int | None
+
+
+class ProjectProposal(Struct, frozen=True):
+    """What a project's file comes to under the user's settings."""
+
+    path: Path
+    text: str
+    changes: tuple[Tightened, ...]
+    problems: tuple[FileProblem, ...]
+    """What of it is refused, and why."""
+    tables: tuple[FoundTable, ...] = ()
+    """What its lists of tables hold."""
+
+    @property
+    def digest(self) -> str:
+        """Stands for the content that was trusted; another content is asked about again."""
+        return digest_of_text(self.text)
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """Return `settings` with the changes made."""
+        for change in self.changes:
+            settings = replaced(settings, change.key, change.after)
+        return settings
+
+    @property
+    def sources(self) -> dict[str, SettingSource]:
+        """Where the changed values come from."""
+        return {change.key: SettingSource("project", str(self.path), change.line) for change in self.changes}
+
+
+def digest_of_text(text: str) -> str:
+    """Return what stands for a content."""
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=32).hexdigest()
+
+
+def read_project(root: Path) -> FileText | None:
+    """Return what stands in the project's file, None when there is none. Blocks; never raises.
+
+    Only a plain file of reasonable size is read: the project chose what stands there.
+    """
+    path = root / PROJECT_FOLDER / PROJECT_FILE
+    try:
+        if stat.S_ISLNK(path.parent.lstat().st_mode):
+            return _refused(path, "is in a folder that is a symbolic link, so it is not read")
+        if stat.S_ISLNK(path.lstat().st_mode):
+            return _refused(path, "is a symbolic link, so it is not read")
+        # A pipe in its place would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return _refused(path, "is not a file, so it is not read")
+            content = file.read(_LARGEST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return _refused(path, f"cannot be read: {error.strerror or error}")
+    if len(content) > _LARGEST_BYTES:
+        return _refused(path, f"is larger than {_LARGEST_BYTES // 1024} KiB, so it is not read")
+    try:
+        return parse_file(path, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return _refused(path, f"cannot be read: {error}")
+
+
+def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
+    """Return what `file` comes to under the user's settings."""
+    if file.problem is not None:
+        return ProjectProposal(file.path, file.text, (), (file.problem,))
+    values, problems, tables = values_in(file, user_settings)
+    changes: list[Tightened] = []
+    for key, value in values.items():
+        before, line = value_of(user_settings, key), file.line_of(key)
+        try:
+            after = _tightened(declared_settings()[key], before, value)
+        except ValueError as error:
+            problems.append(FileProblem(file.path, key, str(error), line))
+            continue
+        if after != before:
+            changes.append(Tightened(key, before, after, line))
+    own = tuple(replace(table, is_project=True) for table in tables)
+    return ProjectProposal(file.path, file.text, tuple(changes), tuple(problems), own)
+
+
+def _tightened(setting: Setting, before: object, wanted: object) -> object:
+    """Return the value that holds. Raises `ValueError` that says why a project may not set this."""
+    if setting.about.tightening is None:
+        raise ValueError(f"refused: {_ONLY}")
+    after = tightened(setting, before, wanted)
+    if after is None:
+        word = "lower" if setting.about.tightening == "lower" else "stricter"
+        raise ValueError(f"refused: {shown_value(wanted)} is not {word} than your {shown_value(before)}")
+    return after
+
+
+def _refused(path: Path, reason: str) -> FileText:
+    return FileText(path, "", {}, FileProblem(path, "", reason, is_fault=True))
+
+
+Answer = Literal["trusted", "ignored"]
+
+_LARGEST_ANSWER_BYTES = 2**20
+"""A project's file has 64 KiB at most, and six signs stand for one at most."""
+
+
+class Trust(Struct, frozen=True):
+    """What was answered last about one project."""
+
+    digest: str = ""
+    """Of the content that the answer was about."""
+    answer: Answer | None = None
+    text: str = ""
+    """The content that was trusted last; empty when none was."""
+    is_broken: bool = False
+    """Whether there is an answer that cannot be read."""
+
+    def answer_to(self, text: str) -> Answer | None:
+        """Return the answer about this content; None when there was none."""
+        return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
+
+
+class ProjectTrust:
+    """The answers of one user."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path_for(self, root: Path) -> Path:
+        """Where the answer about the project in `root` is kept."""
+        return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
+
+    def read(self, root: Path) -> Trust:
+        """Return what was answered about the project in `root`. Blocks. What cannot be read `is_broken`."""
+        try:
+            found: object = json.loads(read_plain(self.path_for(root), _LARGEST_ANSWER_BYTES))
+        except FileNotFoundError:
+            return Trust()
+        except (OSError, ValueError, RecursionError):
+            return Trust(is_broken=True)
+        values = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+        digest, answer, text = values.get("digest"), values.get("answer"), values.get("text")
+        if values.get("folder") != str(root) or not isinstance(digest, str) or not isinstance(text, str):
+            return Trust(is_broken=True)
+        return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust(is_broken=True)
+
+    def remember(self, root: Path, text: str, answer: Answer) -> None:
+        """Keep the answer about this content. Blocks. Raises `StorageError` when that is not possible."""
+        record = {
+            "folder": str(root),
+            "digest": digest_of_text(text),
+            "answer": answer,
+            "text": text if answer == "trusted" else "",
+        }
+        path = self.path_for(root)
+        try:
+            make_private_folder(path.parent)
+            write_atomically(
+                path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"), mode=PRIVATE_FILE
+            )
+        except OSError as error:
+            raise StorageError("Your answer about the project could not be kept.", detail=f"{path}: {error}") from error
 
 
 class _Project(Struct, frozen=True):

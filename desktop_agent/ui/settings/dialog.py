@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.settings.project import ProjectProposal
+from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.foot import SettingsFoot
 from desktop_agent.ui.settings.navigation import SettingsNavigation

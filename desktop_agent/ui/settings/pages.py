@@ -7,7 +7,7 @@ from typing import Final
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.settings.project import ProjectProposal
+from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage

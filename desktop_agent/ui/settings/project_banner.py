@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 
-from desktop_agent.core.settings.project import ProjectProposal
+from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 
 _LONGEST_LINE = 160

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.settings import FileProblem, declared_settings
-from desktop_agent.core.settings.project import ProjectProposal, Tightened
+from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note

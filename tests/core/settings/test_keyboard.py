@@ -8,8 +8,15 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings.keyboard.keys_in_force import clash, keys_in_force, keys_of
-from desktop_agent.core.settings.keyboard.written_keys import ANY, NAMED_KEYS, written_key, written_keys
+from desktop_agent.core.settings.keyboard import (
+    ANY,
+    NAMED_KEYS,
+    clash,
+    keys_in_force,
+    keys_of,
+    written_key,
+    written_keys,
+)
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.window.actions import Actions

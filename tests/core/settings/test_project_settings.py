@@ -12,9 +12,13 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.settings import Settings, declared_settings, setting_values, with_setting
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import parse_file
-from desktop_agent.core.settings.project import ProjectProposal, proposal_of, read_project
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import (
+    ProjectProposal,
+    ProjectTrust,
+    WorkspaceSettings,
+    proposal_of,
+    read_project,
+)
 
 FILE = Path("/app/.desktop-agent/config.toml")
 

@@ -6,8 +6,7 @@ import pytest
 
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import load_settings
-from desktop_agent.core.settings.project_trust import ProjectTrust
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 
 TWO = """
 [mcp]

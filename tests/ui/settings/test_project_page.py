@@ -12,7 +12,7 @@ from desktop_agent.core.settings import (
     Settings,
 )
 from desktop_agent.core.settings.loading import parse_file
-from desktop_agent.core.settings.project import proposal_of
+from desktop_agent.core.settings.workspace_settings import proposal_of
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 from desktop_agent.ui.theme import Theme

@@ -21,7 +21,7 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.trust.definitions import definition_digest, definition_texts, diff_of_texts
 from desktop_agent.core.protocol.model import ToolChange
-from desktop_agent.core.settings.plain_file import read_plain
+from desktop_agent.core.settings.loading import read_plain
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import digest_of
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.settings.keyboard.keys_in_force import clash, group_of
+from desktop_agent.core.settings.keyboard import clash, group_of
 from desktop_agent.ui.settings.controls import title_of
 from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings

@@ -7,7 +7,7 @@ from msgspec import Struct
 from PySide6.QtGui import QKeySequence
 
 from desktop_agent.core.settings import Setting, declared_settings
-from desktop_agent.core.settings.keyboard.keys_in_force import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
+from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
 from desktop_agent.ui.wording.place_keys import PLACE_KEYS, PlaceKey
 
 _STANDARD = QKeySequence.StandardKey

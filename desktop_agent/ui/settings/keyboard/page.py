@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.settings.keyboard.keys_in_force import clash
+from desktop_agent.core.settings.keyboard import clash
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.keyboard.key_list import KeyList, KeySearch
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings

@@ -3,8 +3,7 @@
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame
 
-from desktop_agent.core.settings.keyboard.keys_in_force import group_of
-from desktop_agent.core.settings.keyboard.written_keys import ANY, written_key
+from desktop_agent.core.settings.keyboard import ANY, group_of, written_key
 from desktop_agent.ui.settings.controls import title_of
 from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
 from desktop_agent.ui.settings.keyboard.key_table import KeyTable, fixed_elsewhere, is_for_writing, key_settings

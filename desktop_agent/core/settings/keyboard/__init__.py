@@ -1,1 +1,0 @@
-"""`[keys]`: which keys do what in the window."""
