@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.store.journal import journal
-from desktop_agent.core.system import system_calls
+from desktop_agent.core.system import staged_file
 
 
 class DroppingDisk:
@@ -54,6 +54,6 @@ class DroppingDisk:
 def dropping_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> DroppingDisk:
     """Return such a disk for the journal at `path`, which is written to it from now on."""
     disk = DroppingDisk(path)
-    for module in (journal, system_calls):
+    for module in (journal, staged_file):
         monkeypatch.setattr(module, "os", disk)
     return disk

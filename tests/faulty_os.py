@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from desktop_agent.core.system import displacing, file_properties, file_writes, files, staged_file, system_calls
+from desktop_agent.core.system import file_writes, files, staged_file
 
-FILE_MODULES: tuple[ModuleType, ...] = (displacing, file_properties, file_writes, files, staged_file, system_calls)
+FILE_MODULES: tuple[ModuleType, ...] = (file_writes, files, staged_file)
 """What reads and writes files exactly."""
 CONTENT_CALLS = ("open", "write", "read", "lseek", "ftruncate", "fsync", "close", "replace", "unlink", "symlink")
 CALLS = frozenset(

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry

@@ -13,7 +13,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import ListingGround, list_paths
 

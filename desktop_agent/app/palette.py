@@ -248,7 +248,7 @@ def _session_entries(
     sessions: Mapping[SessionId, SessionSummary], workspace: Path | None
 ) -> "tuple[PaletteEntry, ...]":
     """Return the conversations with a title, those of the open folder first, the last used before others."""
-    from desktop_agent.core.base.hidden_text import named
+    from desktop_agent.core.base.plain_text import named
     from desktop_agent.ui.palette.entries import PaletteEntry
 
     here = str(workspace.resolve()) if workspace is not None else ""

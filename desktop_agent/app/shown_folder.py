@@ -9,7 +9,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.system.gitrepo.states import RepoStatus
+from desktop_agent.core.system.git.repository import RepoStatus
 
 
 class ShownFolder(QObject):

@@ -33,13 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     Without `argv` this is the process's own entry point: keys leave the environment first
-    (`core.system.own_environment`).
+    (`core.system.environment`).
     """
     environ: Mapping[str, str] = os.environ
     if argv is None:
         _open_standard_streams()
         gc.disable()  # until what is asked for is imported: with the collector on, that would be gone over all the time
-        from desktop_agent.core.system.own_environment import take_environment
+        from desktop_agent.core.system.environment import take_environment
 
         environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)

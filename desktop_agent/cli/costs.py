@@ -8,9 +8,8 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.usage import print_usage
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import cost_text, number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
 from desktop_agent.core.store.catalog import Catalog

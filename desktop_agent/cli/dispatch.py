@@ -10,7 +10,7 @@ from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.private_files import close_to_others
+from desktop_agent.core.system.private_files import close_to_others
 
 _MODULES = {
     ("sessions", "list"): "sessions.listing",

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from desktop_agent.cli.console import Console, table
-from desktop_agent.core.base.elapsed import duration_text
-from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.base.plain_text import cost_text, duration_text
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.usage.report import Durations, Figures, Grouping, UsageReport, records, total_record
 

@@ -15,7 +15,7 @@ from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.registry import ToolRegistry

@@ -23,7 +23,6 @@ from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session.limits import TurnLimits
@@ -32,6 +31,7 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.system.processes.shell import ShellKind, find_shell
 from desktop_agent.core.tools.access import CallRules
 

@@ -25,7 +25,7 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 

@@ -8,13 +8,13 @@ from typing import cast
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry

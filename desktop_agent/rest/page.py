@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from desktop_agent.core.base.hidden_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, SHAPING
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, SHAPING
 
 _FILES = (
     ("/", "index.html", "text/html; charset=utf-8"),

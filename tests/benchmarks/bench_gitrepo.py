@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from statistics import median
 
-from desktop_agent.core.system.gitrepo.states import RepoStatus
-from desktop_agent.core.system.gitrepo.status import query_status
+from desktop_agent.core.system.git.git_process import query_status
+from desktop_agent.core.system.git.repository import RepoStatus
 
 RUNS = 15
 FILES = 50

@@ -77,7 +77,7 @@ def test_the_table_of_connections_names_every_place_that_opens_one_and_no_other(
 
 
 def test_http_clients_are_made_in_one_place() -> None:
-    assert {place for place, call in calls() if makes_an_http_client(call)} == {"core/system/network/client.py"}
+    assert {place for place, call in calls() if makes_an_http_client(call)} == {"core/system/network/http_client.py"}
 
 
 @pytest.mark.parametrize(

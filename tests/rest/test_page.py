@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.hidden_text import HIDING, is_hiding, name_of
+from desktop_agent.core.base.plain_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.ui.wording.stand_ins import pieces

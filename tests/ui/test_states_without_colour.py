@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QListView, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Denied, Job, SessionState, SessionSummary, ToolResult
-from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
+from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark
 from desktop_agent.ui.chat.entries.calls.tool_line import ToolLine
 from desktop_agent.ui.files.drawing import TreeDelegate

@@ -20,9 +20,8 @@ from desktop_agent.core.diff.diff import count_lines
 from desktop_agent.core.diff.text import is_binary, line_count
 from desktop_agent.core.protocol.model import ChangeKind, CommittedFile, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.system.files import read_state
-from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
-from desktop_agent.core.system.gitrepo.states import NoStatus
-from desktop_agent.core.system.gitrepo.status import read_git
+from desktop_agent.core.system.git.git_process import read_git
+from desktop_agent.core.system.git.repository import NoStatus, Repository, find_repository
 from desktop_agent.ui.review.changed_files import GIT_ID
 from desktop_agent.ui.review.source import GitState
 

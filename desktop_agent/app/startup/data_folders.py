@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
+from desktop_agent.core.system.private_files import close_to_others, make_private_file, make_private_folder
 
 
 def close_data_folders(paths: AppPaths, layout_name: str) -> None:

@@ -12,7 +12,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
+from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000

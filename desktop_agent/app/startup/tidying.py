@@ -13,11 +13,11 @@ from typing import Final
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.session_upkeep import empty_trash
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0

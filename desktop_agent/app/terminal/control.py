@@ -15,7 +15,7 @@ from desktop_agent.app.terminal.shell import UserShell
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.live.lines import TerminalLink

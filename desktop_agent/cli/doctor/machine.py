@@ -11,7 +11,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.store.cache_file import is_usable
-from desktop_agent.core.system.child_environment import kept_back_from
+from desktop_agent.core.system.environment import kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 
 _DATABASES = ("*.sqlite3", "baselines/*.sqlite3", "index/*.sqlite3")

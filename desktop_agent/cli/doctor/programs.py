@@ -11,7 +11,7 @@ from pathlib import Path
 
 from desktop_agent.cli.doctor.check import Check
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 
 _OLDEST_PYTHON = (3, 11)

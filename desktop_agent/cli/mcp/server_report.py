@@ -3,8 +3,7 @@
 from msgspec.structs import asdict
 
 from desktop_agent.cli.console import table
-from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import named, number_of
 from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.status import STATE_WORDS, unused_line

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
-from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.base.plain_text import number_of, on_one_line
+from desktop_agent.core.base.plain_text import cost_text, number_of, on_one_line
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Usage
 

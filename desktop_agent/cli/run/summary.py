@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.headless import RunResult
 
 

@@ -5,9 +5,8 @@ from datetime import datetime
 
 from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import cost_text, number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
 from desktop_agent.core.store.catalog import Catalog

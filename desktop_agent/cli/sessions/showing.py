@@ -3,9 +3,8 @@
 import argparse
 
 from desktop_agent.cli.console import Console
-from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.base.plain_text import cost_text, on_one_line
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode, encode_event, encode_message

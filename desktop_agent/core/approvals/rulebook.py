@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 
 class LiveRules:

@@ -1,7 +1,7 @@
 """Keep secrets out of texts, and recognise them.
 
 `mask` goes over texts that leave the program on the side: details of a provider's errors, the log, exports.
-`child_environment` keeps what is recognised here out of child processes.
+`system.environment` keeps what is recognised here out of child processes.
 """
 
 import json

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.capture.scan import Signature
-from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, find_repository, read_regular
+from desktop_agent.core.system.git.repository import Repository, common_folder, find_repository, read_regular
+from desktop_agent.core.system.private_files import make_private_folder
 
 if TYPE_CHECKING:
     import pygit2

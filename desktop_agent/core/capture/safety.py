@@ -20,13 +20,12 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import real_path
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.changes.workspace_files import MEANWHILE, mark_of, unless_touched
 from desktop_agent.core.merge.merge import CHANGED_SINCE
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
-from desktop_agent.core.system.displacing import ChangedError
-from desktop_agent.core.system.file_writes import write_state
+from desktop_agent.core.system.file_writes import ChangedError, write_state
 from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_state
+from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 _PACK = "copy.pack"
 _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)

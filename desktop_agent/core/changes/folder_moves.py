@@ -14,9 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.exchange import ExchangeUnsupportedError, rename_to_free
 from desktop_agent.core.changes.workspace_files import WorkspaceFiles, anchored
-from desktop_agent.core.system.displacing import MEANWHILE, ChangedError
+from desktop_agent.core.system.file_writes import MEANWHILE, ChangedError, ExchangeUnsupportedError, rename_to_free
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.staged_file import sync_folder
 

@@ -44,8 +44,14 @@ from desktop_agent.core.protocol.model import (
     Reverted,
 )
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.displacing import ANYTHING, ChangedError, Expected
-from desktop_agent.core.system.file_writes import give_state_extras, is_torn, write_state
+from desktop_agent.core.system.file_writes import (
+    ANYTHING,
+    ChangedError,
+    Expected,
+    give_state_extras,
+    is_torn,
+    write_state,
+)
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace

@@ -22,9 +22,9 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.displacing import ChangedError
+from desktop_agent.core.system.file_writes import ChangedError
 from desktop_agent.core.system.files import FileState, read_state
-from desktop_agent.core.system.folder_walk import entries_below
+from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 200_000
 """How many entries are looked at. Names that are not found by then count as outside."""

@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 SecretAt = Callable[[Path, os.stat_result], str]
 """Returns the name by which a file of the workspace, resolved, holds secrets; empty for one that holds none.

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import CallId, PromptId
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantMessage,

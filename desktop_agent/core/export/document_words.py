@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.hidden_text import TURNING, name_of
+from desktop_agent.core.base.plain_text import TURNING, name_of
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
@@ -35,7 +35,7 @@ MAX_CHARS = 200_000
 """How much of one text a document shows."""
 
 _UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Less than `hidden_text.HIDING`: a document quotes prose, in which no-break spaces and emoji belong."""
+"""Less than `plain_text.HIDING`: a document quotes prose, in which no-break spaces and emoji belong."""
 
 
 def shown(text: str) -> str:

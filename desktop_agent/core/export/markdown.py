@@ -7,8 +7,7 @@ and links that are not of the web are text too, and an open code fence ends with
 import re
 from collections.abc import Iterator
 
-from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import cost_text, number_of
 from desktop_agent.core.export import ExportSource, document_words, read_facts, read_turns
 from desktop_agent.core.export.document_words import one_line, shown
 from desktop_agent.core.protocol import events as ev

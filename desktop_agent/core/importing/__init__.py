@@ -22,7 +22,6 @@ from msgspec.structs import asdict, replace
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.base.private_files import make_private_file
 from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, is_codex, read_codex
 from desktop_agent.core.importing.conversation import ConversationWriter, ImportedResults
@@ -34,6 +33,7 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelR
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.session_folder import new_session_folder
+from desktop_agent.core.system.private_files import make_private_file
 from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.reading import first_line
 

@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 
 from desktop_agent.core.system.processes.output import continuation_bytes, create_private
-from desktop_agent.core.system.system_calls import write_all
+from desktop_agent.core.system.staged_file import write_all
 
 LOG_LIMIT_BYTES = 16 * 1024 * 1024
 """When a log is moved aside. A job takes at most twice this on disk."""

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ServerError, ToolError
 from desktop_agent.core.base.paths import real_path
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.package_runners import runner_of
 from desktop_agent.core.mcp.server_log import ServerLog
@@ -31,8 +30,9 @@ from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.sandbox.host_proxy import HostProxy, proxy_variables
 from desktop_agent.core.sandbox.installed import launching
-from desktop_agent.core.system.child_environment import confined_environment
+from desktop_agent.core.system.environment import confined_environment
 from desktop_agent.core.system.network.addresses import Resolver, system_resolver
+from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 _WAY_OUT = "way-out"

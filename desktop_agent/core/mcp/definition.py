@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox, folder_meant
 

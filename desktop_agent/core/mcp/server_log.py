@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.plain_text import without_controls
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 KEPT_BYTES = 64 * 1024
 """How much of the end stays in memory."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.settings.table_file import flag_in, texts_in
 
 KEYS = ("sandbox", "folders", "read_folders", "hosts")

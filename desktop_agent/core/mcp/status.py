@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.offers import OfferedPrompt, OfferedResource, OfferedTool, ResourceTemplate, ServerFacts
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]

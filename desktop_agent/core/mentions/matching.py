@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.hidden_text import has_hidden, named
+from desktop_agent.core.base.plain_text import has_hidden, named
 from desktop_agent.core.mcp.offers import OfferedResource
 from desktop_agent.core.mentions.grammar import written
 

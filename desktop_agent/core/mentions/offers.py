@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.base.hidden_text import has_hidden, named
 from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
+from desktop_agent.core.base.plain_text import has_hidden, named
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention

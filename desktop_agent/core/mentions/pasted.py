@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.mcp.offers import MediaPart
 from desktop_agent.core.mentions.grammar import Mention
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.tools.output import OutputLimits, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mentions.files import FileMentions
 from desktop_agent.core.mentions.grammar import Mention, mentions_in
 from desktop_agent.core.mentions.offers import SESSION_SOURCE, SYMBOL_SOURCE

@@ -6,7 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from desktop_agent.core.base.hidden_text import has_hidden
+from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.core.mcp.offers import ResourceTemplate
 from desktop_agent.core.mentions.grammar import written
 from desktop_agent.core.mentions.matching import VARIABLE

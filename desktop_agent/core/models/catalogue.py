@@ -16,15 +16,14 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.base.hidden_text import HIDING
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, completed, found, is_level, only_embeds
 from desktop_agent.core.models.prices import Rates, is_own_address, priced_model
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 _VERSION = 1
 _LARGEST_BYTES = 64 * 2**20

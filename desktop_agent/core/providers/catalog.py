@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
-from desktop_agent.core.base.file_stamp import stamp_of
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import ListedModel
@@ -19,6 +18,7 @@ from desktop_agent.core.providers.demo import demo_provider
 from desktop_agent.core.providers.http.credential import Credential
 from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
+from desktop_agent.core.system.private_files import stamp_of
 
 
 class ProviderCatalog:

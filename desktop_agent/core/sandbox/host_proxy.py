@@ -25,7 +25,7 @@ from desktop_agent.core.base.errors import ProviderError, SandboxError
 from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
 from desktop_agent.core.sandbox.landlock_launcher import PROXY_PORT
 from desktop_agent.core.system.network.addresses import Resolver, hands_out_credentials, system_resolver
-from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 _HEAD_BYTES = 64 * 1024
 _HEAD_S = 30.0

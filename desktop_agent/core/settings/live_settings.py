@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.settings.loading import (
     FileProblem,
     LoadedSettings,
@@ -20,6 +19,7 @@ from desktop_agent.core.settings.loading import (
 )
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import absolute, replaced, require_setting, value_of, with_setting
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 Stop = Callable[[], None]
 """Ends a subscription."""

@@ -11,7 +11,7 @@ from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model, v
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import DEFAULT_MODEL, ModelSettings
-from desktop_agent.core.system.network.proxies import proxy_for
+from desktop_agent.core.system.network.connections import proxy_for
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):

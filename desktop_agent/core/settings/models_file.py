@@ -26,8 +26,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.models.known_model import KnownModel, is_level
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS
@@ -42,6 +41,7 @@ from desktop_agent.core.settings.table_file import (
     text_in,
     texts_in,
 )
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 MODELS_FILE_NAME = "models.toml"
 

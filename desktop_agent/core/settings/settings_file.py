@@ -13,10 +13,10 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES, read_plain, with_last_line_ended
 from desktop_agent.core.settings.table_file import TableList
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _Section = AbstractTable | OutOfOrderTableProxy
 """One whose parts stand in several places of the file, others between them, is such a proxy."""

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import (
     LARGEST_BYTES,
     FileProblem,
@@ -24,6 +23,7 @@ from desktop_agent.core.settings.loading import (
     with_last_line_ended,
 )
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

@@ -19,8 +19,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import (
     FileProblem,
@@ -36,6 +34,7 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, tightened, value_of
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 PROJECT_FOLDER = ".desktop-agent"
 PROJECT_FILE = "config.toml"

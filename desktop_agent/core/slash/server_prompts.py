@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.offers import OfferedPrompt
 from desktop_agent.core.slash.declarations import Declaration

@@ -25,9 +25,9 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError, is_disk_full
 from desktop_agent.core.base.ids import Digest, is_digest
-from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.model import BlobRef, FileImage
 from desktop_agent.core.system.files import digest_of, new_hasher
+from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.staged_file import StagedFile, intended_name, sync_folders
 
 PACKED_SUFFIX = ".gz"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.paths import place_of_spare_cache, spare_cache
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
 _BUSY_S = 10
 _READER_BUSY_S = 2

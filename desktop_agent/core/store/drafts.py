@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 DraftKey = str
 """Names a conversation, also one that is no session yet. Safe as a file name."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SessionBusyError, StorageError, is_disk_full
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, sync_folders
 
 LOCK_NAME = "lock"

@@ -1,24 +1,31 @@
-"""Replacing a file so that a crash leaves the old or the new.
+"""Replacing a file so that a crash leaves the old or the new, and so that only what was expected there is displaced.
 
 `write_atomically` keeps everything about a file but its content: permission bits, owner, extended attributes (with
 them ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its caller
 says that no other name lies where it must not write.
+
+Two names are exchanged in one step, and a name is taken only where there is none. Python has neither; Linux does
+(`renameat2`), on the file systems that people keep their work on. Where it does not, `ExchangeUnsupportedError` says
+so, and the caller does what it can without.
 """
 
+import ctypes
 import errno
 import os
+import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from enum import Enum
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 from desktop_agent.core.protocol.model import FileKind
-from desktop_agent.core.system.displacing import ANYTHING, MEANWHILE, ChangedError, Expected, place, remove
 from desktop_agent.core.system.file_extras import give_extras
-from desktop_agent.core.system.file_properties import change_mode, change_mode_of, require_mode, take_over
-from desktop_agent.core.system.files import FileState
-from desktop_agent.core.system.staged_file import sync_folder, temporary_beside
-from desktop_agent.core.system.system_calls import (
+from desktop_agent.core.system.files import FileState, read_state
+from desktop_agent.core.system.staged_file import (
     BLOCK_BYTES,
     O_BINARY,
     O_CLOEXEC,
@@ -26,8 +33,209 @@ from desktop_agent.core.system.system_calls import (
     close,
     read_all,
     retried,
+    sync_folder,
+    temporary_beside,
     write_all,
 )
+
+_AT_FDCWD = -100
+_NOREPLACE = 1
+_EXCHANGE = 2
+_UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
+"""How a kernel, or a file system, says that it cannot do this."""
+
+
+class ExchangeUnsupportedError(Exception):
+    """This system, or this file system, has no such rename. Nothing was done."""
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two existing names lead to what the other one led to, in one step.
+
+    Raises `OSError`, or `ExchangeUnsupportedError`.
+    """
+    _rename(one, other, _EXCHANGE)
+
+
+def rename_to_free(source: Path, target: Path) -> None:
+    """Give `source` the name `target`, unless there is something: `FileExistsError`.
+
+    Raises `OSError`, or `ExchangeUnsupportedError`.
+    """
+    _rename(source, target, _NOREPLACE)
+
+
+def _rename(source: Path, target: Path, flags: int) -> None:
+    libc = _libc()
+    if libc is None:
+        raise ExchangeUnsupportedError
+    while libc.renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flags) != 0:
+        code = ctypes.get_errno()
+        if code in _UNKNOWN:
+            raise ExchangeUnsupportedError
+        if code != errno.EINTR:
+            raise OSError(code, os.strerror(code), str(source), None, str(target))
+
+
+@cache
+def _libc() -> ctypes.CDLL | None:
+    """Return the C library, if it has the call."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc if hasattr(libc, "renameat2") else None
+
+
+MEANWHILE = "it was changed at this very moment"
+
+
+class ChangedError(OSError):
+    """Another program wrote the file between the look at it and the write."""
+
+
+class Anything(Enum):
+    """That a write may displace whatever is there."""
+
+    ANYTHING = "anything"
+
+
+ANYTHING: Final = Anything.ANYTHING
+Expected = FileState | Anything | None
+"""What a write may displace; None: nothing may be there."""
+
+
+def place(temporary: Path, target: Path, before: Expected) -> None:
+    """Give what is at `temporary` the name `target`, in place of `before` and of nothing else.
+
+    Raises `ChangedError` when something else was there: it has its name again then, and ours is at `temporary`.
+    """
+    if before is ANYTHING:
+        retried(os.replace, temporary, target)
+        return
+    try:
+        if before is None:
+            rename_to_free(temporary, target)
+            return
+        exchange(temporary, target)
+    except ExchangeUnsupportedError:
+        retried(os.replace, temporary, target)
+        return
+    except (FileExistsError, FileNotFoundError) as error:
+        raise ChangedError(errno.EBUSY, MEANWHILE) from error
+    if _is_still(temporary, before):
+        with suppress(OSError):  # ours is in its place, and a left-over is swept
+            retried(os.unlink, temporary)
+        return
+    try:
+        exchange(temporary, target)
+    except FileNotFoundError:  # another program has removed ours already
+        rename_to_free(temporary, target)
+    except OSError:  # theirs is not ours to remove
+        retried(os.rename, temporary, _kept_beside(target))
+        raise
+    raise ChangedError(errno.EBUSY, MEANWHILE)
+
+
+def remove(path: Path, before: Expected) -> None:
+    """Remove the file or symlink at `path` if it is `before`; otherwise leave it, and raise `ChangedError`."""
+    if before is ANYTHING:
+        retried(os.unlink, path)
+        return
+    aside = temporary_beside(path)
+    try:
+        rename_to_free(path, aside)
+    except ExchangeUnsupportedError:
+        retried(os.unlink, path)
+        return
+    if _is_still(aside, before):
+        try:
+            retried(os.unlink, aside)
+        except OSError:
+            rename_to_free(aside, path)
+            raise
+        return
+    try:
+        rename_to_free(aside, path)
+    except FileExistsError as error:  # two of them at once: the later one has the name, the other keeps its content
+        kept = _kept_beside(path)
+        rename_to_free(aside, kept)
+        raise ChangedError(errno.EBUSY, f"{MEANWHILE}, twice; the first version is {kept.name}") from error
+    raise ChangedError(errno.EBUSY, MEANWHILE)
+
+
+def _kept_beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.kept-{secrets.token_hex(4)}")
+
+
+def _is_still(path: Path, before: Expected) -> bool:
+    try:
+        return read_state(path, with_special=True, with_extras=False) == before
+    except OSError:  # it cannot be read
+        return False
+
+
+_OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
+"""Attributes that people give a file. Others are labels that the system gives, and not everybody may set."""
+
+
+def change_mode(path: Path, descriptor: int, mode: int) -> None:
+    if hasattr(os, "fchmod"):
+        retried(os.fchmod, descriptor, mode)
+    else:
+        retried(os.chmod, path, mode)
+
+
+def change_mode_of(path: Path, mode: int) -> None:
+    """Change the mode of what must not be opened, and never through a symlink that took its place meanwhile."""
+    if not hasattr(os, "O_PATH"):
+        retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
+        return
+    descriptor = retried(os.open, path, os.O_PATH | O_NOFOLLOW | O_CLOEXEC)
+    try:
+        if not stat.S_ISLNK(retried(os.fstat, descriptor).st_mode):
+            retried(os.chmod, f"/proc/self/fd/{descriptor}", mode)
+    finally:
+        close(descriptor)
+
+
+def require_mode(path: Path, descriptor: int, mode: int) -> None:
+    """Set the mode unless it is so already: only a file's owner may, and writing can have cleared special bits."""
+    if stat.S_IMODE(retried(os.fstat, descriptor).st_mode) != mode:
+        change_mode(path, descriptor, mode)
+
+
+def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
+    """Give the new file the owner and the extended attributes (with them the ACL) of the old one.
+
+    Raises `OSError` when it cannot have them; only what the system itself labels files with may stay behind.
+    """
+    if os.name == "nt":
+        return
+    new = retried(os.fstat, descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        retried(os.fchown, descriptor, old.st_uid, old.st_gid)
+    if not hasattr(os, "listxattr"):
+        return
+    wanted = _attributes(target)
+    for name in _attributes(descriptor):
+        if name not in wanted and name.startswith(_OWN_ATTRIBUTES):  # an ACL that the folder gives to new files
+            retried(os.removexattr, descriptor, name)
+    for name in wanted:
+        try:
+            retried(os.setxattr, descriptor, name, retried(os.getxattr, target, name))
+        except OSError:
+            if name.startswith(_OWN_ATTRIBUTES):
+                raise
+
+
+def _attributes(file: Path | int) -> list[str]:
+    try:
+        return retried(os.listxattr, file)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return []
+        raise
+
 
 Check = Callable[[], None]
 

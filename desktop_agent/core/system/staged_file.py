@@ -1,15 +1,52 @@
-"""Files that are written before they get their name, and the folders in which a name is to last."""
+"""Files that are written before they get their name, and the folders in which a name is to last.
+
+System calls are carried through: again when a signal interrupts one, and to the end when it takes only a part.
+"""
 
 import errno
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
-from desktop_agent.core.system.system_calls import O_BINARY, O_CLOEXEC, close, retried, write_all
+P = ParamSpec("P")
+T = TypeVar("T")
+
+O_CLOEXEC: int = getattr(os, "O_CLOEXEC", 0)
+O_BINARY: int = getattr(os, "O_BINARY", 0)
+O_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+BLOCK_BYTES = 64 * 1024
+
+
+def retried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call the system again for as long as a signal interrupts it."""
+    while True:
+        with suppress(InterruptedError):
+            return call(*args, **kwargs)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write everything, also where the system takes it in parts."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[retried(os.write, descriptor, rest) :]
+
+
+def read_all(descriptor: int) -> bytes:
+    parts: list[bytes] = []
+    while part := retried(os.read, descriptor, BLOCK_BYTES):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def close(descriptor: int) -> None:
+    """Close it. What was to be durable is so already, and the descriptor is gone also where this fails."""
+    with suppress(OSError):
+        os.close(descriptor)
+
 
 TEMPORARY_MARK = ".desktop-agent-"
 """Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""

@@ -11,14 +11,17 @@ import stat
 import struct
 import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import FolderIdentity
-from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
+from desktop_agent.core.system.git.repository import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
 """What a folder is marked with because of what is below it, strongest first."""
@@ -506,3 +509,24 @@ def _names_in_order(keys: list[str]) -> list[str]:
     # Sorting 100,000 names is one call that holds the interpreter for 100 ms; sorted pieces, merged in Python, let go.
     pieces = [sorted(keys[start : start + _SORTED_AT_ONCE]) for start in range(0, len(keys), _SORTED_AT_ONCE)]
     return [key.rpartition("\0")[2] for key in heapq.merge(*pieces)]
+
+
+def entries_below(
+    roots: Iterable[Path], *, skipped: Container[str] = (), most: float = inf
+) -> Iterator[tuple[Path, str, os.DirEntry[str]]]:
+    """Yield every entry below `roots`: its root, its path from there, with `/`, and itself. Blocks.
+
+    Symbolic links are not followed, and folders with a `skipped` name not entered. What cannot be read is passed over.
+    After `most` entries no other folder is begun; the one that holds the last of them is gone through to its end.
+    """
+    folders = deque((root, "") for root in roots)
+    seen = 0
+    while folders and seen < most:
+        root, folder = folders.popleft()
+        with suppress(OSError), os.scandir(root / folder) as listing:
+            for entry in listing:
+                seen += 1
+                path = f"{folder}{entry.name}"
+                if entry.is_dir(follow_symlinks=False) and entry.name not in skipped:
+                    folders.append((root, f"{path}/"))
+                yield root, path, entry

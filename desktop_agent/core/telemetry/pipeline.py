@@ -40,12 +40,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.util.re import parse_env_headers
 
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings import TelemetrySettings
-from desktop_agent.core.system.network.client import exporter_session
-from desktop_agent.core.system.network.proxies import proxy_for
+from desktop_agent.core.system.network.connections import proxy_for
+from desktop_agent.core.system.network.http_client import exporter_session
+from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 from desktop_agent.core.telemetry.conventions import SCHEMA_URL, SCOPE, SERVICE_NAME
 from desktop_agent.core.telemetry.event_fold import EventFold, Instruments, ServerWatch
 from desktop_agent.core.telemetry.telemetry import MAX_BYTES, Contents, Health, SessionFacts, secrets_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
-from desktop_agent.core.system.folder_walk import entries_below
+from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 500_000
 """How many files and folders are looked at, which takes about a second."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.sandbox.guarded import places_of_secrets
-from desktop_agent.core.system.folder_walk import entries_below
+from desktop_agent.core.system.workspace import entries_below
 from desktop_agent.core.tools.secret_files import secret_files
 
 MOST_ENTRIES = 20_000

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, cast, get_args
 
-from desktop_agent.core.base.money import money
+from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import (
     Aborted,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.money import money
+from desktop_agent.core.base.plain_text import money
 from desktop_agent.headless.batch.outcome import TaskOutcome, failed
 from desktop_agent.headless.batch.results import Results
 from desktop_agent.headless.batch.tasks import BatchTask

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from desktop_agent.core.base.hidden_text import MOST_SHOWN_CHARS
+from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.approvals import request_words

@@ -5,7 +5,7 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.elapsed import duration_text
+from desktop_agent.core.base.plain_text import duration_text
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
 from desktop_agent.core.transcript import (

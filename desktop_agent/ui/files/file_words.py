@@ -5,8 +5,8 @@ from typing import Final
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.system.gitrepo.states import FileState, NoStatus
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.system.git.repository import FileState, NoStatus
 from desktop_agent.core.system.workspace import FolderMark
 from desktop_agent.ui.files.marks import FileMark
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from desktop_agent.core.system.gitrepo.states import FileState, FileStatus
+from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderMark
 
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.matching import Matches
-from desktop_agent.core.system.gitrepo.states import NoStatus, RepoStatus
+from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
 from desktop_agent.ui.files.done_bar import DoneBar
 from desktop_agent.ui.files.field import FilterField
 from desktop_agent.ui.files.file_words import why_no_marks

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from desktop_agent.core.base.matching import NarrowingSearch
-from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
-from desktop_agent.core.system.gitrepo.states import NoStatus, RepoStatus
+from desktop_agent.core.system.git.repository import NoStatus, Repository, RepoStatus, find_repository
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
@@ -158,7 +157,7 @@ class TreeReader(QObject):
     async def _read_repository(self, job: _Job) -> None:
         import asyncio
 
-        from desktop_agent.core.system.gitrepo.status import status_of
+        from desktop_agent.core.system.git.git_process import status_of
 
         self._repository_timer.start()
         repository = await asyncio.to_thread(find_repository, job.workspace)
@@ -220,7 +219,7 @@ def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -
 async def _all_files(workspace: Path) -> Sequence[str]:
     import asyncio
 
-    from desktop_agent.core.system.gitrepo.status import list_files
+    from desktop_agent.core.system.git.git_process import list_files
     from desktop_agent.core.system.workspace import walk_files
 
     listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)

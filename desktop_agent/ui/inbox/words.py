@@ -4,7 +4,7 @@ import json
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.inbox.items import InboxItem
 from desktop_agent.ui.translation.core_words import core_words

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import ApprovalRequest, CommittedFile, FileChange, FileDiff, FileImage, Share
 from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import ChangeRecord, Transcript

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QLocale
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
 
 Grouping = Literal["nearby", "folder", "day", "state"]

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
-from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.base.plain_text import cost_text, named
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.groups import Arrangement, SessionGroup, grouped
 from desktop_agent.ui.translation.plurals import plural

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.translation.plurals import plural
 

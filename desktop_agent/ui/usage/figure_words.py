@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.elapsed import duration_text
-from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.base.money import cost_text, money
+from desktop_agent.core.base.plain_text import cost_text, duration_text, money, named
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.usage.report import Durations, Figures, Key
 from desktop_agent.ui.widgets.context_meter import counted

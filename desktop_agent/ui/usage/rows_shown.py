@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from desktop_agent.core.base.elapsed import duration_text
-from desktop_agent.core.base.money import money
+from desktop_agent.core.base.plain_text import duration_text, money
 from desktop_agent.core.usage.report import Durations, Figures, Key
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.figure_words import say

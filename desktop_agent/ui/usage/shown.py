@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from desktop_agent.core.base.elapsed import duration_text
-from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.base.plain_text import cost_text, duration_text
 from desktop_agent.core.usage.report import GROUPINGS, Grouping, UsageReport
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.days_shown import columns_of

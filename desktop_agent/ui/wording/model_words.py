@@ -4,7 +4,7 @@ import re
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.hidden_text import HIDING, has_hidden, name_of
+from desktop_agent.core.base.plain_text import HIDING, has_hidden, name_of
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MOST_SHOWN_CHARS = 600

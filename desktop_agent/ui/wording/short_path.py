@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 
 
 def short_path(folder: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desktop_agent.core.base.hidden_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, name_of
+from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, name_of
 
 _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})|(?P<hidden>{HIDING.pattern})")
 

@@ -1,6 +1,6 @@
 """Tooltips of untrusted text: file names, titles, paths."""
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 
 
 def plain_tooltip(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from desktop_agent.core.base.hidden_text import HIDDEN, is_hiding, name_of
+from desktop_agent.core.base.plain_text import HIDDEN, is_hiding, name_of
 
 MAX_DRAWN_CHARS = 5_000
 """What a longer line has beyond this is not drawn: shaping a line of a million characters takes half a second."""

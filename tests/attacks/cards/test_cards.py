@@ -8,7 +8,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.question.approval import ApprovalCard
 from desktop_agent.ui.widgets.exact.exact_field import ExactField

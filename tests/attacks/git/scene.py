@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.sandbox.find import every_sandbox
-from desktop_agent.core.system.gitrepo.states import RepoStatus
-from desktop_agent.core.system.gitrepo.status import query_status
+from desktop_agent.core.system.git.git_process import query_status
+from desktop_agent.core.system.git.repository import RepoStatus
 from tests.attacks.git.conftest import DEEP, EMPTY, OWN, make_ground
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, bare_plain
 from tests.attacks.git.test_confined import KEPT, PLANTED, everything_in, run_confined

@@ -10,9 +10,9 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import RefChange
-from desktop_agent.core.system.gitrepo.refs import keep_objects, read_refs, restore_refs
-from desktop_agent.core.system.gitrepo.states import NoStatus, RepoStatus
-from desktop_agent.core.system.gitrepo.status import list_files, query_status
+from desktop_agent.core.system.git.git_process import list_files, query_status
+from desktop_agent.core.system.git.refs import keep_objects, read_refs, restore_refs
+from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from tests.attacks.corpus import cases
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain

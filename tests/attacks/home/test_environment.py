@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.sandbox.find import find_sandbox
-from desktop_agent.core.system.child_environment import child_environment, confined_environment, kept_back_from
+from desktop_agent.core.system.environment import child_environment, confined_environment, kept_back_from
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.execution.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.secret_names import SecretNames

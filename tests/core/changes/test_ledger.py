@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError, ToolError
-from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.workspace_files import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system import displacing
+from desktop_agent.core.system import file_writes
+from desktop_agent.core.system.file_writes import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from desktop_agent.core.undo.refusals import Direction
 from tests.core.undo.on_record import draft_of
@@ -319,17 +319,17 @@ def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritte
 def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
     """Let a program `write` after the last check and before the rename: a barrier in front of the system's own call."""
     for name in ("exchange", "rename_to_free"):
-        real = getattr(displacing, name)
+        real = getattr(file_writes, name)
 
         def call(source: Path, target: Path, real: Callable[[Path, Path], None] = real) -> None:
-            monkeypatch.setattr(displacing, "exchange", exchange)
-            monkeypatch.setattr(displacing, "rename_to_free", rename_to_free)
+            monkeypatch.setattr(file_writes, "exchange", exchange)
+            monkeypatch.setattr(file_writes, "rename_to_free", rename_to_free)
             writer = threading.Thread(target=write)
             writer.start()
             writer.join()
             real(source, target)
 
-        monkeypatch.setattr(displacing, name, call)
+        monkeypatch.setattr(file_writes, name, call)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges names")
@@ -378,8 +378,8 @@ def test_where_the_system_cannot_exchange_names_files_are_written_as_before(
     def unsupported(*_: object) -> None:
         raise ExchangeUnsupportedError
 
-    monkeypatch.setattr(displacing, "exchange", unsupported)
-    monkeypatch.setattr(displacing, "rename_to_free", unsupported)
+    monkeypatch.setattr(file_writes, "exchange", unsupported)
+    monkeypatch.setattr(file_writes, "rename_to_free", unsupported)
     (root / "a").write_bytes(b"one\n")
     changes = [
         record(ledger, root, "a", state(b"two\n"), "1.1"),

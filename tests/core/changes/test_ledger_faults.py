@@ -100,7 +100,7 @@ def test_the_content_of_a_file_that_moves_is_at_one_of_its_names_whatever_fails(
 DYING = """
 import os, sys
 from pathlib import Path
-from desktop_agent.core.system import file_properties, file_writes, system_calls
+from desktop_agent.core.system import file_writes, staged_file
 
 class Dying:
     left = int(sys.argv[2])
@@ -118,7 +118,7 @@ class Dying:
         return call
 
 content = Path(sys.argv[3]).read_bytes()
-file_properties.os = file_writes.os = system_calls.os = Dying()
+file_writes.os = staged_file.os = Dying()
 file_writes.write_atomically(Path(sys.argv[1]), content)
 """
 

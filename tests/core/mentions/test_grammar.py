@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.hidden_text import has_hidden
+from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.core.mentions.grammar import TypedMention, mentions_in, typed_before, written
 
 

@@ -12,7 +12,7 @@ from desktop_agent.core.mentions.grammar import TypedMention
 from desktop_agent.core.mentions.symbol_search import name_typed, search_symbols, symbol_offers, with_name
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.search.symbols import FoundSymbol
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import ListingGround
 

@@ -13,7 +13,7 @@ import pytest
 
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.confinement import confinement_for
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.tools.execution.confiner import Confinement
 from tests.core.sandbox.conftest import Place, Shell

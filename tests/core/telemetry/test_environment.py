@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.core.providers.scripted import Say
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from tests.core.telemetry.sending import send_to
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver, otlp_receiver

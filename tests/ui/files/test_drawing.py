@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.matching import find_matches
-from desktop_agent.core.system.gitrepo.states import FileStatus
+from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.marks import FileMarks

@@ -1,6 +1,6 @@
 """What git and the agent say about one path."""
 
-from desktop_agent.core.system.gitrepo.states import FileStatus
+from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.ui.files.marks import FileMark, FileMarks
 
 FILES = {

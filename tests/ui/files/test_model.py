@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
-from desktop_agent.core.system.gitrepo.states import FileStatus
+from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from desktop_agent.core.system.gitrepo.states import RepoStatus
+from desktop_agent.core.system.git.repository import RepoStatus
 
 if TYPE_CHECKING:
     from tests.ui.files.conftest import Desk

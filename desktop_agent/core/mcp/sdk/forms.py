@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import mcp_types
 from msgspec.structs import replace
 
-from desktop_agent.core.base.hidden_text import has_hidden, named
+from desktop_agent.core.base.plain_text import has_hidden, named
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 from desktop_agent.core.protocol.form_checking import LARGEST, mistake_in
 from desktop_agent.core.protocol.model import Answer, FieldFormat, FieldKind, FormField, FormOption, ServerQuestion

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import CONTEXT_LINES, group
 from desktop_agent.core.mcp.offers import OfferedTool

@@ -14,9 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.trust.definitions import definition_digest, definition_texts, diff_of_texts
@@ -24,6 +22,7 @@ from desktop_agent.core.protocol.model import ToolChange
 from desktop_agent.core.settings.loading import read_plain
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 _LARGEST_BYTES = 2**25
 _LOCK_TIMEOUT_S = 5.0

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.providers.http.credential import Credential
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 
 class Seen(Struct, frozen=True):

@@ -11,8 +11,8 @@ import httpx2
 
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.providers.http.refusals import RefusedError
-from desktop_agent.core.system.network.client import model_client
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy
+from desktop_agent.core.system.network.http_client import model_client
 
 CONNECT_S = 10.0
 

@@ -13,8 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.system.network.causes import causes_of, names_of
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
     401: "authentication",

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.surrogates import is_encodable, repaired
-from desktop_agent.core.system.network.bounds import MAX_NAME_CHARS, oversized
+from desktop_agent.core.system.network.connections import MAX_NAME_CHARS, oversized
 
 _MOST_TOKENS = 10**9
 """More is no count, and sums of it would not fit into the files that keep them."""

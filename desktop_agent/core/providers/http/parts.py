@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.http.faults import broken_off
-from desktop_agent.core.system.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
+from desktop_agent.core.system.network.connections import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 
 Part = TypeVar("Part")
 

@@ -32,7 +32,7 @@ from desktop_agent.core.providers.http.refusals import (
 )
 from desktop_agent.core.providers.http.sse import event_data
 from desktop_agent.core.providers.http.wire_format import WireFormat
-from desktop_agent.core.system.network.proxies import proxy_for
+from desktop_agent.core.system.network.connections import proxy_for
 
 if TYPE_CHECKING:
     from desktop_agent.core.providers.http.connection import ApiConnection

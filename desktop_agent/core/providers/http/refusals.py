@@ -19,7 +19,7 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.foreign_json import as_object
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http.faults import broken_off, network_error, refused_by_proxy, retry_after_s
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy
 
 _LONGEST_NAME = 100
 """Of a type, a code or a request's id."""

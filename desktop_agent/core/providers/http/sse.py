@@ -6,7 +6,7 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-str
 import codecs
 from collections.abc import AsyncIterator
 
-from desktop_agent.core.system.network.bounds import oversized
+from desktop_agent.core.system.network.connections import oversized
 
 MAX_EVENT_BYTES = 2 * 2**20
 """The largest event, with what comes before it and is none.

@@ -8,7 +8,7 @@ from desktop_agent.core.providers.arguments import parse_arguments
 from desktop_agent.core.providers.base import ToolInputChunk
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.surrogates import repaired
-from desktop_agent.core.system.network.bounds import MAX_CALLS, MAX_NAME_CHARS, oversized
+from desktop_agent.core.system.network.connections import MAX_CALLS, MAX_NAME_CHARS, oversized
 
 
 class GrowingCalls:

@@ -22,7 +22,7 @@ from desktop_agent.core.providers.openai_chat.calls import GrowingCalls
 from desktop_agent.core.providers.openai_chat.hosted_calls import GrowingCitations
 from desktop_agent.core.providers.openai_chat.thinking import GrowingThinking
 from desktop_agent.core.providers.surrogates import TextJoiner
-from desktop_agent.core.system.network.bounds import MAX_CHARS, oversized
+from desktop_agent.core.system.network.connections import MAX_CHARS, oversized
 
 _DONE = "[DONE]"
 

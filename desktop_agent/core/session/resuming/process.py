@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
 _MODULE: Final = "desktop_agent.core.session.resuming.process"

@@ -12,7 +12,7 @@ from msgspec import Struct
 from desktop_agent.core.approvals.pending import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import new_question_id
-from desktop_agent.core.base.money import money
+from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import (

@@ -18,7 +18,6 @@ from pathlib import Path
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import StorageError, is_disk_full
-from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.protocol.model import JsonObject
@@ -27,14 +26,16 @@ from desktop_agent.core.store.journal import lines
 from desktop_agent.core.store.journal.journal_reader import externalise, refuse_links
 from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES, decode
-from desktop_agent.core.system.staged_file import StagedFile, sync_folders
-from desktop_agent.core.system.system_calls import (
+from desktop_agent.core.system.private_files import make_private_folder
+from desktop_agent.core.system.staged_file import (
     BLOCK_BYTES,
     O_BINARY,
     O_CLOEXEC,
     O_NOFOLLOW,
+    StagedFile,
     close,
     read_all,
+    sync_folders,
     write_all,
 )
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.system.system_calls import O_CLOEXEC, write_all
+from desktop_agent.core.system.private_files import make_private_folder
+from desktop_agent.core.system.staged_file import O_CLOEXEC, write_all
 from desktop_agent.core.terminal.look import SGR
 from desktop_agent.core.terminal.printout import Printout, joined
 from desktop_agent.core.terminal.rows import PrintedRow

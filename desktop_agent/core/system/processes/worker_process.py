@@ -40,7 +40,7 @@ class WorkerProcess:
 
     def __init__(self, module: str) -> None:
         """Start `module`, which calls `serve`. Raises `OSError` when there can be no more processes."""
-        from desktop_agent.core.system.child_environment import child_environment
+        from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             module_command(module),

@@ -18,7 +18,7 @@ from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ScriptMark
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.core.system.gitrepo.finding import common_folder, find_repository, read_regular
+from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
 """Of a larger file its size and date are compared: it is a program rather than a script."""

@@ -28,7 +28,7 @@ from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, Captur
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.system.processes.shell import Shell, find_shell, steers_shell, without_steering
 from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
-from desktop_agent.core.system.system_calls import write_all
+from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.tools.execution.interactive import interactive_program
 from desktop_agent.core.tools.files.target import not_found
 from desktop_agent.core.tools.output import fit_all

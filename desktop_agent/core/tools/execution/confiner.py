@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.paths import spare_cache
-from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
@@ -24,7 +23,8 @@ from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import Guards, hidden_from
 from desktop_agent.core.sandbox.home import Homes
-from desktop_agent.core.system.child_environment import confined_environment, leading_out
+from desktop_agent.core.system.environment import confined_environment, leading_out
+from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.output import printed_in
 from desktop_agent.core.tools.secret_files import secrets_beside_programs

@@ -18,17 +18,15 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import Author, FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.system.file_writes import write_atomically
-from desktop_agent.core.system.gitrepo.finding import common_folder, find_repository
-from desktop_agent.core.system.gitrepo.known_refs import KnownRefs
-from desktop_agent.core.system.gitrepo.refs import Refs, changed_refs, keep_objects, restore_refs
-from desktop_agent.core.system.gitrepo.states import FileState, RepoStatus
-from desktop_agent.core.system.gitrepo.status import query_status
+from desktop_agent.core.system.git.git_process import query_status
+from desktop_agent.core.system.git.refs import KnownRefs, Refs, changed_refs, keep_objects, restore_refs
+from desktop_agent.core.system.git.repository import FileState, RepoStatus, common_folder, find_repository
+from desktop_agent.core.system.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000

@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.system.gitrepo.child import PinnedGit, pinned
-from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
-from desktop_agent.core.system.gitrepo.states import NoStatus
+from desktop_agent.core.system.git.git_process import PinnedGit, pinned
+from desktop_agent.core.system.git.repository import NoStatus, Repository, find_repository
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, StorageError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.client import AskUser
 from desktop_agent.core.mcp.sampling import (
     SampledAnswer,

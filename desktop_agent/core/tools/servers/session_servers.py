@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.connecting.pool import Lease, ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition

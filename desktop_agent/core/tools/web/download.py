@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.tools.web.addresses import AddressBook
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def clients_with(headers: Mapping[str, str], timeout_s: float) -> ClientFactory:
     """Return what builds clients that send these headers. Call that from a thread."""
 
     def build(proxy: Proxy | None) -> "AsyncClient":
-        from desktop_agent.core.system.network.client import page_client
+        from desktop_agent.core.system.network.http_client import page_client
 
         return page_client(headers, timeout_s=timeout_s, proxy=proxy)
 

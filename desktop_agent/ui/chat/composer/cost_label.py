@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.core.protocol.model import CacheMiss, Usage
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.wording.cache_words import cache_miss_words

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
 from desktop_agent.ui.chat.markdown.web_addresses import may_have_address, web_addresses

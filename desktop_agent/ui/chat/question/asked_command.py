@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.base.hidden_text import MOST_SHOWN_CHARS
+from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call

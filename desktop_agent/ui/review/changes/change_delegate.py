@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 from desktop_agent.ui.review.changes.change_model import ChangeModel
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize

@@ -5,7 +5,7 @@ from typing import Literal
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import HitKind, SearchHit, SessionSummary
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from PySide6.QtCore import QEvent, QKeyCombination, Qt
 from PySide6.QtGui import QKeyEvent
 
-from desktop_agent.core.base.hidden_text import HIDING, named
+from desktop_agent.core.base.plain_text import HIDING, named
 
 _Key = Qt.Key
 _Modifier = Qt.KeyboardModifier

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, QWidget
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.terminal.live.finding import TerminalFinder
 from desktop_agent.ui.terminal.live.keys import PasteRisk, paste_risk, paste_shown, pasted

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextCursor, QTextDocument, QTextFormat
 
-from desktop_agent.core.base.hidden_text import has_hidden
+from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.ui.wording.stand_ins import TextPiece, pieces
 from desktop_agent.ui.wording.visible_text import utf16_length
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.trust.definitions import (
     MOST_SHOWN_CHARS,

@@ -11,7 +11,7 @@ from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.wire_format import MessageReader
 from desktop_agent.core.providers.openai_chat.stream import ChatReader
 from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
-from desktop_agent.core.system.network.bounds import MAX_NAME_CHARS
+from desktop_agent.core.system.network.connections import MAX_NAME_CHARS
 
 
 def read(reader: MessageReader, *events: JsonObject) -> str:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch, search_client
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.download import MOST_REDIRECTS

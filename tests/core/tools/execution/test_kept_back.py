@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import SandboxMode, ToolResult
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import find_sandbox
-from desktop_agent.core.system.child_environment import kept_back_from, leading_out
+from desktop_agent.core.system.environment import kept_back_from, leading_out
 from desktop_agent.core.tools.execution.kept_back import MOST_NAMED, kept_back_in, sentences_about
 from tests.harness import Ground
 

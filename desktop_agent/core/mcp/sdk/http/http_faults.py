@@ -7,8 +7,7 @@ import httpx2
 
 from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.mcp.client import ConnectionLostError
-from desktop_agent.core.system.network.causes import causes_of, names_of
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of
 
 
 class SessionGoneError(ConnectionLostError):

@@ -22,7 +22,7 @@ from desktop_agent.core.mcp.client import BearerTokens, SignInNeededError
 from desktop_agent.core.mcp.sdk.http import http_faults as faults
 from desktop_agent.core.mcp.sdk.http.challenges import challenge_in
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.connections import Proxy
 
 logger = logging.getLogger(__name__)
 

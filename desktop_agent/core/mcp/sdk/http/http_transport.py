@@ -15,8 +15,8 @@ from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk.http import http_faults as faults
 from desktop_agent.core.mcp.sdk.http.http_link import HttpLink, TokenAccess
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
-from desktop_agent.core.system.network.client import server_client, server_transport
-from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+from desktop_agent.core.system.network.connections import Proxy, proxy_for
+from desktop_agent.core.system.network.http_client import server_client, server_transport
 
 _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
 """An answer may take as long as its call; that is bounded where it is called."""

@@ -19,7 +19,7 @@ from desktop_agent.core.mcp.sdk.http.http_faults import unreachable
 from desktop_agent.core.mcp.sdk.http.oauth_clients import no_sign_in, oauth_client
 from desktop_agent.core.mcp.sdk.http.sign_in_transport import SignInTransport
 from desktop_agent.core.mcp.sign_in import AskInBrowser, ClientProof, GrantedAccess, ServerRegistration, SignInRequest
-from desktop_agent.core.system.network.client import server_client
+from desktop_agent.core.system.network.http_client import server_client
 
 _PROTOCOL = "2025-11-25"
 _UNAUTHORIZED = 401

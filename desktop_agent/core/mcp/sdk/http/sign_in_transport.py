@@ -9,8 +9,8 @@ from desktop_agent.core.base.errors import ProviderError, ServerError
 from desktop_agent.core.base.web_address import address_of, is_loopback, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk.http import http_faults as faults
-from desktop_agent.core.system.network.client import server_transport
-from desktop_agent.core.system.network.proxies import proxy_for
+from desktop_agent.core.system.network.connections import proxy_for
+from desktop_agent.core.system.network.http_client import server_transport
 
 _MOST_BYTES = 1024 * 1024
 """The longest answer: a description of a server, or tokens."""

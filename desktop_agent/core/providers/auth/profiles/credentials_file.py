@@ -15,10 +15,10 @@ import msgspec
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.providers.auth.profiles.profile import Profile
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _LARGEST_BYTES = 256 * 2**10
 _OTHERS = 0o077

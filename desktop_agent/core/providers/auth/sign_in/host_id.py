@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _LOCK_TIMEOUT_S = 10.0
 _PREFIX = "urn:uuid:"

@@ -17,7 +17,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.http.faults import fault_of_status, network_error
-from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 if TYPE_CHECKING:
     import httpx2
@@ -123,7 +123,7 @@ def _made_client(proxy: Proxy | None, headers: Mapping[str, str]) -> "httpx2.Asy
     """Make a client, in a thread: the import and the certificates take a moment."""
     import httpx2
 
-    from desktop_agent.core.system.network.client import model_client
+    from desktop_agent.core.system.network.http_client import model_client
 
     client = model_client(proxy=proxy, timeout=httpx2.Timeout(ANSWER_S, connect=_CONNECT_S))
     client.headers.update(dict(headers))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 if TYPE_CHECKING:
     from filelock import FileLock

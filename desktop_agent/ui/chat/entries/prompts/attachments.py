@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind, BlobRef
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.cards.source import CardLoader, CardSource

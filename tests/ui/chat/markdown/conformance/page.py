@@ -7,7 +7,7 @@ followed names its target behind the words, a picture is its description, a brea
 from collections.abc import Sequence
 from html.parser import HTMLParser
 
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from tests.ui.chat.markdown.conformance.outline import Line, Run, Seen, joined

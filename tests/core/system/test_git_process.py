@@ -13,14 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.system.gitrepo import child as git_child
-from desktop_agent.core.system.gitrepo import status as git_status
-from desktop_agent.core.system.gitrepo.config_file import plain_settings
-from desktop_agent.core.system.gitrepo.finding import find_repository
-from desktop_agent.core.system.gitrepo.stand_in import LISTING, harmless_config
-from desktop_agent.core.system.gitrepo.states import FileStatus, NoStatus, RepoStatus
-from desktop_agent.core.system.gitrepo.status import list_files, parse_status, query_status
-from desktop_agent.core.system.gitrepo.status import status_of as status_of_found
+from desktop_agent.core.system.git import git_process as git_child
+from desktop_agent.core.system.git import git_process as git_status
+from desktop_agent.core.system.git.git_process import LISTING, harmless_config, list_files, parse_status, query_status
+from desktop_agent.core.system.git.git_process import status_of as status_of_found
+from desktop_agent.core.system.git.repository import FileStatus, NoStatus, RepoStatus, find_repository, plain_settings
 
 Git = Callable[..., str]
 

@@ -1,19 +1,56 @@
-"""Which repository a folder is in: found by looking for `.git`, never by asking git, and recognised again later.
+"""Which repository a folder is in, and what can be said about it without starting git; what git says, as data.
 
-Git's own search also accepts a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and
-every process repeats it. Here a repository is a `.git` in the folder or above, and it carries the `identity` by which
-a later look notices that another one stands in its place.
+A repository is found by looking for `.git`, never by asking git, and recognised again later. Git's own search also
+accepts a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every process repeats
+it. Here a repository is a `.git` in the folder or above, and it carries the `identity` by which a later look notices
+that another one stands in its place.
 """
-
-# ruff: noqa: PTH116, PTH120 -- plain strings, because this is asked several times around every command
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
+"""What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
+
+
+class FileStatus(Struct, frozen=True, kw_only=True):
+    """One path that git has something to say about."""
+
+    state: FileState
+    renamed_from: str = ""
+    is_folder: bool = False
+    """The state is that of everything below: a folder that is untracked or ignored as a whole."""
+
+
+class RepoStatus(Struct, frozen=True, kw_only=True):
+    """Branch and changed files at one moment. Paths are relative to the folder that was asked about, with `/`.
+
+    Names that are not UTF-8 carry surrogate escapes, like the names that `os` returns.
+    """
+
+    branch: str = ""
+    """Empty while HEAD is detached."""
+    files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
+    is_complete: bool = True
+    """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
+
+
+class NoStatus(Struct, frozen=True, kw_only=True):
+    """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
+
+    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
+    detail: str = ""
+
+
+# ruff: noqa: PTH116, PTH120 -- plain strings, because this is asked several times around every command
+
 
 Identity = tuple[tuple[int, int, int], ...]
 """Kind, device and inode of `.git`, of the folder it leads to, and of the folder with the objects."""
@@ -157,3 +194,33 @@ def _read_regular(path: str, limit_bytes: int) -> bytes:
         return os.read(handle, limit_bytes) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     finally:
         os.close(handle)
+
+
+_LARGEST_BYTES: Final = 256 * 1024
+_HEAD: Final = re.compile(rb'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\\0\r]+)")?\]')
+_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9-]*")
+_VALUE: Final = re.compile(rb'[^\x00-\x1f\x7f"\\#;]*')
+
+
+def plain_settings(content: bytes) -> bytes | None:
+    """Return what `git config --null --list` prints of a file; None where git has to be asked. Pure."""
+    listed: list[bytes] = []
+    section = b""
+    for line in (raw.strip(b" \t") for raw in content.split(b"\n")):
+        if not line or line.startswith((b"#", b";")):
+            continue
+        if head := _HEAD.fullmatch(line):
+            section = head[1].lower() + (b"." + head[2] if head[2] else b"")
+            continue
+        name, separator, value = line.partition(b"=")
+        key, text = name.rstrip(b" \t"), value.lstrip(b" \t")
+        if not (section and _KEY.fullmatch(key) and _VALUE.fullmatch(text)):
+            return None
+        listed.append(section + b"." + key.lower() + (b"\n" + text if separator else b"") + b"\0")
+    return b"".join(listed)
+
+
+def read_plain_settings(path: Path) -> bytes | None:
+    """Return what `plain_settings` says of a file; None, too, where it is missing, long, or no file. Blocks."""
+    content = read_regular(path, _LARGEST_BYTES)
+    return plain_settings(content) if 0 < len(content) < _LARGEST_BYTES else None

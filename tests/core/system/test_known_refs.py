@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.system.gitrepo import known_refs as module
-from desktop_agent.core.system.gitrepo.known_refs import KnownRefs, refs_stamp
-from desktop_agent.core.system.gitrepo.refs import read_refs
+from desktop_agent.core.system.git import refs as module
+from desktop_agent.core.system.git.refs import KnownRefs, read_refs, refs_stamp
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there git is always asked")
 

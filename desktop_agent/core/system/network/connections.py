@@ -1,14 +1,11 @@
-"""Which proxy the environment names for an address. Never one for this machine.
-
-The rules are those of curl: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions
-in `no_proxy`. Where the environment names none, Windows and macOS have proxies in the system's settings.
-"""
+"""How connections go: through which proxy, how large an answer may be, and why one failed. No HTTP library."""
 
 import ipaddress
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 from urllib.parse import SplitResult, urlsplit
 
 from desktop_agent.core.base.errors import ProviderError
@@ -97,3 +94,60 @@ def _covers(entry: str, host: str, port: int) -> bool:
     except ValueError:
         return entry in (f"{host}:{port}", f"[{host}]:{port}")
     return address.version == network.version and address in network
+
+
+MAX_CHARS = 4_000_000
+"""How much text, thinking and arguments of calls one answer may have together."""
+MAX_BLOCKS = 1_000
+"""How many parts one answer may have."""
+MAX_CALLS = 200
+"""How many of them may be calls."""
+MAX_NAME_CHARS = 1_000
+"""The longest name or id of a call; APIs take 128."""
+MAX_STREAM_BYTES = 64 * 2**20
+"""The longest streamed answer: a million tokens, one event each, come to less."""
+MAX_BODY_BYTES = 4 * 2**20
+"""The longest answer that is read as a whole, such as a list of models."""
+MAX_ERROR_BYTES = 64 * 2**10
+"""How much is read of an answer that refuses; a page of a proxy may be longer, and its beginning is enough."""
+MAX_STREAM_S = 3600.0
+"""The longest time that an answer may take."""
+
+
+def oversized(detail: str) -> ProviderError:
+    """The answer is beyond every bound."""
+    return ProviderError(
+        "The answer was broken off: it is larger than any model's answer.",
+        fault="unacceptable",
+        hint="Check the model's address, or use another model. Nothing of the answer was acted on.",
+        detail=detail,
+    )
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield `error` and what caused it.
+
+    httpcore2 keeps the original as an argument of its own exception. Contexts are left out: a caller that tries again
+    while it handles the last failure would find that failure here.
+    """
+    waiting: list[BaseException] = [error]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        inner: tuple[object, ...] = current.args
+        if isinstance(current, BaseExceptionGroup):  # a name with several addresses, all of which failed
+            inner = cast("BaseExceptionGroup[BaseException]", current).exceptions
+        waiting += [cause for cause in (current.__cause__, *inner) if isinstance(cause, BaseException)]
+
+
+def names_of(causes: list[BaseException]) -> str:
+    """Return the causes by type and error number only: a message may quote a header."""
+    names = (
+        f"{type(cause).__name__} {cause.errno}" if isinstance(cause, OSError) and cause.errno else type(cause).__name__
+        for cause in causes
+    )
+    return " < ".join(dict.fromkeys(names))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol.model import RefChange
-from desktop_agent.core.system.gitrepo.refs import Refs, changed_refs, keep_objects, read_refs, restore_refs
+from desktop_agent.core.system.git.refs import Refs, changed_refs, keep_objects, read_refs, restore_refs
 
 Git = Callable[..., str]
 

@@ -1,16 +1,21 @@
 """Running git: one child process in its own process group, with a bounded output and time. Nothing else starts git.
 
 It asks nothing, sees no environment but what is listed here, and is killed when the awaiting task is cancelled. Each
-process is bound to a repository that was found before (`finding`), and reads a configuration that names no program
-(`stand_in`), because any program that can write a folder can put a repository there. The options below repeat some of
-that for the user's own configuration, and for what git may read from elsewhere one day. There is no sandbox around each
-git: not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5 to 15 ms; see
-`tests/benchmarks/bench_gitrepo.py`.)
+process is bound to a repository that was found before (`find_repository`), and reads a configuration that names no
+program (`make_stand_in`), because any program that can write a folder can put a repository there. The options below
+repeat some of that for the user's own configuration, and for what git may read from elsewhere one day. There is no
+sandbox around each git: not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5
+to 15 ms; see `tests/benchmarks/bench_gitrepo.py`.)
+
+`query_status` and `list_files` say what git knows about a folder: its branch, what is changed, and which files belong
+to it. One process answers each question, never one per file; each takes no lock. `parse_status` is pure; the format is
+git's porcelain version 2 (git-status(1), "Porcelain Format Version 2").
 """
 
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,12 +27,22 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.programs import search_path
-from desktop_agent.core.system.gitrepo.config_file import read_plain_settings
-from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, is_still_there, stranger_of
-from desktop_agent.core.system.gitrepo.stand_in import LISTING, make_stand_in
-from desktop_agent.core.system.gitrepo.states import NoStatus
+from desktop_agent.core.system.git.repository import (
+    FileState,
+    FileStatus,
+    NoStatus,
+    Repository,
+    RepoStatus,
+    common_folder,
+    find_repository,
+    is_still_there,
+    read_plain_settings,
+    read_regular,
+    stranger_of,
+)
 from desktop_agent.core.system.processes.child import unhurried
 
 TIME_LIMIT_S: Final = 30.0
@@ -263,3 +278,207 @@ def _environment(workspace: Path) -> dict[str, str]:
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
     }
+
+
+LISTING: Final = ("config", "--no-includes", "--null", "--list", "--file")
+"""The arguments by which git reads one file of configuration, before its path. It runs nothing for that."""
+
+_KEPT: Final = re.compile(
+    r"core\.(repositoryformatversion|filemode|ignorecase|precomposeunicode|symlinks|autocrlf|eol|quotepath|excludesfile"
+    r"|checkstat|trustctime|bigfilethreshold|logallrefupdates|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone"
+    r"|sharedrepository|abbrev|checkroundtripencoding)"
+    r"|extensions\.(objectformat|refstorage|compatobjectformat|noop)"
+    r"|status\.(renames|renamelimit)|diff\.(renames|renamelimit|algorithm)|index\.sparse|user\.(name|email)"
+    r"|branch\..+\.(remote|merge)|remote\..+\.fetch",
+    re.DOTALL,
+)
+"""Settings that change what git answers, and name no program."""
+_NO_FILTERS: Final = b"\n* -filter\n"
+"""The attributes of this folder go before all others, so that no file has a filter, whatever they say."""
+_LARGEST_ATTRIBUTES_BYTES: Final = 1024 * 1024
+_LINKED: Final = (
+    "objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow", "info/exclude",
+    "info/sparse-checkout",
+)  # fmt: skip
+
+
+def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
+    """Fill the empty `folder` for a repository's common folder, with what `LISTING` printed of its `config`. Blocks.
+
+    Git takes configuration, attributes and hooks from the common folder, and about forty settings name a program:
+    filters, monitors, hooks, converters, helpers, transports. Switching each of them off by name holds until git learns
+    the next one, or until a running command writes one between the look and the start. Instead, git gets another common
+    folder (`GIT_COMMON_DIR`) in which objects, refs and logs are links to the real ones. Its configuration holds only
+    the settings of `_KEPT`, copied once, and its attributes give no file a filter. Hooks, included files and the
+    configuration of worktrees do not exist there.
+    """
+    (folder / "config").write_bytes(harmless_config(listing))
+    info = folder / "info"
+    info.mkdir()
+    attributes = read_regular(common / "info" / "attributes", _LARGEST_ATTRIBUTES_BYTES)
+    (info / "attributes").write_bytes(attributes + _NO_FILTERS)
+    for name in _LINKED:
+        _link(common / name, folder / name)
+
+
+def harmless_config(listing: bytes) -> bytes:
+    """Return a file of configuration with those of the settings in `listing` that name no program. Pure."""
+    lines = [b"[core]", b"\tbare = false"]
+    for record in listing.split(b"\0"):
+        name, separator, value = record.partition(b"\n")
+        text = os.fsdecode(name)
+        if not _KEPT.fullmatch(text):
+            continue
+        section, _, rest = text.partition(".")
+        subsection, _, key = rest.rpartition(".")
+        head = f'[{section} "{_escaped(subsection)}"]' if subsection else f"[{section}]"
+        lines += [
+            os.fsencode(head),
+            os.fsencode(f'\t{key} = "{_escaped(os.fsdecode(value))}"' if separator else f"\t{key}"),
+        ]
+    return b"\n".join([*lines, b""])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _link(target: Path, link: Path) -> None:
+    """Let `link` lead to `target`, if that is there. Where links need rights (Windows): a junction, or a copy."""
+    if not os.path.lexists(target):
+        return
+    try:
+        link.symlink_to(target)
+    except OSError:
+        if sys.platform != "win32":
+            raise
+        if target.is_dir():
+            import _winapi
+
+            _winapi.CreateJunction(str(target), str(link))
+        else:
+            shutil.copyfile(target, link)
+
+
+STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
+"""About 200,000 changed files: more than a user reads, less than hurts."""
+LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
+
+_PARSE_IN_THREAD_BYTES: Final = 64 * 1024
+
+
+# --- asking -------------------------------------------------------------------------------------------------------
+
+
+async def query_status(folder: Path) -> RepoStatus | NoStatus:
+    """Return the state of the repository that `folder` is in, or why there is no answer.
+
+    It covers `folder` only, not the repository around it.
+    """
+    repository = await asyncio.to_thread(find_repository, folder)
+    return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
+
+
+async def status_of(repository: Repository) -> RepoStatus | NoStatus:
+    """Return the state of a repository that was found before, below its `prefix`. Submodules are not looked into."""
+    # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
+    answer = await run_git(
+        repository,
+        "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignored=matching", "--", ".",
+        limit_bytes=STATUS_LIMIT_BYTES,
+    )  # fmt: skip
+    if isinstance(answer, NoStatus):
+        return answer
+    output, is_complete = answer
+    if len(output) > _PARSE_IN_THREAD_BYTES:
+        status = await asyncio.to_thread(parse_status, output)
+    else:
+        status = parse_status(output)
+    return replace(status, files=_below(repository.prefix, status.files), is_complete=is_complete)
+
+
+async def list_files(folder: Path) -> tuple[list[str], bool] | None:
+    """Return all files below `folder` that are tracked or new and not ignored, and whether the list is whole.
+
+    None when git cannot say. Tracked files that were deleted are in the list until the deletion is staged.
+    """
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
+        return None
+    answer = await run_git(
+        repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard", limit_bytes=LIST_LIMIT_BYTES
+    )
+    if isinstance(answer, NoStatus):
+        return None
+    return await asyncio.to_thread(_parse_list, answer[0]), answer[1]
+
+
+async def read_git(repository: Repository, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
+    """Return what a git command that only reads printed, or why there is no answer; cut-off output is none."""
+    answer = await run_git(repository, *arguments, limit_bytes=limit_bytes)
+    if isinstance(answer, NoStatus):
+        return answer
+    return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")
+
+
+# --- parsing ------------------------------------------------------------------------------------------------------
+
+_PLAIN: Final[Mapping[FileState, FileStatus]] = {
+    state: FileStatus(state=state)
+    for state in ("modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored")
+}
+_BRANCH: Final = b"# branch.head "
+_PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
+"""How many space-separated fields precede the path, which may itself contain spaces."""
+
+
+def parse_status(output: bytes) -> RepoStatus:
+    """Return what `git status --porcelain=v2 -z --branch` printed. Paths stay relative to the repository's top.
+
+    Lines of a kind that this version does not know are skipped; so is a last line that was cut off.
+    """
+    branch = ""
+    files: dict[str, FileStatus] = {}
+    records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record
+    for record in records:
+        kind = record[:1]
+        if kind in _PATH_FIELD:
+            fields = record.split(b" ", _PATH_FIELD[kind])
+            origin = next(records, None) if kind == b"2" else b""
+            if len(fields) == _PATH_FIELD[kind] + 1 and len(fields[1]) == 2 and origin is not None:
+                files[os.fsdecode(fields[-1])] = _changed(kind, fields, origin)
+        elif kind in (b"?", b"!"):
+            path = os.fsdecode(record[2:])
+            state: FileState = "untracked" if kind == b"?" else "ignored"
+            files[path.rstrip("/")] = FileStatus(state=state, is_folder=True) if path.endswith("/") else _PLAIN[state]
+        elif record.startswith(_BRANCH) and record != _BRANCH + b"(detached)":
+            branch = os.fsdecode(record.removeprefix(_BRANCH))
+    return RepoStatus(branch=branch, files=files)
+
+
+def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:
+    staged, unstaged = chr(fields[1][0]), chr(fields[1][1])
+    state: FileState
+    if kind == b"u":
+        state = "conflicted"
+    elif unstaged == "D" or (staged == "D" and unstaged == "."):
+        state = "deleted"
+    elif kind == b"2":
+        state = "renamed" if "R" in (staged, unstaged) else "added"  # a copy is a new file
+    elif "A" in (staged, unstaged):
+        state = "added"
+    else:
+        state = "modified"
+    return FileStatus(state=state, renamed_from=os.fsdecode(origin)) if state == "renamed" else _PLAIN[state]
+
+
+def _parse_list(output: bytes) -> list[str]:
+    # A nested repository is listed as one folder, with a slash at its end: not a file.
+    names = {os.fsdecode(name) for name in output.split(b"\0")[:-1] if not name.endswith(b"/")}
+    return list(names)
+
+
+def _below(prefix: str, files: Mapping[str, FileStatus]) -> Mapping[str, FileStatus]:
+    if not prefix:
+        return files
+    return {path[len(prefix) :]: status for path, status in files.items() if path.startswith(prefix)}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.file_stamp import is_unchanged, stamp_of
+from desktop_agent.core.system.private_files import is_unchanged, stamp_of
 from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
