@@ -16,8 +16,7 @@ from desktop_agent.core.system.processes.child import ChildProcess
 from desktop_agent.core.system.processes.keyboard import Keyboard, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.terminal import Terminal
-from desktop_agent.core.terminal.backlog import FLOOD_BYTES, Backlog, without_unseen
-from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.emulator import FLOOD_BYTES, Backlog, Emulator, without_unseen
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 
 _SLICE_S: Final = 0.003

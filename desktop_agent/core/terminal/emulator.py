@@ -3,18 +3,113 @@
 Programs that ask get a few facts in fixed words, and nothing that a program has printed, because an answer arrives as
 if it were typed. An answer with the asker's own text (a title, a setting by its name) would let a file that is only
 displayed type into the shell.
+
+What is printed is split into text and control sequences (ECMA-48), wherever it is cut into pieces. Strings for the
+terminal (titles, links, device control) end at their terminator, or with their line: one without an end must not hide
+what is printed after it. Of one that is too long only the beginning is kept. A sequence whose parameters are malformed,
+or that another one interrupts, does nothing. C1 controls are dropped: in UTF-8 no program needs them.
+
+Two shortcuts are for floods in the user's terminal: a `Backlog` leaves out rows that nobody could scroll back to, and
+many plain lines at the end of the screen go into the history at once.
 """
 
+import re
+import threading
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Final
+from itertools import islice, takewhile
+from typing import Final, Literal, NamedTuple
 
-from desktop_agent.core.terminal.controls import carry_out, control, escape, numbers_of
-from desktop_agent.core.terminal.plain_lines import LEAST_CHARS, LINE_END, is_ready, plain_lines, scroll_in
-from desktop_agent.core.terminal.screen import HISTORY_ROWS, Screen
-from desktop_agent.core.terminal.tokenizer import Token, Tokenizer
-from desktop_agent.core.terminal.writing import Writer
+from desktop_agent.core.terminal.rows import BLANK, PLAIN, KeptRow, Row
+from desktop_agent.core.terminal.screen import HISTORY_ROWS, Screen, Writer, carry_out, control, escape, numbers_of
+
+Kind = Literal["text", "control", "escape", "sequence", "command"]
+
+_LONGEST_STRING: Final = 4_096
+
+_TOKEN = re.compile(
+    r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
+    r"|(?P<sequence>\x1b\[(?P<parameters>[<-?]?[0-9:;]{0,200})(?P<between>[ -/]{0,8})(?P<final>[@-~]))"
+    r"|(?P<malformed>\x1b\[[ -?]{0,300}(?:[@-~]|(?=[\x18\x1a\x1b])))"
+    r"|(?P<string>\x1b[\]PX^_])"
+    r"|(?P<escape>\x1b(?P<set>[ -/]{0,8})(?P<function>[0-OQ-WYZ\\`-~]))"
+    r"|(?P<unfinished>\x1b(?:\[[ -?]{0,300}|[ -/]{0,8})\Z)"
+    r"|(?P<control>[\x00-\x1f\x7f-\x9f])"
+)
+_END = re.compile(r"[\x07\n\x18\x1a\x1b]")
+
+
+class Token(NamedTuple):
+    """One piece: text as it is, a control character, or a sequence by its parts."""
+
+    kind: Kind
+    text: str
+    """The text; the control; the parameters of a sequence; the whole of a `command` (OSC)."""
+    between: str = ""
+    """The intermediate characters of an escape or a sequence."""
+    final: str = ""
+
+
+class Tokenizer:
+    """Reads pieces of output one after another; what is not finished waits for the next."""
+
+    def __init__(self) -> None:
+        self._unfinished = ""
+        self._string: str | None = None
+        """What has come of a string: its kind, then its content."""
+
+    @property
+    def is_amid(self) -> bool:
+        """Whether a sequence has begun and is not over."""
+        return bool(self._unfinished) or self._string is not None
+
+    def read(self, text: str) -> Iterator[Token]:
+        """Yield what is complete."""
+        text, self._unfinished = self._unfinished + text, ""
+        at = 0
+        while at < len(text):
+            if self._string is not None:
+                at, token = self._read_string(text, at)
+                if token is not None:
+                    yield token
+                continue
+            match = _TOKEN.match(text, at)
+            if match is None:  # an escape before something that no sequence begins with
+                at += 1
+                continue
+            at = match.end()
+            kind = match.lastgroup
+            if kind == "text" or kind == "control":
+                yield Token(kind, match[0])
+            elif kind == "sequence":
+                yield Token(kind, match["parameters"], match["between"], match["final"])
+            elif kind == "escape":
+                yield Token(kind, "", match["set"], match["function"])
+            elif kind == "string":
+                self._string = match[0][1]
+            elif kind == "unfinished":
+                self._unfinished = match[0]
+
+    def _read_string(self, text: str, at: int) -> tuple[int, Token | None]:
+        """Go on with a string; return where it was left, and what it was if it is over."""
+        assert self._string is not None
+        end = _END.search(text, at)
+        stop = end.start() if end is not None else len(text)
+        self._string += text[at : min(stop, at + _LONGEST_STRING - len(self._string))] if stop > at else ""
+        if end is None:
+            return len(text), None
+        if end[0] == "\x07" and self._string[0] != "]":  # only commands end with it
+            return end.end(), None
+        is_escape = end[0] == "\x1b"
+        if is_escape and end.end() == len(text):
+            self._unfinished = "\x1b"
+            return len(text), None
+        whole, self._string = self._string, None
+        is_ended = end[0] == "\x07" or (is_escape and text[end.end()] == "\\")
+        is_cut = end[0] in "\x1b\n"
+        after = end.end() + 1 if is_escape and is_ended else end.start() if is_cut else end.end()
+        return after, Token("command", whole[1:]) if is_ended and whole[0] == "]" else None
+
 
 _TOKENS_A_STEP: Final = 16
 _CHARS_A_STEP: Final = 512
@@ -174,3 +269,112 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
         return ""
     parts = "/".join(colour[at : at + 2] * 2 for at in (1, 3, 5)).lower()
     return f"\x1b]{command[:2]};rgb:{parts}\x1b\\"
+
+
+LINE_END: Final = "\r\n"
+LEAST_CHARS: Final = 4_096
+"""In less, it is not worth looking for lines."""
+
+
+def is_ready(screen: Screen) -> bool:
+    """Whether the cursor is in an empty row at the bottom of a screen that scrolls as a whole, and writes plainly."""
+    cursor = screen.cursor
+    if cursor.row != screen.height - 1 or cursor.column or cursor.is_past_end or cursor.look != PLAIN:
+        return False
+    if screen.top or screen.bottom != screen.height - 1 or screen.modes.is_alternate:
+        return False
+    row = screen.grid.rows[cursor.row]
+    is_empty = row.cells.count(BLANK) == len(row.cells) and row.looks.count(PLAIN) == len(row.looks)
+    return is_empty and not any(cursor.draws_lines)
+
+
+def plain_lines(lines: Iterator[str], columns: int) -> list[str]:
+    """Return the first of these lines that fit a row each and are text of one cell a character."""
+    return list(takewhile(lambda line: len(line) <= columns and line.isascii() and line.isprintable(), lines))
+
+
+def scroll_in(screen: Screen, lines: list[str]) -> None:
+    """Write these lines on a screen that `is_ready`, each with its end."""
+    rows = [*screen.grid.rows[:-1], *lines]
+    left = len(rows) - (screen.height - 1)
+    screen.keep_all(row.kept() if isinstance(row, Row) else KeptRow(row.rstrip(BLANK)) for row in rows[:left])
+    screen.grid.rows = [row if isinstance(row, Row) else _row_of(row, screen.columns) for row in rows[left:]]
+    screen.grid.rows.append(Row(screen.columns))
+
+
+def _row_of(line: str, columns: int) -> Row:
+    row = Row(columns)
+    row.put(0, line, PLAIN)
+    return row
+
+
+MOST_BYTES: Final = 1024 * 1024
+"""The most that waits. A program that prints faster than is read then waits, as at every terminal."""
+
+FLOOD_BYTES: Final = 64 * 1024
+"""Less is taken in as it is."""
+
+_PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
+_SGR = re.compile(rb"\x1b\[[0-9;:]*m")
+_LONGEST_SGR = 64
+
+
+class Backlog:
+    """Filled by the thread that reads, emptied by the window's."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_closed = False
+        self._room = threading.Condition()
+
+    def put(self, output: bytes) -> bool:
+        """Add output, and return whether nothing waited before. Blocks while too much waits."""
+        with self._room:
+            self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
+            if self._is_closed:
+                return False
+            self._parts.append(output)
+            self._size += len(output)
+            return len(self._parts) == 1
+
+    def take(self) -> bytes:
+        """Return all that waits."""
+        with self._room:
+            parts, self._parts, self._size = self._parts, [], 0
+            self._room.notify_all()
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Take no more, and release the reader that waits."""
+        with self._room:
+            self._is_closed = True
+            self._parts.clear()
+            self._size = 0
+            self._room.notify_all()
+
+
+def without_unseen(output: bytes, rows: int) -> bytes:
+    """Return output that leaves the same screen, without plain lines that scroll out of the last `rows`.
+
+    Only for a screen whose cursor is at its bottom and which scrolls as a whole. The effect of the dropped lines on
+    colours is kept.
+    """
+    if len(output) < FLOOD_BYTES:
+        return output
+    at = len(output)
+    for _ in range(rows):
+        at = output.rfind(b"\n", 0, at)
+        if at < 0:
+            return output
+    head = output[: at + 1]
+    if not head.endswith(b"\r\n"):
+        return output
+    strange = head.translate(None, _PLAIN)
+    if not strange:
+        return output[at + 1 :]
+    sequences = _SGR.findall(head)
+    if strange.count(b"\x1b") != len(strange) or len(sequences) != len(strange):
+        return output
+    last_reset = max(head.rfind(b"\x1b[0m"), head.rfind(b"\x1b[m"), 0)
+    return b"".join(_SGR.findall(head, last_reset)) + output[at + 1 :]

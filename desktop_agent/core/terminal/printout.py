@@ -13,8 +13,17 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.core.terminal.look import PLAIN, SGR, PrintedStyle, changed, look_after
-from desktop_agent.core.terminal.rows import PrintedRow, Row, Run, WrittenRow
+from desktop_agent.core.terminal.rows import (
+    PLAIN,
+    SGR,
+    PrintedRow,
+    PrintedStyle,
+    Row,
+    Run,
+    WrittenRow,
+    changed,
+    look_after,
+)
 from desktop_agent.core.terminal.screen import Grid, Screen
 
 ROWS: Final = 40

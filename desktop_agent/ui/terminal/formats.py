@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextLayout
 
-from desktop_agent.core.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
 from desktop_agent.ui.theme.contrast import legible, mixed
 from desktop_agent.ui.theme.tokens import Palette

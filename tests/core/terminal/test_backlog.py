@@ -4,9 +4,7 @@ import threading
 
 import pytest
 
-from desktop_agent.core.terminal.backlog import MOST_BYTES, Backlog, without_unseen
-from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.core.terminal.plain_lines import LEAST_CHARS
+from desktop_agent.core.terminal.emulator import LEAST_CHARS, MOST_BYTES, Backlog, Emulator, without_unseen
 from desktop_agent.core.terminal.rows import KeptRow
 
 HEIGHT, HISTORY = 5, 20

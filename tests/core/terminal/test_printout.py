@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.terminal.look import PrintedStyle
 from desktop_agent.core.terminal.printout import COLUMNS, ROWS, Printout, joined, plain_text
-from desktop_agent.core.terminal.rows import PrintedRow, Run
+from desktop_agent.core.terminal.rows import PrintedRow, PrintedStyle, Run
 
 PIECES = [
     *("word ", "x", "ab  ", "\t", "\n", "\n", "\r\n", "\r", "\b", "\x0b", "\x0c", "\x00", "\x07", "\x85", "\x9b"),

@@ -5,8 +5,7 @@ from PySide6.QtGui import QTextBlock, QTextCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.terminal.look import PrintedStyle
-from desktop_agent.core.terminal.rows import Run
+from desktop_agent.core.terminal.rows import PrintedStyle, Run
 from desktop_agent.ui.terminal.document import ROW_CHARS, PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Theme

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from desktop_agent.core.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.theme.ansi import ansi_colours
 from desktop_agent.ui.theme.contrast import contrast, legible

@@ -18,9 +18,8 @@ from msgspec import Struct
 
 from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.staged_file import O_CLOEXEC, write_all
-from desktop_agent.core.terminal.look import SGR
 from desktop_agent.core.terminal.printout import Printout, joined
-from desktop_agent.core.terminal.rows import PrintedRow
+from desktop_agent.core.terminal.rows import SGR, PrintedRow
 
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from desktop_agent.core.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.rows import PrintedStyle
 
 
 class Tint(NamedTuple):

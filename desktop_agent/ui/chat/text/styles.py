@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
-from desktop_agent.core.terminal.look import PrintedStyle
+from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import InlineSpan
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE

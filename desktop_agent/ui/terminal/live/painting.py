@@ -3,8 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from desktop_agent.core.terminal.look import PLAIN, PrintedStyle
-from desktop_agent.core.terminal.rows import CellRun, KeptRow, width
+from desktop_agent.core.terminal.rows import PLAIN, CellRun, KeptRow, PrintedStyle, width
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.contrast import legible
