@@ -8,7 +8,7 @@ from desktop_agent.core.capture.safety import SafetyLimits
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.cgroup import CommandLimits
 
 ALL_SERVERS = "mcp://local"
 """What `mcp.servers` says for every server that is defined."""

@@ -24,7 +24,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.environment import child_environment, kept_back_from
-from desktop_agent.core.system.processes.guard import ended_by
+from desktop_agent.core.system.processes.process_tree import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.approval.judging import Policies

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.system.processes.child import ChildProcess
-from desktop_agent.core.system.processes.keyboard import Keyboard, hang_up_on
+from desktop_agent.core.system.processes.command_streams import Keyboard, Terminal, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.core.system.processes.terminal import Terminal
 from desktop_agent.core.terminal.emulator import FLOOD_BYTES, Backlog, Emulator, without_unseen
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 

@@ -24,11 +24,11 @@ from desktop_agent.cli.doctor.machine import (
 from desktop_agent.cli.doctor.programs import git_check, python_check, qt_check, ripgrep_check
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
+from desktop_agent.core.system.processes.shell import search_path
 from desktop_agent.core.system.workspace import current_folder
 
 _MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}

@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 
 from desktop_agent.cli.doctor.check import Check
-from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.shell import find_program
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 
 _OLDEST_PYTHON = (3, 11)

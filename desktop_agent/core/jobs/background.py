@@ -17,10 +17,9 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.jobs.log import JobLog, read_tail
 from desktop_agent.core.protocol.model import Job, JobState
-from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.child import ChildProcess, unhurried
+from desktop_agent.core.system.processes.process_tree import Activity, memory_of
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.core.system.processes.tree import memory_of
 from desktop_agent.core.terminal.printout import plain_text
 
 TAIL_BYTES = 8 * 1024

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox, folder_meant
+from desktop_agent.core.system.processes.shell import find_program
 
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""

@@ -15,13 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
 from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.system.processes.shell import find_program
 
 _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."

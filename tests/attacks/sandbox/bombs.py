@@ -17,10 +17,9 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
-from desktop_agent.core.system.processes.cgroup import CommandGroups
-from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.cgroup import CommandGroups, CommandLimits
+from desktop_agent.core.system.processes.process_table import process_table
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
-from desktop_agent.core.system.processes.table import process_table
 from tests.attacks.bounds import MOST_TASKS, within
 from tests.core.printed import Printed
 from tests.core.stubborn import survivors

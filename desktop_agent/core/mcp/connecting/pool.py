@@ -21,7 +21,7 @@ from desktop_agent.core.mcp.connecting.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.status import ServerStatus
-from desktop_agent.core.system.processes.activity import Activity
+from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 _SDK = "desktop_agent.core.mcp.sdk.sdk_client"

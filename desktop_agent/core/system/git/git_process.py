@@ -29,7 +29,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.system.git.repository import (
     FileState,
     FileStatus,
@@ -44,6 +43,7 @@ from desktop_agent.core.system.git.repository import (
     stranger_of,
 )
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.shell import search_path
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024

@@ -1,9 +1,11 @@
-"""Refs that are asked of git only when they may have moved since git was asked before.
+"""The refs of a repository: read around a command, compared, and put back when the command lost them.
 
-To ask takes two processes, some 8 ms, and comes twice around every command. Refs are small files: while none of them,
-and no folder of theirs, looks different to `stat`, git would say the same. That rests on the change time, which no
-program can set; what is too young to differ from the next write, a link, a great many files, or a system without such a
-time (Windows) means that git is asked.
+Nothing here touches files or the index, and nothing is taken away: what a command created stays. A ref is put back only
+while it still is where the command left it, so that what the user made of it since is kept.
+
+Objects that no ref leads to are deleted by git sooner or later, and those of an old stash entry at the next clean-up.
+`keep_objects` prevents that with the log of one private ref: git keeps what a ref's log names, for 30 days unless the
+user set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list of commits shows anything new.
 """
 
 import asyncio

@@ -1,7 +1,11 @@
-"""A transport that bounds what an address may answer, for connections that carry a key.
+"""Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
 
-It follows no redirect, unpacks nothing, waits for the head of an answer only so long, and ends a body at its bound. The
-HTTP library bounds the head itself (100 KB).
+Certificates take some 20 ms. No other module makes a client. None reads proxies from the environment on its own,
+follows redirects or keeps cookies.
+
+Connections that carry a key go through `GuardedTransport`, which bounds what an address may answer. It unpacks nothing,
+waits for the head of an answer only so long, and ends a body at its bound. The HTTP library bounds the head itself
+(100 KB).
 """
 
 import asyncio

@@ -1,25 +1,188 @@
-"""A cgroup of its own for each command, where Linux lets us have one: the kernel counts, limits and ends all of it.
+"""How much one command may take of the machine, and the cgroup in which the kernel counts, limits and ends all of it.
 
-What is in a cgroup cannot leave it by forking, by a session of its own or by losing its parent, and `cgroup.kill` ends
-all of it at once. Only version 2 has that. The limits need the controllers `pids` and `memory`, which only a delegated
-cgroup has; without them a cgroup still ends commands, and the watch (`watch`) limits them.
+The watch counts and ends; what `limited` sets before a command's first line runs is the kernel's own net below it. The
+kernel counts tasks of a whole user, and none of root's, so its limit on those is wide, and only keeps the machine
+usable until the watch looks.
 
-Where the cgroups are: in a scope that the user's systemd delegates (`scope`), else below the cgroup that we are in.
+Where Linux lets us, each command has a cgroup of its own. What is in it cannot leave it by forking, by a session of its
+own or by losing its parent, and `cgroup.kill` ends all of it at once. Only version 2 has that. The limits need the
+controllers `pids` and `memory`, which only a delegated cgroup has; without them a cgroup still ends commands, and the
+watch limits them.
+
+The cgroups are in a scope that the user's systemd delegates (`Scope`), else below the cgroup that we are in.
 Everything here blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
 
+import errno
 import os
+import select
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.system.processes.limits import SHELL, CommandLimits
-from desktop_agent.core.system.processes.scope import Scope
+from desktop_agent.core.system.processes.process_table import task_count
+
+SHELL = "/bin/sh"
+_TASKS_PER_PROCESS = 4
+"""How many threads a process has on average at most: beyond that, a tree counts as too many processes."""
+_SCORE = 500
+"""Of -1000 to 1000: when memory runs out, the kernel ends commands before the window and the user's programs."""
+_SET = (
+    "ulimit -Sn {soft} && ulimit -Hn {hard}\n"
+    "ulimit -Su {tasks} || ulimit -Sp {tasks}\n"
+    "ulimit -Hu {tasks} || ulimit -Hp {tasks}\n"
+    "echo {score} > /proc/self/oom_score_adj"
+)
+
+
+class CommandLimits(Struct, frozen=True, kw_only=True):
+    """What all processes of one command may come to."""
+
+    max_processes: int = 512
+    max_memory_bytes: int | None = None
+    """None: three quarters of the machine's memory."""
+    max_open_files: int = 8192
+    """Of each process."""
+
+    @property
+    def max_tasks(self) -> int:
+        """How many threads its processes may have, all together."""
+        return self.max_processes * _TASKS_PER_PROCESS
+
+    @property
+    def memory_excess(self) -> str:
+        """What is said of a command that held more memory."""
+        return f"it held more than {self.memory_bytes / 2**30:,.1f} GiB of memory"
+
+    @property
+    def memory_bytes(self) -> int:
+        """`max_memory_bytes`, or what stands for it."""
+        return self.max_memory_bytes or machine_memory_bytes() * 3 // 4
+
+
+def machine_memory_bytes() -> int:
+    """Return how much memory this machine has."""
+    if sys.platform == "win32":
+        return 2**63
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def limited(
+    argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
+) -> tuple[str, ...]:
+    """Return `argv` so that a shell does `beginning`, sets the limits and then becomes it. Blocks for a moment.
+
+    Raises `OSError` for a missing program, which the shell would only report in its output.
+    """
+    if sys.platform == "win32":
+        return argv
+    _require_program(argv[0], cwd, environ)
+    import resource
+
+    soft, hard = (_at_most(limit, limits.max_open_files) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    _, most_tasks = resource.getrlimit(resource.RLIMIT_NPROC)
+    tasks = _at_most(most_tasks, task_count() + limits.max_tasks)
+    script = _SET.format(soft=soft, hard=hard, tasks=tasks, score=_SCORE)
+    return (SHELL, "-c", f'{{ {beginning}\n{script}\n}} 2>/dev/null\nexec "$@"', "sh", *argv)
+
+
+def _at_most(limit: int, most: int) -> int:
+    return most if limit < 0 else min(limit, most)  # RLIM_INFINITY is negative
+
+
+def _require_program(name: str, cwd: Path, environ: Mapping[str, str]) -> None:
+    if "/" in name:
+        path = cwd / name
+        code = errno.ENOENT if not path.exists() else errno.EACCES if not os.access(path, os.X_OK) else 0
+    else:
+        code = 0 if shutil.which(name, path=environ.get("PATH", os.defpath)) else errno.ENOENT
+    if code:
+        raise OSError(code, os.strerror(code), name)
+
+
+_PROGRAM = "/usr/bin/systemd-run"
+_ARGUMENTS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--property=CPUWeight=10")
+_HOLD = "echo; read -r line"
+_PATIENCE_S = 2.0
+"""A systemd that takes longer to answer is done without."""
+
+
+class Scope:
+    """A scope of the user's systemd, whose cgroups are ours to make: that is how a program of a desktop gets any.
+
+    It lasts as long as something runs in it: here a shell that waits for the end of a pipe that only we hold open. All
+    methods block for a moment.
+    """
+
+    def __init__(self, holder: "subprocess.Popen[bytes]", folder: Path) -> None:
+        self._holder = holder
+        self.folder = folder
+
+    @classmethod
+    def start(cls, top: Path) -> "Scope | None":
+        """Ask for a scope in the cgroups that are shown in `top`; None where there is no such systemd."""
+        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+        if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
+            return None
+        try:
+            holder = subprocess.Popen(  # noqa: S603 -- a fixed program with fixed arguments
+                [_PROGRAM, *_ARGUMENTS, "/bin/sh", "-c", _HOLD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": os.defpath, "XDG_RUNTIME_DIR": runtime},
+                start_new_session=True,
+            )
+        except OSError:
+            return None
+        folder = _folder_of(holder, top)
+        scope = cls(holder, folder or top)
+        if folder is None or not _make_way(holder.pid, folder):
+            scope.close()
+            return None
+        return scope
+
+    def close(self) -> None:
+        """Let the scope end with whatever still runs in it. The cgroups in it must have been removed before."""
+        for pipe in (self._holder.stdin, self._holder.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._holder.kill()  # also one that systemd keeps waiting
+        self._holder.wait()
+
+
+def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
+    """Return the folder of the scope, once the holder runs in it."""
+    assert holder.stdout is not None
+    readable, _, _ = select.select([holder.stdout], [], [], _PATIENCE_S)
+    if not readable or holder.stdout.read(1) != b"\n":
+        return None
+    try:
+        groups = Path(f"/proc/{holder.pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    name = next((line[3:] for line in groups if line.startswith("0::")), "/")
+    return top / name[1:] if name.endswith(".scope") else None
+
+
+def _make_way(pid: int, folder: Path) -> bool:
+    """Move the holder into a cgroup of its own: one that shares out its controllers may hold no process itself."""
+    try:
+        (folder / "holder").mkdir()
+        (folder / "holder" / "cgroup.procs").write_text(str(pid))
+    except OSError:
+        return False
+    return True
+
 
 _NAME = "desktop-agent-"
 _CONTROLLERS = ("cpu", "memory", "pids")

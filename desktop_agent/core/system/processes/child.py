@@ -10,11 +10,10 @@ from typing import TypeVar, cast
 from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.cgroup import CommandGroup
+from desktop_agent.core.system.processes.command_streams import OutputReader, waiting_bytes
 from desktop_agent.core.system.processes.output import Sink
-from desktop_agent.core.system.processes.reader import OutputReader, waiting_bytes
-from desktop_agent.core.system.processes.tree import ProcessTree, Scope
+from desktop_agent.core.system.processes.process_tree import Activity, ProcessTree, Scope
 
 QUIET_S = 0.2
 """How long output must be silent after the exit before we stop listening to what was left behind."""

@@ -1,11 +1,15 @@
-"""The one shell that commands run in: bash, whose grammar the policy reads, else a plain `sh`; never the user's own.
+"""The one shell that commands run in, and where the programs are that we run ourselves.
 
-It is named by its path, starts without profile and rc files, and gets no variable that makes a shell run anything but
-the command. The user's own terminal keeps the user's shell.
+It is bash, whose grammar the policy reads, else a plain `sh`; never the user's own. It is named by its path, starts
+without profile and rc files, and gets no variable that makes a shell run anything but the command. The user's own
+terminal keeps the user's shell.
+
+A program of ours is never looked for in a relative folder of `PATH`, nor in the workspace.
 """
 
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +17,30 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.base.programs import find_program
+
+def find_program(name: str, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
+    """Return the absolute path of a program on the `search_path`, or `None`. Blocks."""
+    found = shutil.which(name, path=search_path(environ, workspace))
+    return found if found and _is_trusted(Path(found), workspace) else None
+
+
+def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
+    """Return `PATH` without relative folders and those in `workspace`, also by way of a link. Blocks.
+
+    What is there may be written by a model or come with a cloned repository; we would run it unasked and unconfined.
+    """
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if _is_trusted(Path(folder), workspace))
+
+
+def _is_trusted(path: Path, workspace: Path | None) -> bool:
+    if not path.is_absolute():
+        return False
+    if workspace is None:
+        return True
+    named = Path(os.path.normpath(path)).is_relative_to(workspace)
+    return not named and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
+
 
 ShellKind = Literal["bash", "sh", ""]
 """Empty if there is neither: then it is not known what a command line means."""

@@ -20,14 +20,13 @@ from pathlib import Path
 from pydantic import Field, field_validator, model_validator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.child import ProcessEnd, unhurried
+from desktop_agent.core.system.processes.command_streams import HAS_TERMINALS
 from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, CapturedOutput, create_private
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
-from desktop_agent.core.system.processes.shell import Shell, find_shell, steers_shell, without_steering
-from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
+from desktop_agent.core.system.processes.shell import Shell, find_program, find_shell, steers_shell, without_steering
 from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.tools.execution.interactive import interactive_program
 from desktop_agent.core.tools.files.target import not_found

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.paths import spare_cache
-from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import SandboxMode, ToolResult
@@ -26,6 +25,7 @@ from desktop_agent.core.sandbox.home import Homes
 from desktop_agent.core.system.environment import confined_environment, leading_out
 from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.system.processes.shell import search_path
 from desktop_agent.core.tools.output import printed_in
 from desktop_agent.core.tools.secret_files import secrets_beside_programs
 from desktop_agent.core.tools.secret_names import SecretNames

@@ -18,8 +18,8 @@ from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured
-from desktop_agent.core.system.processes.activity import Activity
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.tools.execution.found_changes import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 

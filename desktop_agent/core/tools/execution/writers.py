@@ -19,7 +19,7 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.protocol.model import Author
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.system.processes.activity import Activity, Stretch
+from desktop_agent.core.system.processes.process_tree import Activity, Stretch
 
 _SLACK_NS = 12_000_000
 """How far the date of a file may be behind, and the count of its bytes after it."""

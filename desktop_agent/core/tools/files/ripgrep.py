@@ -16,10 +16,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.processes.output import OutputCapture
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.shell import find_program
 
 TIMEOUT_S = 60.0
 LARGEST_RULES_BYTES = 2 * 1024 * 1024

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.system.processes.cgroup import CommandGroups
-from desktop_agent.core.system.processes.guard import Guard
-from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.cgroup import CommandGroups, CommandLimits
+from desktop_agent.core.system.processes.process_tree import Guard
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.stubborn import survivors
 

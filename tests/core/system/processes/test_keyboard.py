@@ -10,9 +10,8 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.processes.child import ChildProcess
-from desktop_agent.core.system.processes.keyboard import MOST_WAITING_BYTES, Keyboard, hang_up_on
+from desktop_agent.core.system.processes.command_streams import MOST_WAITING_BYTES, Keyboard, Terminal, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.core.system.processes.terminal import Terminal
 from tests.core.stubborn import is_alive
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals")

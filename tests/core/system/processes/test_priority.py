@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SHARE = Path("/proc/self/autogroup")
-STAND_BACK = "from desktop_agent.core.system.processes.priority import stand_back; stand_back()"
+STAND_BACK = "from desktop_agent.core.system.processes.process_table import stand_back; stand_back()"
 
 
 @pytest.mark.skipif(not SHARE.exists(), reason="the kernel shares time among processes only")

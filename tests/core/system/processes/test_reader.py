@@ -12,9 +12,8 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.system.processes.reader import END_OF_INPUT, OutputReader, open_pipe
+from desktop_agent.core.system.processes.command_streams import END_OF_INPUT, OutputReader, open_pipe, typed_lines
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.core.system.processes.terminal import typed_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 

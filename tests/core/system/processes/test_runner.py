@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.system.processes.cgroup import CommandGroups
-from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.cgroup import CommandGroups, CommandLimits
+from desktop_agent.core.system.processes.command_streams import Terminal
 from desktop_agent.core.system.processes.output import (
     KEPT_BYTES,
     LIVE_INTERVAL_S,
@@ -25,9 +25,8 @@ from desktop_agent.core.system.processes.output import (
     SPOOL_LIMIT_BYTES,
     OutputCapture,
 )
-from desktop_agent.core.system.processes.priority import NICENESS
+from desktop_agent.core.system.processes.process_table import NICENESS
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
-from desktop_agent.core.system.processes.terminal import Terminal
 from tests.core.printed import Printed
 from tests.core.stubborn import is_alive
 from tests.loop_time import LoopTime
@@ -449,8 +448,8 @@ async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Pa
     """A process carries the mark only when it has become the program that it was started for: here a moment later."""
     program = textwrap.dedent("""
         import os, subprocess, sys
-        from desktop_agent.core.system.processes.guard import Guard
-        from desktop_agent.core.system.processes.tree import MARK_VARIABLE
+        from desktop_agent.core.system.processes.process_tree import Guard
+        from desktop_agent.core.system.processes.process_tree import MARK_VARIABLE
         guard = Guard.start("late", None)
         script = f"echo $$ > report; sleep 0.1; export {MARK_VARIABLE}=late.1; exec sleep 100"
         subprocess.Popen(["/bin/bash", "-c", script], cwd=sys.argv[1], stdin=subprocess.DEVNULL)

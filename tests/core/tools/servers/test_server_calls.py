@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.system.processes.guard import MARGIN_NS
+from desktop_agent.core.system.processes.process_tree import MARGIN_NS
 from desktop_agent.core.tools.access import CallRules
 from tests.core.mcp.conftest import PROGRAM
 from tests.harness import Ground, ImpatientClock

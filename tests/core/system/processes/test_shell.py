@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.system.git.git_process import query_status
+from desktop_agent.core.system.processes.shell import find_program, search_path
 
 
 def program(path: Path) -> Path:

@@ -1,23 +1,28 @@
-"""Reads one command's output in a thread of its own, so that no amount of it keeps the event loop from its work.
+"""What one command prints, read in a thread of its own, from a pipe or from a terminal that is made for it.
 
 The loop's own pipes hand over 64 KiB at a time on the loop's thread; a command that prints 1 GB is 16,000 turns of the
-window's loop. Here the loop hears only of the end. The thread reads, and while its sink is busy (a slow
-disk) the command simply waits at its full pipe.
+window's loop. Here the loop hears only of the end. The thread reads, and while its sink is busy (a slow disk) the
+command simply waits at its full pipe.
 
 A terminal's other direction is typed here too, a line whenever the command has been silent for a moment after it read
-the line before: programs that ask for passwords throw away what was typed before they asked.
+the line before: programs that ask for passwords throw away what was typed before they asked. `Keyboard` is what the
+user types into a terminal of their own.
 """
 
 import asyncio
 import errno
 import os
 import select
+import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from io import FileIO
+from typing import Final
+
+from msgspec import Struct
 
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
@@ -204,3 +209,146 @@ def open_pipe() -> tuple[int, int]:
         with suppress(OSError):  # the user's share of such memory is used up
             fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return ends
+
+
+COLUMNS = 120
+ROWS = 40
+
+HAS_TERMINALS = hasattr(os, "openpty")
+
+_TAKE_TERMINAL = ': <> "$0"; exec "$@"'
+
+
+class Terminal(Struct, frozen=True):
+    """A new terminal: our end, the command's end, and the name of the latter.
+
+    The command's first process becomes the leader of a new session (as every command's does) and takes the terminal as
+    its own, by a line of shell in front of it: opening a terminal is what makes it the controlling one, and that leaves
+    nothing to run between fork and exec, which is not safe in a program with threads.
+    """
+
+    ours: int
+    theirs: int
+    path: str
+
+    @classmethod
+    def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
+        """Return a new one; in one `is_for_user` lines end as on a screen. Raises `OSError` where there are none."""
+        if sys.platform == "win32":
+            raise OSError("there are no terminals on this system")
+        import termios
+
+        ours, theirs = os.openpty()
+        termios.tcsetwinsize(theirs, (rows, columns))
+        if not is_for_user:
+            modes = termios.tcgetattr(theirs)
+            modes[1] &= ~termios.ONLCR  # a line ends as the command wrote it
+            termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        os.set_blocking(ours, False)
+        return cls(ours, theirs, os.ttyname(theirs))
+
+    def unread_bytes(self) -> int:
+        """Return how much of what was typed no program has read yet, of lines that are whole. Blocks for a moment."""
+        import fcntl
+        import struct
+        import termios
+
+        try:  # once more: by now only the command has its end, and ours counts what was printed
+            theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:  # it is closed
+            return 0
+        try:
+            return struct.unpack("i", fcntl.ioctl(theirs, termios.FIONREAD, struct.pack("i", 0)))[0]
+        except OSError:
+            return 0
+        finally:
+            os.close(theirs)
+
+    def launching(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """Return `argv` so that it has this terminal as its controlling one."""
+        return ("/bin/sh", "-c", _TAKE_TERMINAL, self.path, *argv)
+
+
+def typed_lines(text: str | None) -> Iterator[bytes]:
+    """Yield what is typed for a command to read `text` and then the end of its input."""
+    lines = (text or "").encode("utf-8", "replace").splitlines(keepends=True)
+    yield from lines
+    if lines and not lines[-1].endswith(b"\n"):
+        yield END_OF_INPUT  # on a line that has begun, the first only hands the line over
+    yield END_OF_INPUT
+
+
+MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
+"""What waits to be read at most; more, such as a pasted file for a program that hangs, is not taken."""
+
+
+class Keyboard:
+    """Types into one terminal without waiting for who reads there. For the event loop's thread."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        """Must be made before the terminal is handed over to a runner."""
+        self._loop = asyncio.get_running_loop()
+        self._fd = os.dup(terminal.ours)
+        self._waiting = bytearray()
+        self._is_open = True
+
+    def type(self, content: bytes) -> bool:
+        """Type this behind what waits; False when too much waits, or there is no terminal any more."""
+        if not self._is_open or len(self._waiting) + len(content) > MOST_WAITING_BYTES:
+            return False
+        is_idle = not self._waiting
+        self._waiting += content
+        if is_idle:
+            self._write()
+            if self._waiting:
+                self._loop.add_writer(self._fd, self._write)
+        return True
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Tell the programs that the screen has another size (SIGWINCH)."""
+        if self._is_open and sys.platform != "win32":
+            import termios
+
+            with suppress(OSError, termios.error):  # the other end is closed
+                termios.tcsetwinsize(self._fd, (rows, columns))
+
+    def foreground(self) -> int | None:
+        """Return the process group that has the terminal now: the shell's own while it waits for a command."""
+        if not self._is_open or sys.platform == "win32":
+            return None
+        try:
+            return os.tcgetpgrp(self._fd)
+        except OSError:
+            return None
+
+    def hang_up(self) -> None:
+        """Close it, as when a modem hung up: shells end, and tell what they started."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        with suppress(ValueError, KeyError):
+            self._loop.remove_writer(self._fd)
+        self._waiting.clear()
+        os.close(self._fd)
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._fd, self._waiting[:65_536])
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno not in (errno.EIO, errno.EPIPE):
+                raise
+            self._waiting.clear()
+            written = 0
+        del self._waiting[:written]
+        if not self._waiting:
+            with suppress(ValueError, KeyError):
+                self._loop.remove_writer(self._fd)
+
+
+def hang_up_on(group: int) -> None:
+    """Tell a shell that its terminal is gone: an interactive one takes no other request to end."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGHUP)

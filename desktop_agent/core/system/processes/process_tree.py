@@ -1,0 +1,571 @@
+"""Every process that a command started, including those that left its process group or lost their parent.
+
+A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
+process group; it descends from a member; it carries the tree's mark. Without a cgroup the mark is what finds a daemon
+that called `setsid` and whose parent has exited.
+
+The mark is in the environment, and on Linux also in a limit: that of the resident set, which Linux has not enforced
+since version 2.4.30. The limit is inherited like the environment, but stays if the environment is cleared, and can be
+read for other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have
+to reap every orphan, and would take orphans from programs that use us as a library.
+
+Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
+`waitpid`: the root is our own child, and its exit status belongs to the code that started it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from desktop_agent.core.system.processes.cgroup import CommandGroup
+from desktop_agent.core.system.processes.process_table import (
+    ProcessEntry,
+    environment_value,
+    give_back,
+    go_first,
+    has_open_for_writing,
+    process_table,
+    resident_limit,
+    runs,
+)
+
+MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
+"""The environment variable that says which application, and which of its commands, a process belongs to."""
+
+LIMIT_UNIT = 2**30
+"""A marked limit divided by this is the application's number, which all of its commands share."""
+_NUMBER_BITS = 20
+_KIB = 1024
+
+Scope = Literal["tree", "group"]
+"""`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
+
+_STOPS_WITHIN_S = 2.0
+"""How long a process may take to stand still: one that waits for a broken disk never does."""
+_STOP_POLL_S = 0.0005
+_SWEEPS = 200
+"""How often one forceful call looks again at most, as long as each look finds processes that were not there before."""
+
+
+def marked_limit(mark: str) -> int:
+    """Return the resident-set limit that carries a mark, in bytes: whole KiB, and more than any machine has.
+
+    All limits of one application have the same quotient by `LIMIT_UNIT`.
+    """
+    application, _, number = mark.partition(".")
+    digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
+    return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
+
+
+def put_mark(pid: int, mark: str) -> None:
+    """Give a newly started process the limit that carries its mark, where the system has one."""
+    if sys.platform == "linux":
+        import resource
+
+        limit = marked_limit(mark)
+        with suppress(OSError, ValueError):  # it has ended, or belongs to another user
+            resource.prlimit(pid, resource.RLIMIT_RSS, (limit, limit))
+
+
+class ProcessTree:
+    """The processes of one command (`root` is its first), or, without a root, everything that carries the mark.
+
+    An object is for one thread at a time.
+    """
+
+    def __init__(
+        self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
+    ) -> None:
+        """`since`: none of its processes has an earlier `started`."""
+        self._mark = mark
+        self._limit = marked_limit(mark)
+        self._group = group
+        self._root = root
+        self._since = since
+        self._known: set[tuple[int, float]] = set()
+        self._asked: set[tuple[int, float]] = set()
+        self._strangers: set[tuple[int, float]] = set()
+
+    def has_group(self) -> bool:
+        """Whether anything may be left in the root's process group. Costs one system call."""
+        if self._root is None or os.name == "nt":
+            return False
+        try:
+            os.killpg(self._root, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def members(self, scope: Scope = "tree") -> list[ProcessEntry]:
+        """Return the living members, the oldest first."""
+        return self._members(scope, process_table())
+
+    def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
+        """Ask every member once to end (TERM), or end it (KILL), and return those that were alive: pid to name.
+
+        A forceful call goes on as long as it meets processes that it has not met before: a tree that multiplies is
+        ended by looking again faster than it forks, not by looking again later.
+        """
+        go_first()  # a bomb that makes sessions leaves us one share of the processor in hundreds
+        try:
+            if forceful:
+                return self._sweep(scope)
+            members = self.members(scope)
+            self._ask(members)
+            return {member.pid: member.name for member in members}
+        finally:
+            give_back()
+
+    def pause(self) -> None:
+        """Stop all members until `resume`, including any that is just being started.
+
+        Does nothing where that is impossible. They have stopped when it returns: one that was in the middle of a system
+        call has finished it.
+        """
+        seen: set[tuple[int, float]] = set()
+        until_s = time.monotonic() + _STOPS_WITHIN_S
+        for _ in range(_SWEEPS):
+            members = self.members()
+            if seen.issuperset(member.key for member in members):
+                return
+            seen.update(member.key for member in members)
+            _send_each(members, "SIGSTOP")
+            while any(map(runs, (member.pid for member in members))) and time.monotonic() < until_s:
+                time.sleep(_STOP_POLL_S)  # noqa: TID251 - the signal is on its way
+
+    def resume(self) -> None:
+        """Let all members run again."""
+        _send_each(self.members(), "SIGCONT")
+
+    def _sweep(self, scope: Scope) -> dict[int, str]:
+        met: dict[int, str] = {}
+        for _ in range(_SWEEPS):
+            members = self.members(scope)
+            is_over = all(member.pid in met for member in members)
+            met |= {member.pid: member.name for member in members}
+            if self._group is not None and scope == "tree":
+                self._group.kill()
+            self._kill(members)
+            if is_over:
+                break
+        return met
+
+    def _ask(self, members: Iterable[ProcessEntry]) -> None:
+        for member in members:
+            if member.key not in self._asked:
+                self._asked.add(member.key)
+                _send(member.pid, forceful=False)
+
+    def _kill(self, members: Iterable[ProcessEntry]) -> None:
+        """Kill the oldest first: with a sandbox's first process the kernel ends all of its namespace at once."""
+        members = list(members)
+        if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
+            with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
+                os.killpg(self._root, signal.SIGKILL)  # none of a group can fork itself out of this
+        for member in members:
+            _send(member.pid, forceful=True)
+
+    def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
+        """Return the living members. One met once stays one, when its parent's end hides where it came from."""
+        if self._since is None and self._root in table:
+            self._since = table[self._root].started
+        table.pop(os.getpid(), None)
+        found = {pid for pid, entry in table.items() if self._is_near(entry)}
+        if scope == "tree":
+            in_group = self._group.members() if self._group is not None else set[int]()
+            found |= in_group & table.keys()
+            found |= _descendants(found, table)
+            if not in_group:  # who left it is looked for when it is empty: that may take seconds beside a fork bomb
+                # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
+                found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
+                found |= _descendants(found, table)
+        members = [table[pid] for pid in found]
+        self._known |= {member.key for member in members}
+        return sorted(members, key=lambda member: (member.started, member.pid))
+
+    def _is_near(self, entry: ProcessEntry) -> bool:
+        if entry.pid == self._root or entry.key in self._known:
+            return True
+        return self._root is not None and entry.group == self._root and not self._is_older(entry)
+
+    def _is_older(self, entry: ProcessEntry) -> bool:
+        return self._since is not None and entry.started < self._since
+
+    def _carries_mark(self, entry: ProcessEntry) -> bool:
+        if entry.key in self._strangers or self._is_older(entry):
+            return False
+        limit = resident_limit(entry.pid)
+        if limit == self._limit or ("." not in self._mark and limit // LIMIT_UNIT == self._limit // LIMIT_UNIT):
+            return True
+        value = environment_value(entry.pid, MARK_VARIABLE)
+        if value == self._mark or value.startswith(f"{self._mark}."):
+            return True
+        if value:  # a command of another tree; without any mark it may be one that is just being started
+            self._strangers.add(entry.key)
+        return False
+
+
+def memory_of(roots: Collection[int]) -> dict[int, int]:
+    """Return how many bytes each root's processes hold in memory: itself, what descends from it, and its group."""
+    table = process_table()
+    memory: dict[int, int] = {}
+    for root in roots:
+        members = {pid for pid, entry in table.items() if pid == root or entry.group == root}
+        memory[root] = sum(table[pid].resident_bytes for pid in members | _descendants(members, table))
+    return memory
+
+
+def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
+    """Return what descends from `found`."""
+    children: dict[int, list[int]] = {}
+    for entry in table.values():
+        children.setdefault(entry.parent, []).append(entry.pid)
+    descendants: set[int] = set()
+    waiting = list(found)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found and child not in descendants:
+                descendants.add(child)
+                waiting.append(child)
+    return descendants
+
+
+def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCONT"]) -> None:
+    if os.name != "nt":
+        for member in members:
+            with suppress(OSError):
+                os.kill(member.pid, getattr(signal, name))
+
+
+def _send(pid: int, *, forceful: bool) -> None:
+    # One that is gone meanwhile, or not ours to end, is left: the caller's patience decides.
+    if os.name == "nt":
+        import psutil  # slow, and of no use elsewhere
+
+        with suppress(OSError, psutil.Error):
+            psutil.Process(pid).kill()
+        return
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL if forceful else signal.SIGTERM)
+
+
+_MOST_STRETCHES = 1_000
+_MOST_TABLES = 3
+_UNSETTLED = -2
+"""In place of how long a process has run that was met for the first time: what it had started by then may be unknown.
+"""
+_CPU_CLOCK = 2
+"""The clock of a process is this and its inverted number: `clock_getcpuclockid` of Linux."""
+
+
+class Stretch(Struct):
+    """A time in which a program ran. Times are nanoseconds of the wall clock, as those of files are."""
+
+    start_ns: int
+    end_ns: int
+    written: int | None
+    """How many bytes it wrote elsewhere than to us; None where nobody counts."""
+    ran_ns: int = 0
+    """For how long it had a processor."""
+
+    def holds(self, at_ns: int, slack_ns: int) -> bool:
+        """Whether a file changed in this stretch may have this date: the clock of files lags a little."""
+        return self.start_ns - slack_ns <= at_ns <= self.end_ns
+
+
+class _Counted(Struct, frozen=True):
+    entry: ProcessEntry
+    written: int | None
+
+
+class Activity:
+    """When one tree of processes ran, and how much it wrote: this tells its files from the user's.
+
+    A program that did not run did not write. The kernel's clock for each process tells whether it ran; reading it costs
+    one system call, so that can be done several times a second. Only if it ran are its written bytes read. What it
+    wrote to our pipes is not counted. Linux counts bytes for every process; other systems only tell when one ran.
+
+    Rejected: fanotify, which names the writer of each file but only to root, and a trace of its system calls, which
+    changes how it runs. Methods may be called in any thread.
+    """
+
+    def __init__(
+        self,
+        tree: ProcessTree,
+        received: Callable[[], int],
+        clock_ns: Callable[[], int] = time.time_ns,
+        *,
+        started_ns: int | None = None,
+    ) -> None:
+        """`received` says how many bytes have come from it. Nothing of it ran before `started_ns`."""
+        self._tree = tree
+        self._received_of = received
+        self._clock_ns = clock_ns
+        self._guard = threading.Lock()
+        self._stretches: deque[Stretch] = deque(maxlen=_MOST_STRETCHES)
+        self._cpu: dict[int, int] = {}
+        self._counted: dict[tuple[int, float], _Counted] = {}
+        self._received = 0
+        self._is_partial = False
+        self.started_ns = clock_ns() if started_ns is None else started_ns
+        self.seen_ns = self.started_ns
+        """Up to when it is known what it did."""
+        self.ended_ns: int | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.ended_ns is not None
+
+    def note_end(self) -> None:
+        """Note that nothing of it runs any more. What it did after the last look is not known."""
+        with self._guard:
+            if self.ended_ns is None:
+                self.ended_ns = self._clock_ns()
+                self._stretches.append(Stretch(self.seen_ns, self.ended_ns, None))
+                self.seen_ns = self.ended_ns
+
+    def is_idle(self) -> bool:
+        """Whether it has not run since the last look; if so, note that. Costs a system call for each process."""
+        if not self._guard.acquire(blocking=False):
+            return False
+        try:
+            now_ns = self._clock_ns()
+            if not self.has_ended:
+                if self._is_partial or self._have_known_run():
+                    return False
+                self.seen_ns = now_ns
+            return True
+        finally:
+            self._guard.release()
+
+    def has_run(self) -> bool:
+        """Whether any of its known processes has run since the last look, however briefly."""
+        with self._guard:
+            return not self.has_ended and self._have_known_run()
+
+    def look(self, *, is_brief: bool = False) -> None:
+        """Note what it has done since the last look.
+
+        Blocks. A brief look does not find newly started processes; the next full one does.
+        """
+        if self.is_idle():
+            return
+        with self._guard:
+            if self.has_ended:
+                return
+            is_brief = is_brief and bool(self._counted)
+            # What happens while the counters are read may be in this stretch or the next: the two overlap.
+            begun_ns = self._clock_ns()
+            # The clocks before the table: who forks after it was read shows that by having run. Whom we meet for the
+            # first time may have forked meanwhile, so that the table is read once more.
+            known = {key: _cpu_ns(key[0]) for key in self._counted}
+            members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
+            for _ in range(_MOST_TABLES):
+                if is_brief or all(member.key in known for member in members):
+                    break
+                known = {key: _cpu_ns(key[0]) for key in (*known, *(member.key for member in members))}
+                members = self._tree.members()
+            counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
+            received, ended_ns = self._received_of(), self._clock_ns()
+            written = self._written_since(counted, received)
+            ran_ns = sum(
+                max(0, known.get(member.key, _cpu_ns(member.pid)) - max(0, self._cpu.get(member.pid, 0)))
+                for member in members
+            )
+            self._stretches.append(Stretch(self.seen_ns, ended_ns, written, ran_ns))
+            self._cpu = {member.pid: known.get(member.key, _UNSETTLED) for member in members}
+            self._counted, self._received, self.seen_ns = counted, received, begun_ns
+            self._is_partial = is_brief
+
+    def pause(self) -> None:
+        """Stop all of its processes until `resume`. Blocks."""
+        with self._guard:
+            if not self.has_ended:
+                self._tree.pause()
+
+    def is_writing_in(self, folder: str) -> bool:
+        """Whether one of its processes has a file in a folder open to write to it. Blocks."""
+        with self._guard:
+            if self.has_ended:
+                return False
+            return any(has_open_for_writing(member.pid, folder) for member in self._tree.members())
+
+    def resume(self) -> None:
+        """Let all of its processes run again. Blocks."""
+        with self._guard:
+            if not self.has_ended:
+                self._tree.resume()
+
+    def since(self, at_ns: int) -> list[Stretch]:
+        """Return when it ran after this time, as copies that the caller may count down."""
+        with self._guard:
+            return [
+                Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
+                for one in self._stretches
+                if one.end_ns > at_ns
+            ]
+
+    def _have_known_run(self) -> bool:
+        return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
+
+    def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
+        """Return how much it wrote elsewhere than to us.
+
+        A process that has ended is counted by its parent, which waited.
+        """
+        pids = {one.entry.pid for one in counted.values()}
+        lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
+        if any(one.written is None for one in counted.values()) or any(True for _ in lost):
+            return None
+        now = sum(one.written or 0 for one in counted.values())
+        before = sum(one.written or 0 for one in self._counted.values())
+        return max(0, now - before - (received - self._received))
+
+
+def _cpu_ns(pid: int) -> int:
+    """Return how long a process and its threads have run; -1 if it has ended or that is not known."""
+    if sys.platform == "linux":
+        try:
+            return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
+        except OSError:
+            return -1
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return -1
+    return round((times.user + times.system) * 1e9)
+
+
+def _written_by(pid: int) -> int | None:
+    """Return how many bytes a process has written by any call; None where that is not known."""
+    if sys.platform != "linux":
+        return None
+    try:
+        with open(f"/proc/{pid}/io", "rb", buffering=0) as file:  # noqa: PTH123 -- several times a second
+            fields = dict(line.split(b": ") for line in file.read(1024).splitlines())
+        return int(fields[b"wchar"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+_SHELL = Path("/bin/sh")
+
+_LAST_WORD = b"closed\n"
+"""What we write once nothing is being started any more. A killed application writes nothing."""
+
+# Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable. A
+# killed application may have been starting a process, which has the mark only once it runs its own program: finding
+# nothing once is then not enough.
+_SCRIPT = f"""
+wanted=5
+while read -r word; do [ "$word" != closed ] || wanted=1; done
+[ -z "$2" ] || echo 1 > "$2/cgroup.kill"
+empty=0
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+  pids=$(
+    grep -lsz "^{MARK_VARIABLE}=$1\\." /proc/[0-9]*/environ | cut -d / -f 3
+    grep -Hs '^Max resident' /proc/[0-9]*/limits | awk -v ours="$3" \
+      '$(NF-1) / {LIMIT_UNIT} >= ours && $(NF-1) / {LIMIT_UNIT} < ours + 1 {{ split($1, part, "/"); print part[3] }}'
+  )
+  if [ -n "$pids" ]; then
+    empty=0
+    kill -KILL $pids 2>/dev/null
+  else
+    empty=$((empty + 1))
+    [ $empty -lt $wanted ] || break
+  fi
+  sleep 0.05
+done
+[ -z "$2" ] || echo 1 > "$2/cgroup.kill"
+[ -z "$2" ] || rmdir "$2"/*/ "$2"
+[ -z "$4" ] || [ $wanted = 1 ] || (umask 077; : > "$4")
+"""
+
+MARGIN_NS = 2 * 10**9
+"""Servers belong to another guard, which ends them at the same time."""
+
+
+def ended_by(end: Path, written: Path) -> int | None:
+    """Return when everything that a killed application ran had ended, by the clock of files; None if not known.
+
+    `end` is the file that its guard makes, `written` something that it wrote: whatever ran then, a restart of the
+    machine ended. Blocks.
+    """
+    with suppress(OSError):
+        return end.stat().st_mtime_ns + MARGIN_NS
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+        booted_ns = int(next(line for line in lines if line.startswith("btime ")).split()[1]) * 10**9
+        return booted_ns if written.stat().st_mtime_ns < booted_ns else None
+    except (OSError, StopIteration, ValueError):
+        return None
+
+
+class Guard:
+    """The last resort: if this application is killed outright, what it started is still ended.
+
+    A tiny shell waits for the end of a pipe that only we hold open. When we die, however we die, the pipe closes and
+    the shell ends all that is in the cgroups of our commands, and every process that carries our mark.
+    `PR_SET_PDEATHSIG` was rejected: it reaches the direct child only, and it needs code between fork and exec, which
+    is not safe in a program with threads.
+
+    Linux only, because it reads `/proc`. Elsewhere `start` returns None and a killed application leaves its commands
+    running. All methods block for a moment: call them in a thread.
+    """
+
+    def __init__(self, watcher: "subprocess.Popen[bytes]") -> None:
+        self._watcher = watcher
+
+    @classmethod
+    def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
+        """Start watching what has `mark`, and the cgroups in `groups`; None where that is not possible.
+
+        If we are killed, the guard makes the file `end` once nothing of it is left: its date says when.
+        """
+        if not Path("/proc/self/environ").exists() or not _SHELL.exists():
+            return None
+        number = marked_limit(mark) // LIMIT_UNIT
+        watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the rest is our own text
+            [
+                str(_SHELL),
+                "-c",
+                _SCRIPT,
+                "sh",
+                mark,
+                str(groups or ""),
+                str(number),
+                str(end or ""),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"PATH": os.defpath},
+            start_new_session=True,
+        )
+        return cls(watcher)
+
+    def close(self) -> None:
+        """Stop watching: whatever still carries the mark is killed, then the watcher itself is gone."""
+        if self._watcher.stdin is not None:
+            with suppress(OSError):
+                self._watcher.stdin.write(_LAST_WORD)
+            with suppress(OSError):
+                self._watcher.stdin.close()
+        self._watcher.wait()
