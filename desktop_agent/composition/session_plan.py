@@ -9,7 +9,7 @@ from msgspec import Struct
 from desktop_agent.composition.settings_in_force import allowed_folders
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.stand_ins import sweep
+from desktop_agent.core.base.mount_stand_ins import sweep
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, FolderIdentity, ModelRef, SandboxMode, SessionPurpose

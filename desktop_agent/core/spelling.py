@@ -1,4 +1,8 @@
-"""Spelling in one language by a Hunspell dictionary, and the words of a prompt that are worth checking."""
+"""Spelling of what the user writes, by the dictionaries that are installed, and which words of a message to look up.
+
+Enchant finds them: the desktop's on Linux, the system's on macOS, its own on Windows. Without it, or without a
+dictionary, nothing is checked.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

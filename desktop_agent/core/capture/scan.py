@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.stand_ins import bears_stamp
+from desktop_agent.core.base.mount_stand_ins import bears_stamp
 from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 

@@ -272,7 +272,10 @@ LOG_NAME = "imports.jsonl"
 
 
 class ImportMark(Struct, frozen=True, kw_only=True):
-    """One import: which file, of which conversation, became which session."""
+    """One import: which file, of which conversation, became which session.
+
+    It keeps the same conversation from coming twice by mistake, and nothing depends on it.
+    """
 
     digest: str
     """Of the file."""

@@ -1,5 +1,8 @@
 """Three-way merge of lines and of whole files, and files without some of their hunks. Pure.
 
+The matching is that of `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they say
+the same; everything else is taken from whichever side made it, byte for byte.
+
 Whole files (`merge_states`) are merged by content, kind and permission bits, each taken from the side that changed it.
 """
 

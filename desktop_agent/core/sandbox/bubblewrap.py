@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.stand_ins import is_stand_in
+from desktop_agent.core.base.mount_stand_ins import is_stand_in
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 from desktop_agent.core.sandbox.home import TEMP, HomeView

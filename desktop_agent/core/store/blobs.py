@@ -317,7 +317,10 @@ class DamagedError(Exception):
 
 
 class Packer:
-    """Packs content that comes in pieces. Large content is packed faster and a little less tightly."""
+    """Packs content that comes in pieces, as one gzip member, which any `zcat` reads.
+
+    Large content is packed faster and a little less tightly.
+    """
 
     def __init__(self, size: int) -> None:
         """`size` is about how much will come."""
@@ -348,7 +351,7 @@ def packed(content: bytes) -> bytes | None:
 
 
 def stated_length(file: BinaryIO) -> int:
-    """Return how long the content is, as the file says, and go back to its beginning.
+    """Return how long the content is, as the file says at its end (RFC 1952), and go back to its beginning.
 
     Raises `DamagedError` when no gzip file of this size can have so much in it.
     """

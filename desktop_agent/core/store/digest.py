@@ -243,7 +243,11 @@ class Noted(NamedTuple, Generic[Known]):
 
 
 class JournalCache(Generic[Known]):
-    """What is known, by session. All methods block, none raises for what is wrong with the file."""
+    """What is known, by session: a struct, the same for all journals of a file.
+
+    What cannot be written is kept in memory, so that a read-only disk does not make every look at the list a long one.
+    All methods block; none raises for what is wrong with the file.
+    """
 
     def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
         """`decoder` reads what is kept of each, `version` is that of its meaning: a file of another is made anew."""

@@ -97,6 +97,10 @@ class _Extent(Struct):
 def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None:
     """Make the session `fork` of the journal `source`. Blocks; memory is bounded by one line.
 
+    Records are copied line by line and renumbered; texts that were moved to blobs stay there, shared. A turn that is
+    not over in the source is left out, and so is what only waits: queued prompts, open questions. The copy is made in a
+    temporary folder and takes its name when it is complete.
+
     Raises `UsageError` when there is no such turn, and `StorageError` when something cannot be read or written; then
     there is no new session.
     """

@@ -320,7 +320,10 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
-    """Return a record for each row, in the order of the report."""
+    """Return a record for each row, in the order of the report.
+
+    What is not known is null in JSON and empty in CSV, never 0. Durations are in seconds, costs in US dollars.
+    """
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 
 

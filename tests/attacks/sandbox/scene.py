@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from desktop_agent.core.base.stand_ins import holding
+from desktop_agent.core.base.mount_stand_ins import holding
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import Sandbox, every_sandbox
 from desktop_agent.core.system.processes.runner import Command

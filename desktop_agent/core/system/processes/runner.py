@@ -27,7 +27,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.stand_ins import holding
+from desktop_agent.core.base.mount_stand_ins import holding
 from desktop_agent.core.system.processes.cgroup import CommandGroup, CommandGroups, CommandLimits, limited
 from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, ProcessEnd, end_all, unhurried
 from desktop_agent.core.system.processes.command_streams import (

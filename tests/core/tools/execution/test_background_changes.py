@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.stand_ins import STAMP_NS
+from desktop_agent.core.base.mount_stand_ins import STAMP_NS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection

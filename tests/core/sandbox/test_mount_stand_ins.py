@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.stand_ins import STAMP_NS, holding, is_stand_in, sweep
+from desktop_agent.core.base.mount_stand_ins import STAMP_NS, holding, is_stand_in, sweep
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from tests.core.sandbox.conftest import Place
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no sandbox of t
 HOLDS = """
 import sys
 from pathlib import Path
-from desktop_agent.core.base.stand_ins import holding
+from desktop_agent.core.base.mount_stand_ins import holding
 with holding([Path(sys.argv[1])]):
     print("held", flush=True)
     sys.stdin.read()
