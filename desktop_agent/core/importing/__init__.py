@@ -45,7 +45,7 @@ _BLOCK_BYTES = 2**20
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
-    """What the new session is, apart from what the file says."""
+    """Everything about the new session that the file does not say."""
 
     session_id: SessionId
     now: datetime
@@ -62,7 +62,7 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
 
 
 class Imported(Struct, frozen=True, kw_only=True):
-    """What came of an import."""
+    """The result of an import."""
 
     session_id: SessionId
     source: SourceKind

@@ -60,7 +60,7 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PriceTable(Struct, frozen=True, kw_only=True):
-    """All of the file."""
+    """The whole price file."""
 
     source: str
     """Who collects the prices, which edition this is of, and the licence."""

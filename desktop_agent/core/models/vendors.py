@@ -285,7 +285,7 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What was found, in a sentence."""
+        """What was found, as a sentence."""
         match self.state:
             case "running":
                 return f"{self.label} runs on {self.place}, {_counted(len(self.models))}."
@@ -320,7 +320,7 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """All of it."""
+        """Title and hint as one text."""
         return f"{self.title} {self.hint}".strip()
 
     @property

@@ -91,7 +91,7 @@ LONGEST_LINE = 500
 
 
 class CodePassage(Struct, frozen=True):
-    """One window."""
+    """A window of lines of a file."""
 
     first: int
     """Its first line, from 1."""

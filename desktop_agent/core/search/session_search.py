@@ -167,8 +167,6 @@ _FIRST, _LAST = 1, 2**62
 
 
 class Answerer:
-    """Answers one query."""
-
     def __init__(self, sessions: Path, blobs: Blobs, query: SearchQuery) -> None:
         self._sessions = sessions
         self._blobs = blobs

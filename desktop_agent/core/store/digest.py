@@ -84,7 +84,6 @@ class SpendingSums:
         self._sums.clear()
 
     def total(self) -> Usage:
-        """The sum of all."""
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
@@ -179,8 +178,6 @@ class _Decision(Struct, frozen=True):
 
 
 class _Answered(Struct, frozen=True):
-    """What an `approval_resolved` says."""
-
     call_id: str
     decision: _Decision
 
@@ -198,8 +195,6 @@ def _read(line: bytes, decoder: Decoder[_Line]) -> _Line | None:
 
 
 class _Sum:
-    """One sum."""
-
     __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "searches", "unpriced", "written")
 
     def __init__(self) -> None:
@@ -370,8 +365,6 @@ def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSum
 
 
 class _Fold:
-    """The lines so far."""
-
     def __init__(self, session_id: SessionId, blobs: Blobs, known: SessionSummary | None) -> None:
         self._id = session_id
         self._blobs = blobs

@@ -37,7 +37,7 @@ _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned",
 
 
 class Fork(Struct, frozen=True, kw_only=True):
-    """What the new session is."""
+    """The new session, and up to which turn it copies its source."""
 
     session_id: SessionId
     app_version: str

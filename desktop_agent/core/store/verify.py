@@ -84,12 +84,10 @@ class ListEntryCheck(Struct, frozen=True):
     catalog: Catalog
 
     def problem(self, session_id: SessionId) -> str:
-        """See `CacheCheck`."""
         is_right = self.catalog.is_right(session_id)
         return "" if is_right else "The session list shows something else than the session says."
 
     def rebuild(self, session_id: SessionId) -> None:
-        """See `CacheCheck`."""
         self.catalog.look_again(session_id)
 
 
@@ -341,7 +339,7 @@ _OF_THE_JOURNAL = frozenset(
 
 
 class Repaired(Struct, frozen=True):
-    """What a repair came to."""
+    """The result of a repair."""
 
     before: Report
     after: Report

@@ -15,7 +15,6 @@ class MaskingFormatter(logging.Formatter):
         self._secrets = secrets_in(environ)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         return mask(super().format(record), self._secrets)
 
 

@@ -226,7 +226,7 @@ class Row:
         self.looks += [look] * missing
 
     def fit(self, columns: int) -> None:
-        """Have so many cells."""
+        """Cut or extend the row to a number of cells."""
         self.part(columns)
         missing = columns - len(self.cells)
         del self.cells[columns:], self.looks[columns:]

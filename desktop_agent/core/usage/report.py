@@ -62,13 +62,11 @@ class DurationSum:
             self._total_s += duration_s
 
     def add_all(self, durations: Durations) -> None:
-        """Count many."""
         for micros, count in durations.counts.items():
             self._counts[micros] = self._counts.get(micros, 0) + count
         self._total_s += durations.total_s
 
     def durations(self) -> Durations:
-        """Return them so far."""
         return Durations(dict(self._counts), round(self._total_s, 3))
 
 
@@ -187,8 +185,6 @@ def report_of(sessions: Iterable[SessionFigures], first: date | None, last: date
 
 
 class _Sums:
-    """The sums so far."""
-
     def __init__(self, first: date | None, last: date) -> None:
         self._first, self._last = first, last
         self._total = _Sum()
@@ -220,7 +216,6 @@ class _Sums:
                     self._count(one, parts)
 
     def report(self) -> UsageReport:
-        """Return what they come to."""
         spending = (
             Spending(day=day, provider=provider, model=model, requests=one.requests, usage=one.usage)
             for (day, provider, model), one in sorted(self._spending.items(), key=lambda item: item[0])
@@ -280,7 +275,6 @@ class _Sum:
         _add(self._failed_calls, use.failed)
 
     def figures(self) -> Figures:
-        """Return them."""
         return Figures(
             requests=self.requests,
             usage=self.usage,

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.transcript import replay
 from tests.core.importing.conftest import SAMPLES, Importing
-from tests.core.importing.test_samples import check_request
+from tests.core.importing.test_samples import check_imported
 
 
 def claude(text: object, **more: object) -> str:
@@ -54,7 +54,7 @@ def test_a_file_cut_off_anywhere_never_crashes_and_makes_a_valid_session(ground:
             continue
         events = ground.events(imported)
         assert not replay(events).turns.is_running
-        check_request(events)
+        check_imported(events)
 
 
 @pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl"])
@@ -76,7 +76,7 @@ def test_values_of_any_other_type_never_crash(ground: Importing, name: str) -> N
             imported = ground.run(ground.file(content), workspace=ground.workspace, is_again=True)
         except AgentError:
             continue
-        check_request(ground.events(imported))
+        check_imported(ground.events(imported))
 
 
 def test_a_chain_that_is_a_circle_or_broken_ends(ground: Importing) -> None:

@@ -8,7 +8,7 @@ from desktop_agent.core.protocol.model import OpaqueBlock, RedactedThinkingBlock
 from desktop_agent.core.transcript import TextEntry, ToolEntry, replay
 from tests.core.export.conftest import MODEL, Written
 from tests.core.importing.conftest import Importing
-from tests.core.importing.test_samples import check_request
+from tests.core.importing.test_samples import check_imported
 from tests.core.samples import SAMPLE_EVENTS
 from tests.pictures import png
 
@@ -39,7 +39,7 @@ def test_what_was_said_and_done_comes_back(ground: Importing) -> None:
     assert tool.result is not None
     assert tool.result.content == "long " * 5000
     assert ground.blobs.get(tool.result.images[0].blob) == png()
-    check_request(events)
+    check_imported(events)
 
 
 def test_no_permission_mode_or_undo_comes_with_it(ground: Importing) -> None:
@@ -56,7 +56,7 @@ def test_no_permission_mode_or_undo_comes_with_it(ground: Importing) -> None:
     assert isinstance(opened, ev.SessionOpened)
     assert (opened.approval, opened.sandbox, opened.model.model) == ("on_write", "restricted", "m")
     assert not replay(events).turns.is_running
-    check_request(events)
+    check_imported(events)
 
 
 def test_a_content_of_this_machine_is_not_pulled_into_the_conversation(ground: Importing) -> None:
@@ -112,7 +112,7 @@ def test_a_message_in_the_middle_of_a_turn_stays_there(ground: Importing) -> Non
         (ev.PromptSubmitted, 1, "look"),
         (ev.Steered, 1, "and the tests"),
     ]
-    check_request(events)
+    check_imported(events)
 
 
 def test_a_journal_as_it_is_can_be_imported(ground: Importing) -> None:
@@ -137,4 +137,4 @@ def test_parts_that_only_their_provider_can_read_do_not_go_into_requests(ground:
     events = ground.events(imported)
     assert "forged" not in repr(events)
     assert imported.left_out == ("parts of answers that only their provider can read (2)",)
-    check_request(events)
+    check_imported(events)

@@ -1,11 +1,24 @@
 """The sample files become the conversations that they are."""
 
+import json
+
+import pytest
+
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    ModelRequest,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.anthropic.request import encode_request
 from desktop_agent.core.transcript import TextEntry, ToolEntry, Transcript, replay
 from tests.core.importing.conftest import Importing
 from tests.harness import check_conversation
+from tests.servers.validation.anthropic import check_request
 
 
 def calls(transcript: Transcript) -> list[tuple[str, str, str, str]]:
@@ -20,7 +33,7 @@ def prompts(transcript: Transcript) -> list[str]:
     return [entry.text for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted)]
 
 
-def check_request(events: list[ev.JournalEvent]) -> None:
+def check_imported(events: list[ev.JournalEvent]) -> None:
     history = History()
     for event in events:
         history.fold.apply(event)
@@ -54,7 +67,7 @@ def test_a_claude_code_file(ground: Importing) -> None:
         "slash commands and notes of the program (1)",
         "pictures and files in prompts (1)",
     }
-    check_request(events)
+    check_imported(events)
 
 
 def test_one_message_on_several_lines_is_one_message(ground: Importing) -> None:
@@ -90,7 +103,7 @@ def test_a_codex_file(ground: Importing) -> None:
         ("shell_command", "shell_command", "failed", "The imported file has no result of this call."),
     ]
     assert "encrypted thoughts of the model (1)" in imported.left_out
-    check_request(events)
+    check_imported(events)
     usage = next(event.usage for event in events if isinstance(event, ev.UsageReported))
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 900, 30)
 
@@ -127,3 +140,16 @@ def test_a_codex_file_of_the_first_versions(ground: Importing) -> None:
     message = next(event for event in events if isinstance(event, ev.MessageDone))
     assert message.content == (TextBlock(text="hi"),)
     assert not any(isinstance(block, ToolUseBlock) for block in message.content)
+
+
+@pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl"])
+def test_the_next_request_is_accepted_although_its_tools_are_others(ground: Importing, name: str) -> None:
+    history = History()
+    for event in ground.events(ground.run(ground.sample(name))):
+        history.fold.apply(event)
+    *before, last = history.messages()
+    assert isinstance(last, UserMessage)
+    prompt = UserMessage(content=(*last.content, TextBlock(text="Go on")))
+    tool = ToolDefinition(name="read_file", description="Reads", input_schema={"type": "object"})
+    request = ModelRequest(model="m", system="s", messages=(*before, prompt), tools=(tool,), max_tokens=100)
+    assert check_request(json.loads(encode_request(request))) == []

@@ -8,6 +8,7 @@ import pytest
 
 from desktop_agent.core.system.file_writes import is_torn, write_atomically, write_state
 from desktop_agent.core.system.files import FileState, read_state
+from desktop_agent.core.system.staged_file import is_left_over
 
 
 def test_a_new_file_gets_the_mode_the_umask_leaves(tmp_path: Path) -> None:
@@ -128,3 +129,17 @@ def test_a_mix_of_two_states_is_told_from_somebody_elses_work(before: bytes, aft
     assert not is_torn(b"a!cdef"[: len(after)], before, after)
     assert not is_torn(max(before, after, key=len) + b"!", before, after)
     assert not is_torn(b"a", before, after)
+
+
+def test_a_folder_and_a_pipe_are_not_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        read_state(tmp_path)
+    with pytest.raises(OSError, match="neither a file"):
+        read_state(tmp_path / "pipe")
+
+
+def test_left_overs_of_a_killed_process_are_recognised(tmp_path: Path) -> None:
+    assert is_left_over(tmp_path / ".pages.py.desktop-agent-0a1b2c.tmp")
+    assert not is_left_over(tmp_path / "pages.py")
+    assert not is_left_over(tmp_path / ".env")

@@ -57,7 +57,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
         return self._process.pid
 
     def send(self, message: object, *contents: bytes | None) -> None:
