@@ -25,11 +25,10 @@ from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.package_runners import runner_of
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, folder_meant
-from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
-from desktop_agent.core.sandbox.host_proxy import HostProxy, proxy_variables
-from desktop_agent.core.sandbox.installed import launching
+from desktop_agent.core.sandbox.home import launching
+from desktop_agent.core.sandbox.host_proxy import AllowedHosts, HostProxy, proxy_variables
 from desktop_agent.core.system.environment import confined_environment
 from desktop_agent.core.system.network.addresses import Resolver, system_resolver
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder

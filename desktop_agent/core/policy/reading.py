@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
-from desktop_agent.core.policy.wrappers import SEEN_THROUGH
+from desktop_agent.core.policy.segments import SEEN_THROUGH, ParsedCommand, Segment
 
 HARMLESS_VARIABLES = frozenset(
     {

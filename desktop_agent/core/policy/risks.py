@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.reading import GIT_READERS, is_reading
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
-from desktop_agent.core.policy.wrappers import SHELLS
+from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, Segment
 
 NETWORK = frozenset(
     {

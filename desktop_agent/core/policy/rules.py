@@ -17,23 +17,24 @@ from typing import Literal
 
 from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
-from desktop_agent.core.policy.coverage import covers
-from desktop_agent.core.policy.mentions import mention
+from desktop_agent.core.policy.coverage import covers, mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import HARMLESS_VARIABLES, is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
-from desktop_agent.core.policy.segments import UNKNOWN_VALUE, ParsedCommand, Segment
-from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.policy.shell_words import Word
-from desktop_agent.core.policy.wrappers import (
+from desktop_agent.core.policy.segments import (
     INTERPRETERS,
     OPAQUE,
     OTHER_SHELLS,
     SEEN_THROUGH,
     SHELLS,
+    UNKNOWN_VALUE,
     WRAPPERS,
+    ParsedCommand,
+    Segment,
     bare_name,
 )
+from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind
 
 Match = Literal["yes", "no", "maybe"]

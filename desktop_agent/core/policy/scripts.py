@@ -7,8 +7,14 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
-from desktop_agent.core.policy.wrappers import INTERPRETERS, OTHER_SHELLS, SHELLS, SYSTEM_FOLDERS
+from desktop_agent.core.policy.segments import (
+    INTERPRETERS,
+    OTHER_SHELLS,
+    SHELLS,
+    SYSTEM_FOLDERS,
+    ParsedCommand,
+    Segment,
+)
 
 MOST_SCRIPTS = 32
 """How many files of one line are looked at."""

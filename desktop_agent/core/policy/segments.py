@@ -1,11 +1,428 @@
-"""What a command line comes to when it is taken apart: the simple commands that it runs."""
+"""What a command line comes to when it is taken apart: the simple commands that it runs, and what those run in turn.
+
+Programs that run other programs are known with how far their own words go. `unwrap` takes one layer off
+(`sudo -u x env A=1 rm y` → `env A=1 rm y`). What is not understood is said, never guessed: an option that is not listed
+here makes the command one that was not fully understood.
+"""
 
 import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.shell_words import Word
-from desktop_agent.core.policy.wrappers import program_name
+
+SYSTEM_FOLDERS = frozenset(
+    {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"}
+)
+"""Where a program named with its folder is the same as without."""
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"})
+OTHER_SHELLS = frozenset({"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "cmd.exe", "nu", "elvish", "xonsh"})
+
+INTERPRETERS: dict[str, str] = {
+    "python": "c",
+    "pypy": "c",
+    "ipython": "c",
+    "perl": "eE",
+    "ruby": "e",
+    "node": "ep",
+    "nodejs": "ep",
+    "bun": "e",
+    "php": "rBRE",
+    "lua": "e",
+    "osascript": "e",
+    "Rscript": "e",
+    "tclsh": "",
+    "expect": "c",
+}
+"""Languages' own programs, with the options that take code."""
+
+OPAQUE = frozenset(
+    {
+        "su", "runuser", "pkexec", "chroot", "unshare", "nsenter", "script", "watch", "parallel", "flock", "strace",
+        "ltrace", "gdb", "lldb", "setarch", "linux32", "linux64", "proot", "fakeroot", "systemd-run", "firejail",
+        "bwrap", "dbus-run-session", "xvfb-run", "caffeinate", "rlwrap", "unbuffer", "direnv", "entr",
+        "start-stop-daemon", "at", "batch", "crontab", "emacs", "vi", "vim", "nvim", "ex", "ed", "m4", "run-parts",
+        "perf", "valgrind", "chpst", "setpriv", "capsh", "newgrp", "sg", "hyperfine", "socat", "screen", "tmux",
+        "foreach", "repeat",
+        # Others' rights, limits and namespaces.
+        "run0", "please", "machinectl", "systemd-inhibit", "systemd-cat", "aa-exec", "runcon", "cgexec", "fakechroot",
+        "cpulimit", "trickle", "faketime", "datefudge", "softlimit", "envdir", "setlock", "setuidgid", "pgrphack",
+        "s6-setuidgid", "s6-envdir", "execlineb", "daemonize", "daemon", "nq", "tsp", "dtach", "abduco", "sem",
+        "dbus-launch", "ssh-agent", "gpg-agent", "qemu-x86_64", "qemu-i386", "qemu-aarch64", "qemu-arm", "wine",
+        "wine64", "box64", "box86", "schedtool", "uclampset", "cset", "jexec", "lxc-attach", "lxc", "vagrant", "mosh",
+        "rsh", "pssh", "pdsh", "clush", "ansible", "salt", "logsave", "mispipe", "pee", "heaptrack", "rr", "autoexpect",
+        # Terminals, and what runs something again and again.
+        "xterm", "konsole", "gnome-terminal", "alacritty", "kitty", "foot", "x-terminal-emulator", "watchexec",
+        "reflex", "nodemon", "cargo-watch", "cmdloop", "aws-vault", "op", "doppler", "dotenv", "foreman", "honcho",
+        "envchain",
+    }
+)  # fmt: skip
+"""Programs that run others in ways that are not followed here."""
+
+SEEN_THROUGH = SHELLS | {
+    "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
+    "command", "builtin", "exec", "noglob", "nocorrect", "-", "eval", "find", "gfind",
+}  # fmt: skip
+"""Wrappers under which a command is what it is without them. All others change it: whose rights, which machine, which
+network, which libraries it loads."""
+
+
+class WrapperForm(Struct, frozen=True):
+    """A wrapper's own words: options that take a value, options that take none, and how many words of its own."""
+
+    values: str = ""
+    flags: str = ""
+    long_values: tuple[str, ...] = ()
+    long_flags: tuple[str, ...] = ()
+    positionals: int = 0
+    takes_assignments: bool = False
+
+
+_LIMITS = (
+    "as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio",
+    "rttime", "sigpending", "stack",
+)  # fmt: skip
+WRAPPERS: dict[str, WrapperForm] = {
+    "env": WrapperForm("u", "i0v", ("unset",), ("ignore-environment", "null", "debug"), takes_assignments=True),
+    "sudo": WrapperForm(
+        "ugpCchrtTUDR",
+        "AbEHknPSBisv",
+        ("user", "group", "prompt", "chdir", "host", "role", "type"),
+        ("non-interactive", "preserve-env", "set-home", "stdin", "login", "shell", "background", "askpass"),
+        takes_assignments=True,
+    ),
+    "doas": WrapperForm("uC", "ns"),
+    "nice": WrapperForm("n", "0123456789", ("adjustment",)),
+    "ionice": WrapperForm("cn", "t", ("class", "classdata"), ("ignore",)),
+    "nohup": WrapperForm(),
+    "setsid": WrapperForm("", "cfw", (), ("ctty", "fork", "wait")),
+    "time": WrapperForm("", "plv", (), ("portability", "verbose")),
+    "timeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
+    "gtimeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
+    "stdbuf": WrapperForm("ioe", "", ("input", "output", "error")),
+    "gnice": WrapperForm("n", "0123456789", ("adjustment",)),
+    "prlimit": WrapperForm("op", "", ("output", "pid", *_LIMITS), ("noheadings", "raw", "verbose", *_LIMITS)),
+    "numactl": WrapperForm(
+        "mNCipPw",
+        "lbaH",
+        ("membind", "cpunodebind", "physcpubind", "interleave", "preferred", "weighted-interleave"),
+        ("localalloc", "balancing", "all"),
+    ),
+    "eatmydata": WrapperForm(),
+    "choom": WrapperForm("np", "", ("adjust", "pid")),
+    "catchsegv": WrapperForm(),
+    "chronic": WrapperForm("", "ev"),
+    "ifne": WrapperForm("", "n"),
+    "torsocks": WrapperForm("uaP", "qd", ("user", "pass", "address", "port"), ("quiet", "debug", "isolate")),
+    "torify": WrapperForm(),
+    "proxychains": WrapperForm("f", "q"),
+    "proxychains4": WrapperForm("f", "q"),
+    "tini": WrapperForm("ep", "sgvw"),
+    "dumb-init": WrapperForm("r", "cv", ("rewrite",), ("single-child", "verbose")),
+    "gosu": WrapperForm("", "", (), (), 1),
+    "su-exec": WrapperForm("", "", (), (), 1),
+    "taskset": WrapperForm("", "a", (), ("all-tasks",), 1),
+    "chrt": WrapperForm("TPD", "abfior", (), ("batch", "fifo", "idle", "other", "rr"), 1),
+    "command": WrapperForm("", "p"),
+    "builtin": WrapperForm(),
+    "exec": WrapperForm("a", "cl"),
+    "coproc": WrapperForm(),
+    "noglob": WrapperForm(),
+    "nocorrect": WrapperForm(),
+    "-": WrapperForm(),
+    "busybox": WrapperForm(),
+    "toybox": WrapperForm(),
+    "xargs": WrapperForm(
+        "InPLsdEa",
+        "0rtpxoi",
+        ("max-args", "max-procs", "max-lines", "replace", "delimiter", "arg-file", "max-chars"),
+        ("null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty"),
+    ),
+}
+
+_LOADER = re.compile(r"ld(-linux|-musl)?[\w.-]*\.so(\.\d+)?")
+_LOADER_FORM = WrapperForm(
+    "",
+    "",
+    ("library-path", "preload", "audit", "argv0", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"),
+    ("inhibit-cache", "list", "verify"),
+)
+"""The dynamic loader, which starts the program that it is given."""
+
+_OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
+"""Shells that read a script as we do; zsh and ksh evaluate more of its words."""
+_POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
+_PIPEFAIL = Word("pipefail")
+_SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
+
+
+class Unwrapped(Struct, frozen=True):
+    """What a wrapper runs: other `words`, or a `script` of a shell. `problem` says what was not understood."""
+
+    words: tuple[Word, ...] = ()
+    script: str | None = None
+    assignments: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+    is_beside: bool = False
+    """Whether the program does something itself, too, so that it counts as a command of its own."""
+    is_posix: bool = False
+    """Whether the `script` is for a shell that may not know bash's own syntax, and reads it differently."""
+
+
+def program_name(word: str) -> str:
+    """Return the program's plain name when it is named as the system's, else the word as it is."""
+    if "/" not in word:
+        return word
+    path = PurePosixPath(word)
+    return path.name if str(path.parent) in SYSTEM_FOLDERS and ".." not in path.parts else word
+
+
+def bare_name(word: str) -> str:
+    """Return a program's name without folder and ending, as a file system without case would see it."""
+    return word.replace("\\", "/").rpartition("/")[2].casefold().removesuffix(".exe")
+
+
+def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
+    """Return what the command runs beyond itself; nothing for a plain one."""
+    if not words or not words[0].is_known:
+        return ()
+    name = program_name(words[0].text)
+    base = name.rpartition("/")[2].casefold()
+    layers = _layers(base, tuple(words[1:]))
+    if name == base:
+        return layers
+    # `./env` and `ENV` may be any program. What they seem to run is found, so that it can be forbidden; not allowed.
+    problem = f"`{name}` is not the system's `{base}`"
+    return tuple(replace(layer, problem=layer.problem or problem) for layer in layers)
+
+
+def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    if takes := _RUNS.get(base):
+        return takes(rest)
+    if base in SHELLS:
+        return (_shell(base, rest),)
+    if problem := _why_opaque(base, rest):
+        return (Unwrapped(problem=problem, is_beside=True),)
+    if _LOADER.fullmatch(base):
+        return (_plain(base, _LOADER_FORM, rest),)
+    if base in WRAPPERS and not (base == "command" and rest and rest[0].text in ("-v", "-V")):
+        return (_plain(base, WRAPPERS[base], rest),)
+    return ()
+
+
+def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
+    """Say why it is unknown what a program runs; None when it runs nothing else."""
+    if base in (".", "source"):
+        return f"`{base}` runs a file's commands in this shell"
+    if base in _CHANGES_MEANING:
+        return f"`{base}` changes what later commands mean"
+    if base == "set" and not all(_is_plain_set(word) for word in rest):
+        return "`set` changes how the rest is read"
+    if base == "jobs" and rest:
+        return "`jobs` can run other programs"
+    if base in OTHER_SHELLS:
+        return f"a script for {base}"
+    if base in OPAQUE:
+        return f"`{base}` can run other programs"
+    return interpreter_code(base, rest)
+
+
+def interpreter_code(base: str, rest: Sequence[Word]) -> str | None:
+    """Say that a language's program gets code in the command line or on its input; None when it does not."""
+    family = re.sub(r"[\d.]+(\.exe)?$", "", base) or base
+    if family in ("awk", "gawk", "mawk", "nawk"):
+        text = " ".join(word.text for word in rest)
+        runs = any(sign in text for sign in ("system", "|", "getline", ">")) or not all(
+            w.kind != "complex" for w in rest
+        )
+        return f"a program for {base}" if runs else None
+    if family == "deno":
+        return "code for deno" if rest and rest[0].text in ("eval", "repl") else None
+    if family not in INTERPRETERS:
+        return None
+    for word in rest:
+        if not word.text.startswith("-"):
+            return None if word.is_known or word.kind == "simple" else f"code for {base}"
+        if word.text == "-" or word.text in ("--eval", "--print", "--run"):
+            return f"code for {base}"
+        if word.text.startswith("--"):
+            if word.text in ("--version", "--help"):
+                return None
+            continue
+        if word.text in ("-V", "-h", "-v") or word.text.startswith("-m"):
+            return None
+        if any(letter in INTERPRETERS[family] for letter in word.text[1:]):
+            return f"code for {base}"
+    return f"code for {base} from its input"
+
+
+def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
+    index = 0
+    while index < len(rest) and (text := rest[index].text).startswith("-") and text != "-":
+        if not rest[index].is_known:
+            return Unwrapped(problem=f"options of `{name}` that are not known")
+        index += 1
+        if text == "--":
+            break
+        step = _option_length(text, form)
+        if step is None:
+            return Unwrapped(problem=f"`{name} {text}`", words=_first_plain(rest[index:]))
+        index += step
+    if name == "env" and index < len(rest) and rest[index].text == "-":
+        index += 1
+    assignments: list[tuple[str, str]] = []
+    while form.takes_assignments and index < len(rest) and (found := _ASSIGNMENT.fullmatch(rest[index].text)):
+        assignments.append((found[1], found[2]))
+        index += 1
+    index += form.positionals
+    words = rest[index:]
+    if any(not word.is_known for word in rest[:index]):  # `timeout $x ls`: there may be several words in it
+        return Unwrapped(problem=f"words of `{name}` that are not known", words=words, is_beside=True)
+    if name == "xargs" and words:
+        replaced = _replaced_by_xargs(rest[:index])
+        words = tuple(Word(word.text, "simple") if replaced and replaced in word.text else word for word in words)
+        words = (*words, Word("…", "simple"))
+    return Unwrapped(words=words, assignments=tuple(assignments), is_beside=not words)
+
+
+def _replaced_by_xargs(options: Sequence[Word]) -> str:
+    """Return the text that `xargs` replaces by its input, even in the name of the program; empty if there is none."""
+    for index, option in enumerate(options):
+        if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
+            is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
+            return options[index + 1].text if is_next else match[1] or "{}"
+    return ""
+
+
+def _option_length(text: str, form: WrapperForm) -> int | None:
+    """Return how many more words an option takes; None for one that is not listed."""
+    if text.startswith("--"):
+        name, has_value, _ = text[2:].partition("=")
+        if name in form.long_values:
+            return 0 if has_value else 1
+        return 0 if name in form.long_flags else None
+    for place, letter in enumerate(text[1:], start=1):
+        if letter in form.values:
+            return 0 if place + 1 < len(text) else 1
+        if letter not in form.flags:
+            return None
+    return 0
+
+
+def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the words from the first that is no option: a guess, only good for telling people."""
+    for index, word in enumerate(rest):
+        if not word.text.startswith("-"):
+            return rest[index:]
+    return ()
+
+
+def _script(words: Sequence[Word], problem: str) -> Unwrapped:
+    if any(not word.is_known for word in words):
+        return Unwrapped(problem=problem, is_beside=True)
+    return Unwrapped(script=" ".join(word.text for word in words))
+
+
+def _shell(name: str, rest: tuple[Word, ...]) -> Unwrapped:
+    index, has_script, problem = 0, False, "" if name in _OUR_SHELLS else f"a script for {name}"
+    while index < len(rest) and (text := rest[index].text)[:1] in ("-", "+") and text not in ("-", "--"):
+        if not rest[index].is_known:
+            return Unwrapped(problem=f"options of `{name}` that are not known", is_beside=True)
+        index += 1
+        if text.startswith("--"):
+            if text in ("--version", "--help"):
+                return Unwrapped(problem="", is_beside=True)
+            if text not in ("--norc", "--noprofile", "--posix", "--login", "--restricted"):
+                return Unwrapped(problem=f"`{name} {text}`", is_beside=True)
+            problem = problem or (f"`{name} {text}`" if text in ("--posix", "--login") else "")
+            continue
+        if not re.fullmatch(r"[-+][ceuxfo]+", text) or (text.endswith("o") and rest[index : index + 1] != (_PIPEFAIL,)):
+            problem = problem or f"`{name} {text}`"  # such as `-l` and `-i`, which run the user's start files first
+        has_script = has_script or "c" in text
+        if "s" in text and "c" not in text:
+            return Unwrapped(problem=f"`{name}` runs what it reads", is_beside=True)
+        index += sum(letter in "oO" for letter in text[1:])
+    if index < len(rest) and rest[index].text in ("--", "-"):
+        index += 1
+    if index >= len(rest):
+        return Unwrapped(problem=f"`{name}` runs what it reads", is_beside=True)
+    if has_script:
+        found = _script(rest[index : index + 1], f"`{name} -c` with text that is not known beforehand")
+        return Unwrapped(script=found.script, problem=found.problem or problem, is_posix=name in _POSIX_SHELLS)
+    if not rest[index].is_known or rest[index].text.startswith(("/dev/", "/proc/")):
+        return Unwrapped(problem=f"`{name}` runs a script that is not known beforehand", is_beside=True)
+    return Unwrapped(is_beside=True)
+
+
+def _find(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    found: list[Unwrapped] = []
+    index = 0
+    while index < len(rest):
+        if rest[index].text in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = next((i for i in range(index + 1, len(rest)) if rest[i].text in (";", "+")), len(rest))
+            inner = [Word("{}", "simple") if "{}" in word.text else word for word in rest[index + 1 : end]]
+            found.append(Unwrapped(words=tuple(inner), is_beside=True))
+            index = end
+        elif not rest[index].is_known and _may_be_option(rest[index]):
+            found.append(Unwrapped(problem="options of `find` that are not known", is_beside=True))
+        index += 1
+    return tuple(found)
+
+
+def _may_be_option(word: Word) -> bool:
+    """Whether an unknown word may turn out to be an option."""
+    return word.kind == "complex" or word.text.lstrip("\"'").startswith(("-", "$", "`"))
+
+
+def _ssh(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    index = 0
+    while index < len(rest) and (text := rest[index].text).startswith("-"):
+        attached = len(text) > 2
+        index += 2 if text[1:2] and text[1] in _SSH_VALUES and not attached else 1
+    remote = rest[index + 1 :]
+    if not remote:
+        return ()
+    found = _script(remote, "a remote command that is not known beforehand")
+    return (Unwrapped(script=found.script, problem=found.problem, is_beside=True),)
+
+
+def _eval(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    return (_script(rest, "eval runs text that is not known beforehand"),)
+
+
+def _trap(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
+    rest = rest[1:] if rest and rest[0].text == "--" else rest
+    return (_script(rest[:1], "trap runs text that is not known beforehand"),) if rest else ()
+
+
+_RUNS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
+    "find": _find,
+    "gfind": _find,
+    "eval": _eval,
+    "trap": _trap,
+    "ssh": _ssh,
+}
+"""Programs whose words need a reading of their own."""
+
+_CHANGES_MEANING = frozenset(
+    {
+        "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
+        "compgen", "compopt", "fc",
+    }
+)  # fmt: skip
+
+
+def _is_plain_set(word: Word) -> bool:
+    return word.is_known and (
+        re.fullmatch(r"[-+][euxo]+", word.text) is not None
+        or word.text in ("pipefail", "errexit", "nounset", "xtrace", "--")
+    )
+
 
 UNKNOWN_VALUE = "…"
 """Stands for a variable's value that is not known before the line runs."""

@@ -25,7 +25,8 @@ from desktop_agent.core.policy.evaluation import (
     may_be_list,
     names_given,
 )
-from desktop_agent.core.policy.grammar import (
+from desktop_agent.core.policy.segments import UNKNOWN_VALUE, ParsedCommand, Redirection, Segment, unwrap
+from desktop_agent.core.policy.shell_words import (
     ARITHMETIC,
     DEEPEST,
     EVALUATE,
@@ -36,17 +37,19 @@ from desktop_agent.core.policy.grammar import (
     RESERVED,
     STATEMENTS,
     WORDS,
+    Hole,
+    NotAWordError,
+    Word,
+    decode_word,
     holes_of,
     is_plain_body,
     is_posix,
     is_too_deep,
     knows_substitutions,
     node_text,
+    split_words,
     unaccounted,
 )
-from desktop_agent.core.policy.segments import UNKNOWN_VALUE, ParsedCommand, Redirection, Segment
-from desktop_agent.core.policy.shell_words import Hole, NotAWordError, Word, decode_word, split_words
-from desktop_agent.core.policy.wrappers import unwrap
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -15,7 +15,13 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
 from desktop_agent.core.sandbox.home import Homes, HomeView, hidden_part, home_folders, in_home, view_of_homes
-from desktop_agent.core.sandbox.secret_places import BESIDE_TOOLS, HOST_KEYS, IN_HOME, NAMED_BY, OF_THE_SYSTEM
+from desktop_agent.core.sandbox.path_lists import (
+    HOST_KEYS,
+    SECRETS_BESIDE_TOOLS,
+    SECRETS_IN_HOME,
+    SECRETS_NAMED_BY,
+    SYSTEM_SECRETS,
+)
 
 OWN_FOLDER = ".desktop-agent"
 """A project's settings and rules for this application."""
@@ -236,17 +242,17 @@ def _require_no_link(path: Path) -> None:
 
 
 def _secrets_in_homes(environ: Mapping[str, str]) -> Iterator[Path]:
-    return (path for home in home_folders(environ) for name in IN_HOME for path in in_home(home, name, environ))
+    return (path for home in home_folders(environ) for name in SECRETS_IN_HOME for path in in_home(home, name, environ))
 
 
 def _secrets(environ: Mapping[str, str]) -> Iterator[Path]:
     yield from _secrets_in_homes(environ)
-    yield from map(Path, OF_THE_SYSTEM)
+    yield from map(Path, SYSTEM_SECRETS)
     folder, pattern = HOST_KEYS
     with suppress(OSError):
         yield from Path(folder).glob(pattern)
-    named = [text for name in NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
-    named += [f"{environ.get(name, '')}/{file}" for name, file in BESIDE_TOOLS if environ.get(name)]
+    named = [text for name in SECRETS_NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
+    named += [f"{environ.get(name, '')}/{file}" for name, file in SECRETS_BESIDE_TOOLS if environ.get(name)]
     for text in named:
         path = Path(os.path.normpath(text))
         if path.is_absolute() and len(path.parts) > 2 and not str(path).startswith("/dev/"):

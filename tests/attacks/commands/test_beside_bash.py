@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from desktop_agent.core.policy.reading import is_harmless_variable, only_reads
-from desktop_agent.core.policy.segments import ParsedCommand
+from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, program_name
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
-from desktop_agent.core.policy.wrappers import SHELLS, program_name
 from tests.attacks.bounds import net
 from tests.attacks.commands import generated
 from tests.attacks.commands.bash_box import can_run, programs_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
+from desktop_agent.core.sandbox.host_proxy import AllowedHosts
 
 LABELS = st.from_regex(r"\A[a-z0-9]([a-z0-9-]{0,5}[a-z0-9])?\Z")
 NAMES = st.lists(LABELS, min_size=1, max_size=3).map(".".join).filter(lambda name: not name.replace(".", "").isdigit())
