@@ -11,7 +11,7 @@ An `Agent` is a front end like the window: ops go into a session, events come ou
 """
 
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.approvals.rules_file import RulesFile
+from desktop_agent.core.approvals import RulesFile
 from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,

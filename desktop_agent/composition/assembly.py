@@ -14,7 +14,7 @@ from desktop_agent.composition.mention_parts import build_mentions
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
-from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits

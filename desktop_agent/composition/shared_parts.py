@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from desktop_agent.core.approvals.rulebook import LiveRules
+from desktop_agent.core.approvals import LiveRules
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths

@@ -19,9 +19,8 @@ from desktop_agent.composition.settings_in_force import (
     visible_folders,
 )
 from desktop_agent.composition.shared_parts import SharedParts
-from desktop_agent.core.approvals.rulebook import RuleBook
-from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.jobs.reports import JobReports
+from desktop_agent.core.approvals import RuleBook
+from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.process_tree import ended_by

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from desktop_agent.core.approvals.rulebook import LiveRules
-from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.errors import UnsafeSettingsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import ModelRef

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from desktop_agent.core.jobs.log import read_tail
+from desktop_agent.core.jobs import read_tail
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action

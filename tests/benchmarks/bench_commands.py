@@ -23,7 +23,7 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 
 
 class Printed:

@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.approvals import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev

@@ -22,7 +22,7 @@ from desktop_agent.cli.doctor.machine import (
     sandbox_checks,
 )
 from desktop_agent.cli.doctor.programs import git_check, python_check, qt_check, ripgrep_check
-from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.approvals import RULES_NAME, RulesFile
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.sandbox.find import find_sandbox

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from desktop_agent.cli.doctor.check import Check, State
-from desktop_agent.core.approvals.rulebook import LiveRules
-from desktop_agent.core.approvals.rules_file import RulesFile
+from desktop_agent.core.approvals import LiveRules, RulesFile
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.reading import read_definitions

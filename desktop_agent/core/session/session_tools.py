@@ -5,10 +5,9 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.approvals.rulebook import RuleBook
+from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
 from desktop_agent.core.tools.execution.effects import Effects

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.approvals.rulebook import LiveRules
-from desktop_agent.core.approvals.rules_file import RulesFile
+from desktop_agent.core.approvals import LiveRules, RulesFile
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev

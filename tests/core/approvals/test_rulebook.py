@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.approvals.rulebook import LiveRules, RuleBook
-from desktop_agent.core.approvals.rules_file import RulesFile
+from desktop_agent.core.approvals import LiveRules, RuleBook, RulesFile
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Rule
 from tests.file_dates import TO_COME_NS, put_date

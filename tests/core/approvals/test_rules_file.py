@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
+from desktop_agent.core.approvals import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import table_file

@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.jobs.log import LOG_LIMIT_BYTES
+from desktop_agent.core.jobs import LOG_LIMIT_BYTES, Jobs
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from tests.core.printed import until_logged
 from tests.core.stubborn import is_alive

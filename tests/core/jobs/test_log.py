@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.jobs.log import JobLog, read_tail
+from desktop_agent.core.jobs import JobLog, read_tail
 
 
 def opened(folder: Path, limit_bytes: int) -> JobLog:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.store.blobs import Blobs

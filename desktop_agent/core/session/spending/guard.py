@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import new_question_id
 from desktop_agent.core.base.plain_text import money

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
+from desktop_agent.core.approvals import Approvals, HeldQuestion
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.policy.engine import Allow, Forbid

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
-from desktop_agent.core.approvals.rulebook import RuleBook
+from desktop_agent.core.approvals import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.call import CallFacts, PolicyContext

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Forbid

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied, ServerQuestion, ToolCall

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
 from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.tools.output import MODEL_FORMAT

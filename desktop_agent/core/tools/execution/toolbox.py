@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import TodoItem
 from desktop_agent.core.store.blobs import Blobs

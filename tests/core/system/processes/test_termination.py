@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.system.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed, until_logged
 from tests.core.stubborn import STUBBORN, survivors

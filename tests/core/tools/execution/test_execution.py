@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.approvals import RULES_NAME, RulesFile
 from desktop_agent.core.policy.offers import EDITS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

@@ -1,26 +1,103 @@
 """Background commands: jobs that outlive the tool call that started them, but never the application.
 
-A session owns one `Jobs`. Closing it ends every job's whole process tree.
+A session owns one `Jobs`. Closing it ends every job's whole process tree. `JobReports` tells the front ends when one
+starts or ends, and every moment while one runs.
 
-A job's output (both streams, as written) goes to a log file of its own, which `log` keeps within a limit.
+A job's output (both streams, as written) goes to a log file of its own. It can print for ever and keeps its newest
+output, and the disk: a log that grows beyond its limit is moved aside to `<log>.1`, replacing what was there.
 """
 
 import asyncio
+import os
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.jobs.log import JobLog, read_tail
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Job, JobState
 from desktop_agent.core.system.processes.child import ChildProcess, unhurried
+from desktop_agent.core.system.processes.output import continuation_bytes, create_private
 from desktop_agent.core.system.processes.process_tree import Activity, memory_of
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.terminal.printout import plain_text
+
+LOG_LIMIT_BYTES = 16 * 1024 * 1024
+"""When a log is moved aside. A job takes at most twice this on disk."""
+
+
+class JobLog:
+    """A log file that starts over when it is full. Its methods block."""
+
+    def __init__(self, path: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
+        self.path = path
+        self._limit_bytes = limit_bytes
+        self._file: FileIO | None = None
+        self._size = 0
+
+    def open(self) -> None:
+        """Create it, private to the user."""
+        self._file = create_private(self.path)
+        self._size = 0
+
+    def write(self, chunk: bytes) -> None:
+        """Append `chunk`. A disk that takes no more loses output; the command runs on."""
+        with suppress(OSError):
+            while chunk:
+                room = self._limit_bytes - self._size
+                if room <= 0:
+                    self._start_over()
+                    continue
+                if self._file is None:
+                    return
+                write_all(self._file.fileno(), chunk[:room])
+                self._size += len(chunk[:room])
+                chunk = chunk[room:]
+
+    def close(self) -> None:
+        """Close it."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def discard(self) -> None:
+        """Close and remove it."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    def _start_over(self) -> None:
+        self.close()
+        self.path.replace(_aside(self.path))
+        self.open()
+
+
+def read_tail(log: Path, max_bytes: int) -> str:
+    """Return the end of the output in `log`, whole characters only. Blocks."""
+    data = _last_bytes(log, max_bytes)
+    if len(data) < max_bytes:
+        data = _last_bytes(_aside(log), max_bytes - len(data)) + data
+    return data[continuation_bytes(data) :].decode("utf-8", "replace")
+
+
+def _last_bytes(path: Path, count: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - count))
+            return file.read(count)
+    except FileNotFoundError:  # never moved aside, or being moved right now
+        return b""
+
+
+def _aside(log: Path) -> Path:
+    return log.with_name(f"{log.name}.1")
+
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024
@@ -167,3 +244,50 @@ def _last_line(log: Path) -> str:
         lines = [line for line in plain_text(read_tail(log, _LINE_BYTES)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
     return ""
+
+
+EVERY_S = 2.0
+"""How often a running job's memory and last line are looked at."""
+
+
+class JobReports:
+    """Reports the jobs of one session from its first job on."""
+
+    def __init__(self, jobs: Jobs, log: EventLog, clock: Clock) -> None:
+        self._jobs = jobs
+        self._log = log
+        self._clock = clock
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        jobs.on_change = self._on_change
+
+    async def aclose(self) -> None:
+        """Stop reporting."""
+        self._jobs.on_change = None
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    def _on_change(self) -> None:
+        self._changed.set()
+        if self._task is None:
+            self._task = asyncio.create_task(self._report(), name="job reports")
+
+    async def _report(self) -> None:
+        while True:
+            self._changed.clear()
+            jobs = await self._jobs.snapshot()
+            self._log.emit(ev.JobsReported(jobs=jobs))
+            await self._wait(is_anything_running=any(job.state == "running" for job in jobs))
+
+    async def _wait(self, *, is_anything_running: bool) -> None:
+        """Return when a job started or ended, or, while one runs, when it is time to look again."""
+        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
+        if is_anything_running:
+            waits.append(asyncio.create_task(self._clock.sleep(EVERY_S)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waits:
+                task.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)

@@ -1,0 +1,352 @@
+"""Questions to the user that wait for an answer, and the rules that answers make.
+
+`Approvals` has the questions of one session: no answer is a no. `RuleBook` has the rules in force in one session: its
+own, which the journal holds, and the lasting ones of the user's file `rules.toml`:
+
+```toml
+[[rule]]
+id = "r-k3f9qx"
+effect = "allow"            # allow, ask or forbid
+kind = "command"            # command, edit or tool
+pattern = "git push"
+scope = "always"            # or project, with its folder in workspace
+created_at = 2026-11-21T21:37:00Z
+```
+
+Several windows may share that file. Before every decision it is looked at again, and read when it changed, so a rule
+that was revoked elsewhere does not go on allowing here. It fails closed. A broken entry is named and skipped, so what
+it would allow is not allowed. A broken *forbid* would let through what the user wanted stopped: what the file forbade
+stays forbidden, and when it cannot be read at the start, nothing runs until it is mended or the user decides.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision, Rule, RuleEffect, RuleKind, RuleScope
+from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.settings.table_file import (
+    TableEntry,
+    TableFile,
+    TableList,
+    choice_in,
+    flag_in,
+    table_of,
+    text_in,
+    texts_in,
+    time_in,
+)
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
+
+
+class HeldQuestion(Struct):
+    """A question that an earlier process asked, as it stands on record, and its answer once there is one."""
+
+    request: ApprovalRequest
+    decision: Decision | None = None
+
+
+class Approvals:
+    """The open questions of one session."""
+
+    def __init__(self) -> None:
+        self._pending: dict[CallId, asyncio.Future[Decision]] = {}
+        self._held: dict[CallId, HeldQuestion] = {}
+
+    async def ask(
+        self,
+        request: ApprovalRequest,
+        announce: Callable[[], Awaitable[None]],
+        confirm: Callable[[Decision], Awaitable[Decision]],
+        conclude: Callable[[Decision], Awaitable[None]],
+    ) -> Decision:
+        """Announce `request`, wait for its answer, and return what `confirm` makes of it.
+
+        The question is registered before it is announced, so that no answer can come too early. `conclude` always
+        runs, also when the wait is cancelled: then the decision is `Aborted`.
+        """
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._pending[request.call_id] = answer
+        decision: Decision = Aborted(reason="The turn was stopped before an answer came.")
+        try:
+            await announce()
+            decision = await confirm(await answer)
+            return decision
+        finally:
+            self._pending.pop(request.call_id, None)
+            await conclude(decision)
+
+    def answer(self, call_id: CallId, decision: Decision) -> bool:
+        """Answer a pending or held question. Returns whether one was waiting; late and double answers do nothing."""
+        held = self._held.get(call_id)
+        if held is not None and held.decision is None:
+            held.decision = decision
+            return True
+        future = self._pending.get(call_id)
+        if future is None or future.done():
+            return False
+        future.set_result(decision)
+        return True
+
+    def hold(self, requests: Iterable[ApprovalRequest]) -> None:
+        """Take over questions that an earlier process asked: they can be answered before their calls run again."""
+        for request in requests:
+            self._held.setdefault(request.call_id, HeldQuestion(request))
+
+    def held(self, call_id: CallId) -> HeldQuestion | None:
+        """Return the held question about a call. Its answer may come at any time until it is let go."""
+        return self._held.get(call_id)
+
+    def let_go(self, call_id: CallId) -> None:
+        """Take no more answers to the held question about a call: the caller concludes it, or asks it now."""
+        self._held.pop(call_id, None)
+
+    def abort_all(self, reason: str) -> None:
+        """Answer every pending question with `Aborted`: no user is left to ask. Held ones stay as they are."""
+        for call_id in list(self._pending):
+            self.answer(call_id, Aborted(reason=reason))
+
+
+RULES_NAME = "rules.toml"
+
+
+class LoadedRules(Struct, frozen=True):
+    """The rules in force and what was wrong with the file."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+    """Of a rule, the key is its number in the file: `rule 1`."""
+
+    @property
+    def is_forbidding_broken(self) -> bool:
+        """Whether a rule that forbids or asks may be among what could not be read."""
+        return any(problem.is_fault for problem in self.problems)
+
+
+class RulesFile:
+    """The rules of scope `project` and `always`. Several processes may change it: each change reads it anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = TableFile(path, "rule", "rules")
+
+    def load(self) -> LoadedRules:
+        """Return every rule that is sound, and name every one that is not. Blocks; never raises."""
+        loaded = self._file.load()
+        rules: dict[str, Rule] = {}
+        problems = list(loaded.problems)
+        for entry in loaded.entries:
+            try:
+                rule = _rule(entry.value, known=rules.keys())
+                rules[rule.id] = rule
+            except ValueError as error:
+                problems.append(self._problem_of(entry, error))
+        return LoadedRules(tuple(rules.values()), tuple(problems))
+
+    def add(self, *rules: Rule) -> None:
+        """Write rules behind those that are there; one with a known id replaces it. Blocks.
+
+        Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
+        """
+        lasting = [rule for rule in rules if rule.scope != "session"]
+
+        def put(tables: TableList) -> None:
+            for rule in lasting:
+                _drop(tables, rule.id)
+                tables.append(_table(rule))
+
+        if lasting:
+            self._file.change(put)
+
+    def remove(self, rule_id: str) -> bool:
+        """Take a rule out and return whether it was there. Blocks. Raises like `add`."""
+        found = False
+
+        def take(tables: TableList) -> None:
+            nonlocal found
+            found = _drop(tables, rule_id)
+
+        if self.path.exists():
+            self._file.change(take)
+        return found
+
+    def _problem_of(self, entry: TableEntry, error: ValueError) -> FileProblem:
+        value = entry.value
+        effect = cast("dict[str, object]", value).get("effect") if isinstance(value, dict) else None
+        return self._file.problem_of(entry, f"{error}; it does not count", is_fault=effect != "allow")
+
+
+def _drop(tables: TableList, rule_id: str) -> bool:
+    return tables.drop(lambda table: table.get("id") == rule_id)
+
+
+def _table(rule: Rule) -> dict[str, object]:
+    """Return the rule as it stands in the file: the names of the fields of `Rule` are the keys there."""
+    values = asdict(rule) | {"details": list(rule.details)}
+    return {key: value for key, value in values.items() if value}  # what is left out is what a rule has anyway
+
+
+def _rule(entry: object, *, known: Collection[str]) -> Rule:
+    """Return the rule of one entry. Raises `ValueError` that says what is wrong with it."""
+    values = table_of(entry, Rule.__struct_fields__)
+    rule = Rule(
+        id=text_in(values, "id", is_needed=True),
+        effect=cast("RuleEffect", choice_in(values, "effect", get_args(RuleEffect))),
+        kind=cast("RuleKind", choice_in(values, "kind", get_args(RuleKind))),
+        pattern=text_in(values, "pattern", is_needed=True),
+        scope=cast("RuleScope", choice_in(values, "scope", ("project", "always"))),
+        created_at=time_in(values, "created_at") or datetime.min.replace(tzinfo=UTC),
+        is_exact=flag_in(values, "is_exact"),
+        folder=text_in(values, "folder"),
+        details=texts_in(values, "details"),
+        workspace=text_in(values, "workspace"),
+        expires_at=time_in(values, "expires_at"),
+        is_unconfined=flag_in(values, "is_unconfined"),
+        repository=text_in(values, "repository"),
+        repository_mark=text_in(values, "repository_mark"),
+    )
+    if rule.scope == "project" and not Path(rule.workspace).is_absolute():
+        raise ValueError("workspace must be the project's folder, absolute")
+    if rule.id in known:
+        raise ValueError(f"another rule has the id {rule.id!r}, too")
+    return rule
+
+
+class LiveRules:
+    """The lasting rules, followed. One for all sessions; for any thread."""
+
+    def __init__(self, file: RulesFile) -> None:
+        """Reads nothing yet: there are no rules before the first `look`."""
+        self.file = file
+        self._loaded = LoadedRules()
+        self._stamp: FileStamp | None = None
+        self._is_read = False
+        self._has_held = False
+        self._lock = threading.Lock()
+
+    @property
+    def loaded(self) -> LoadedRules:
+        """The rules in force, and what is wrong with the file."""
+        return self._loaded
+
+    @property
+    def faults(self) -> tuple[FileProblem, ...]:
+        """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules can stand in."""
+        return () if self._has_held else tuple(problem for problem in self._loaded.problems if problem.is_fault)
+
+    def go_on(self) -> None:
+        """Put in force the rules that can be read. Only the user decides that."""
+        self._has_held = True
+
+    def look(self) -> None:
+        """Read the file if it changed. Blocks; never raises."""
+        with self._lock:
+            stamp = stamp_of(self.file.path)
+            if self._is_read and is_unchanged(stamp, self._stamp):
+                return
+            found = self.file.load()
+            if found.is_forbidding_broken and self._has_held:
+                found = _with_what_held(found, self._loaded)
+            self._has_held = self._has_held or not found.is_forbidding_broken
+            self._loaded = found if found != self._loaded else self._loaded
+            self._stamp, self._is_read = stamp, True
+
+
+def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
+    """Return what can be read of a broken file, and before it everything that forbade or asked until now."""
+    held = tuple(rule for rule in before.rules if rule.effect != "allow")
+    known = {rule.id for rule in held}
+    return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
+
+
+class RuleBook:
+    """What the user decided once for calls to come."""
+
+    def __init__(self, live: LiveRules, session_rules: Mapping[str, Rule], log: EventLog) -> None:
+        """`session_rules` follows the log: it has a rule as soon as the answer that made it is on record."""
+        self._live = live
+        self._file = live.file
+        self._session_rules = session_rules
+        self._log = log
+        self._lasting = LoadedRules()
+        self._reported: tuple[str, ...] = ()
+        self._is_read = False
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in force, the session's own first."""
+        return (*self._session_rules.values(), *self._lasting.rules)
+
+    @property
+    def faults(self) -> tuple[FileProblem, ...]:
+        """Why nothing may run; see `LiveRules.faults`."""
+        return self._live.faults
+
+    async def refresh(self) -> None:
+        """Read the file if it changed, and report what is in force and what of it cannot be used."""
+        await asyncio.to_thread(self._live.look)
+        loaded = self._live.loaded
+        if self._is_read and loaded == self._lasting:
+            return
+        self._is_read = True
+        self._lasting = loaded
+        self.report()
+        await self._report_problems()
+
+    async def keep(self, rules: Sequence[Rule]) -> None:
+        """Write the lasting ones of `rules` to the file. What cannot be written is reported, and does not count."""
+        lasting = [rule for rule in rules if rule.scope != "session"]
+        if lasting:
+            try:
+                await asyncio.to_thread(self._file.add, *lasting)
+            except AgentError as error:
+                await self._report_failure("The rule could not be kept, so you will be asked again.", error)
+        await self.refresh()
+        self.report()
+
+    async def revoke(self, rule_id: str) -> None:
+        """Take a rule back, wherever it is kept; an unknown one is no error."""
+        try:
+            await asyncio.to_thread(self._file.remove, rule_id)
+        except AgentError as error:
+            await self._report_failure("The rule could not be taken back, so it still holds.", error)
+            return
+        if rule_id in self._session_rules:
+            await self._log.record(ev.RuleRevoked(rule_id=rule_id))
+        await self.refresh()
+        self.report()
+
+    def report(self) -> None:
+        """Report what is in force to the front ends."""
+        self._log.emit(ev.RulesReported(rules=self.rules))
+
+    async def _report_problems(self) -> None:
+        problems = tuple(map(str, self._lasting.problems))
+        if not problems or problems == self._reported:
+            return
+        self._reported = problems
+        is_grave = self._lasting.is_forbidding_broken
+        title = "A rule that forbids or asks cannot be read" if is_grave else "Some of your rules cannot be used"
+        await self._log.record(
+            ev.Notice(
+                level="error" if is_grave else "warning",
+                code="rules",
+                title=f"{title}: the rules file has mistakes.",
+                hint=f"Mend {self._file.path}.",
+                detail="\n".join(problems),
+            )
+        )
+
+    async def _report_failure(self, title: str, error: AgentError) -> None:
+        notice = ev.Notice(level="error", code="rules", title=title, hint=error.hint, detail=error.detail or str(error))
+        await self._log.record(notice)

@@ -1,1 +1,0 @@
-"""Questions to the user that wait for an answer, and the rules that answers make."""

@@ -1,1 +1,0 @@
-"""Background commands: started, followed in a log, reported to the front ends, stopped with their session."""
