@@ -55,9 +55,9 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.approval.script_marks import repository_mark
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import FunctionTool, tool
+from desktop_agent.core.tools.script_marks import repository_mark
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.agent import Agent
 from desktop_agent.library.answering import Approver

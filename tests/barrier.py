@@ -3,7 +3,7 @@
 import asyncio
 
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext
 
 
 class Meeting:

@@ -6,13 +6,11 @@ from desktop_agent.composition.tool_parts import ToolParts
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.session_tools import SessionTools
-from desktop_agent.core.tools.approval.gate import ApprovalGate
-from desktop_agent.core.tools.approval.judging import Judge
-from desktop_agent.core.tools.approval.live_judging import LiveJudging
-from desktop_agent.core.tools.approval.server_questions import ServerQuestions
 from desktop_agent.core.tools.execution.executor import ToolExecutor
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
-from desktop_agent.core.tools.servers.sampling import AsideModel, ServerSampling
+from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging
+from desktop_agent.core.tools.judging import Judge
+from desktop_agent.core.tools.servers.asking_back import AsideModel, ServerQuestions, ServerSampling
 
 
 def build_session_tools(

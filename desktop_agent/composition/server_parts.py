@@ -16,14 +16,13 @@ from desktop_agent.core.providers.auth.servers.server_credentials import Keyring
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.confined import server_confiner
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.servers.session_trust import SessionTrust
-from desktop_agent.core.tools.spec import AnyServerTool, AnyTool
+from desktop_agent.core.tools.tool import AnyServerTool, AnyTool
 
 
 def build_server_pool(

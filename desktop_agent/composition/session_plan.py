@@ -24,8 +24,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.store.session_upkeep import discard_session
-from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.roles import ROLES
+from desktop_agent.core.tools.access import ROLES, CallRules
 
 
 class SessionStorage(Struct, frozen=True):

@@ -24,7 +24,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 
 
 class SharedTools:

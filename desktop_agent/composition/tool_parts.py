@@ -26,14 +26,14 @@ from desktop_agent.core.system.environment import child_environment, kept_back_f
 from desktop_agent.core.system.processes.process_tree import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.access import Access, CallRules
-from desktop_agent.core.tools.approval.judging import Policies
 from desktop_agent.core.tools.execution.confiner import Confiner
-from desktop_agent.core.tools.execution.toolbox import Toolbox
+from desktop_agent.core.tools.execution.executor import Toolbox
+from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.secret_names import finder_of_secrets
+from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.spec import AnyServerTool
+from desktop_agent.core.tools.tool import AnyServerTool
 
 
 class ToolParts(Struct, frozen=True):

@@ -11,7 +11,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.protocol.events import CommandRun, Notice, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
-from desktop_agent.core.tools.spec import SKIPPED_KEY
+from desktop_agent.core.tools.tool import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.core.undo.refusals import describe_outcome
 

@@ -21,7 +21,7 @@ from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 from desktop_agent.headless.result import EXIT_CODES, RunResult
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 

@@ -19,7 +19,7 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.function_tool import Function
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.changes import Changes

@@ -18,7 +18,7 @@ from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool, Tool
+from desktop_agent.core.tools.tool import AnyTool, Tool
 
 
 def workbench_of(

@@ -8,7 +8,7 @@ from typing import cast
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import on_one_line
-from desktop_agent.core.tools.annotations import adapter_of, first_mistake
+from desktop_agent.core.tools.function_tool import adapter_of, first_mistake
 from desktop_agent.core.transcript import TextEntry, Transcript
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)

@@ -8,9 +8,8 @@ from starlette.responses import Response
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
-from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.documents import tool_document
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action

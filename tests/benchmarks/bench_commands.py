@@ -27,7 +27,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
-from desktop_agent.core.tools.spec import unconfined
+from desktop_agent.core.tools.tool import unconfined
 from desktop_agent.ui.runtime.eventloop import run
 from tests.core.printed import until_logged
 from tests.core.stubborn import STUBBORN, survivors

@@ -29,7 +29,7 @@ from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
-from desktop_agent.core.tools.spec import ReadTool
+from desktop_agent.core.tools.tool import ReadTool
 from desktop_agent.ui.runtime.eventloop import SWITCH_INTERVAL_S
 from tests.benchmarks.floors import Standstill, idle_beside
 from tests.benchmarks.source_tree import GIT, grow

@@ -38,7 +38,7 @@ _NOTE = "A remark about the sources, without behaviour: "
 
 DECIDED: Mapping[str, str] = {
     # Tools
-    "T-03": _DESIGN + "a tool is a class with a pydantic schema (`core/tools/spec.py`), not a function with a dict.",
+    "T-03": _DESIGN + "a tool is a class with a pydantic schema (`core/tools/tool.py`), not a function with a dict.",
     "T-04": _DESIGN + "tools are coroutines, and what blocks goes to a thread; there is no tracker to pass.",
     "T-66": _DESIGN + "files are written by the ledger, with temporary names of their own (Z-82), as whole images.",
     "T-80": _DESIGN + "a change is known by its kind and both contents, not by an action that a tool names.",

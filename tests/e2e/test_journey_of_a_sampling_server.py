@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.tools.servers.sampling import SAMPLING
+from desktop_agent.core.tools.servers.asking_back import SAMPLING
 from desktop_agent.ui.chat.question.sampling import SamplingCard
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, ask_for_no_titles, drive

@@ -10,9 +10,8 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
-from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.documents import tool_document
 from desktop_agent.core.tools.registry import ToolRegistry
 
 

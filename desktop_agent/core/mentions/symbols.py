@@ -20,7 +20,7 @@ from desktop_agent.core.mentions.path_grammar import PathMention
 from desktop_agent.core.mentions.symbol_search import search_symbols, written_symbol
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.search.symbols import FoundSymbol, can_be_a_name, extent_of, symbol_in
-from desktop_agent.core.tools.execution.toolbox import Toolbox
+from desktop_agent.core.tools.execution.executor import Toolbox
 from desktop_agent.core.tools.files.listing import ListingGround
 
 _TARGET = re.compile(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")

@@ -15,7 +15,7 @@ from desktop_agent.core.providers.reporting import reported_answer
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.guard import SpendingGuard
-from desktop_agent.core.tools.servers.sampling import AsideAnswer, AsideFacts
+from desktop_agent.core.tools.servers.asking_back import AsideAnswer, AsideFacts
 
 
 class SessionModel(Struct, frozen=True, kw_only=True, eq=False):

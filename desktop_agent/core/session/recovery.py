@@ -26,7 +26,7 @@ from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
-from desktop_agent.core.tools.spec import SKIPPED_KEY
+from desktop_agent.core.tools.tool import SKIPPED_KEY
 from desktop_agent.core.transcript import CUT_OFF_KEY
 from desktop_agent.core.undo.execute import recovered
 from desktop_agent.core.undo.path_tracking import written_along

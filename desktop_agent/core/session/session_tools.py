@@ -9,9 +9,9 @@ from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.tools.approval.live_judging import LiveJudging
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.gate import LiveJudging
 
 ToolOp = ops.JudgeCommand | ops.LookAtChanges | ops.StopJob | ops.RevokeRule
 

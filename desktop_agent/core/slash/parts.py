@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import FileImage, ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.transcript import Transcript
 
 

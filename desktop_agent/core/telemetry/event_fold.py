@@ -80,7 +80,7 @@ from desktop_agent.core.telemetry.conventions import (
     provider_name,
 )
 from desktop_agent.core.telemetry.telemetry import Contents, SessionFacts
-from desktop_agent.core.tools.spec import SKIPPED_KEY, STOPPED_KEY
+from desktop_agent.core.tools.tool import SKIPPED_KEY, STOPPED_KEY
 
 Labels = Mapping[str, str | bool]
 

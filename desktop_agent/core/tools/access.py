@@ -3,21 +3,49 @@
 The model never receives a tool that is not permitted. It receives a tool that is permitted but cannot work here,
 because a capability is missing, with the reason in its description, so that it can say so instead of guessing; a
 call of it is refused before anything runs.
+
+A role is what an agent that does one kind of work may use, and its prompt, as data. An orchestrator has every tool as
+long as there are no agents that it could have work done by.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
+from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.roles import ROLES, Role
 from desktop_agent.core.tools.servers.deferring import Choice, DefinitionBudget, chosen
 from desktop_agent.core.tools.servers.search_tools import SearchTools, servers_in_words
-from desktop_agent.core.tools.spec import AnyServerTool, AnyTool, ServerTool
+from desktop_agent.core.tools.tool import AnyServerTool, AnyTool, ServerTool
+
+Role = Literal["orchestrator", "researcher", "worker"]
+
+
+class RoleProfile(Struct, frozen=True, kw_only=True):
+    """What one role is."""
+
+    only_reads: bool = False
+    """Whether it gets no tool that changes anything."""
+    prompt: str = ""
+    """The file in `resources/prompts` that the system prompt ends with; empty for none."""
+
+    @property
+    def instructions(self) -> str:
+        """What the system prompt ends with. Blocks shortly: it reads a shipped file."""
+        return resource_path("prompts", self.prompt).read_text(encoding="utf-8").strip() if self.prompt else ""
+
+
+ROLES: dict[Role, RoleProfile] = {
+    "worker": RoleProfile(),
+    "researcher": RoleProfile(only_reads=True, prompt="researcher.md"),
+    "orchestrator": RoleProfile(prompt="orchestrator.md"),
+}
+"""The worker is what an agent is without a role."""
+
 
 UNAVAILABLE = "[UNAVAILABLE:"
 """What the description of a tool that cannot work here begins with."""
@@ -164,3 +192,17 @@ def _summary(description: str) -> str:
     """The first sentence, a mark of unavailability included."""
     end = description.find(". ")
     return description if end < 0 else description[: end + 1]
+
+
+def tool_document(tool: AnyTool, access: Access) -> JsonObject:
+    """Return what `tools list --json` says of a tool. Its schema takes a moment."""
+    definition = access.definition(tool)
+    return {
+        "name": definition.name,
+        "description": definition.description,
+        "input_schema": definition.input_schema,
+        "capabilities": list(tool.capabilities),
+        "read_only": tool.is_read_only,
+        "source": tool.source,
+        "available": not definition.description.startswith(UNAVAILABLE),
+    }

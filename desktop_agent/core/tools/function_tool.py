@@ -4,6 +4,16 @@
 @tool(is_read_only=True, description="Tell the weather of a city.")
 def weather(city: str, days: Annotated[int, Field(ge=1, le=7)] = 1) -> str: ...
 ```
+
+pydantic knows text, numbers, lists, `Literal`, enumerations, dataclasses, typed dictionaries and its own models. What
+it does not know, msgspec's `Struct` (and `typing.TypedDict` before Python 3.12), is left to msgspec.
+
+What a docstring says of each argument is read in the style of Google, NumPy or Sphinx:
+
+Args:                       Parameters                  :param city: Its name.
+city: Its name.         ----------
+city : str
+Its name.
 """
 
 import asyncio
@@ -11,21 +21,34 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, cast, get_type_hints, overload
+from types import UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints, is_typeddict, overload
 
 import msgspec
-from pydantic import BaseModel, Field, create_model
+from msgspec import Struct
+from pydantic import (
+    BaseModel,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic.json_schema import PydanticJsonSchemaWarning
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticSerializationError, core_schema, to_json
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.annotations import adapter_of, default_of, for_pydantic
-from desktop_agent.core.tools.docstrings import taken_apart
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 logger = logging.getLogger(__name__)
 
@@ -194,3 +217,185 @@ def _hints_of(name: str, function: Function) -> dict[str, object]:
             f"an annotation of the tool {name!r} names what is not defined yet, {error.name!r}: import it, or define "
             "it above, at the top of a module"
         ) from error
+
+
+KNOWN_TYPES = (
+    "str, int, float, bool, list, dict, tuple, Literal, Enum, a dataclass, a TypedDict, a msgspec Struct or a pydantic "
+    "model"
+)
+"""What an annotation may be made of, in the words of an error."""
+
+_DEFINITIONS = "#/$defs/"
+
+
+def for_pydantic(annotation: object) -> Any:
+    """Return an annotation that pydantic takes for the same: `Annotated[int, "How many."]` has a description then."""
+    arguments = get_args(annotation)
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _annotated(arguments[0], arguments[1:])
+    if origin in (Union, UnionType):
+        return cast("Any", Union)[tuple(map(for_pydantic, arguments))]
+    if origin in (list, dict, tuple, set, frozenset):
+        return cast("Any", origin)[tuple(each if each is ... else for_pydantic(each) for each in arguments)]
+    is_unknown = _is_struct(annotation) or (sys.version_info < (3, 12) and is_typeddict(annotation))
+    return Annotated[annotation, _ByMsgspec()] if is_unknown else annotation
+
+
+def adapter_of(annotation: object) -> TypeAdapter[Any]:
+    """Return what reads JSON as `annotation` says. Raises `TypeError` for what has no JSON schema, with the reason."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(for_pydantic(annotation))
+        adapter.json_schema()
+    except (PydanticUserError, TypeError) as error:
+        reason = str(error).partition("\n")[0].partition(". Set `arbitrary_types_allowed")[0]
+        raise TypeError(f"a model cannot give it: {reason}. Annotate it with {KNOWN_TYPES}") from error
+    return adapter
+
+
+def default_of(annotation: object, value: object) -> Any:
+    """Return `value` as the default of a field with that annotation. Raises `TypeError` for what JSON cannot say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PydanticJsonSchemaWarning)
+        try:
+            adapter: TypeAdapter[Any] = TypeAdapter(_annotated(annotation, (Field(default=value),)))
+            adapter.json_schema()
+        except PydanticJsonSchemaWarning:
+            return Field(default=msgspec.to_builtins(value), validate_default=True)
+    return value
+
+
+def first_mistake(read: Callable[[object], object], value: object) -> str:
+    """Return what an adapter's `read` finds wrong with a value, with its place; nothing when it is right."""
+    try:
+        read(value)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, item['loc'])) or 'the value'}: {item['msg'].removeprefix('Value error, ')}"
+    return ""
+
+
+def _annotated(annotation: Any, metadata: tuple[object, ...]) -> Any:
+    """Return it, for pydantic, with its metadata, of which text is the description."""
+    told = [Field(description=each) if isinstance(each, str) else each for each in metadata]
+    return Annotated[(for_pydantic(annotation), *told)]
+
+
+class _ByMsgspec:
+    """Tells pydantic to leave a type to msgspec."""
+
+    def __get_pydantic_core_schema__(self, source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object) -> object:
+            try:
+                return value if _is_one(value, source) else msgspec.convert(value, learned(source))
+            except msgspec.ValidationError as error:
+                raise PydanticCustomError("msgspec", "{problem}", {"problem": str(error)}) from error
+
+        self._source = source
+        to_json = core_schema.plain_serializer_function_ser_schema(msgspec.to_builtins)
+        return core_schema.no_info_plain_validator_function(read, serialization=to_json)
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> JsonObject:
+        (schema,), definitions = msgspec.json.schema_components([self._source], ref_template=_DEFINITIONS + "{name}")
+        return cast("JsonObject", _inlined(schema, definitions, ()))
+
+
+def _is_struct(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)
+
+
+def _is_one(value: object, source: type) -> bool:
+    return not is_typeddict(source) and isinstance(value, source)
+
+
+def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> object:
+    """Return a schema with what it refers to in its place. Raises `TypeError` for a type that holds its own kind."""
+    if isinstance(value, list):
+        return [_inlined(each, definitions, above) for each in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("JsonObject", value)
+    name = str(fields.get("$ref", "")).removeprefix(_DEFINITIONS)
+    if name in above:
+        raise TypeError(f"{name} holds itself, which only a pydantic model or a dataclass may")
+    if name in definitions:
+        return _inlined(definitions[name], definitions, (*above, name))
+    return {key: _inlined(each, definitions, above) for key, each in fields.items()}
+
+
+_GOOGLE_HEADERS = frozenset({"Args:", "Arguments:", "Parameters:"})
+_GOOGLE_ENTRY = re.compile(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)")
+_NUMPY_ENTRY = re.compile(r"(?P<name>\w+)[ \t]*(?P<text>)(?::.*)?$")
+_SPHINX_ENTRY = re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)")
+_RULE = re.compile(r"-{3,}$")
+
+
+class Documented(Struct, frozen=True):
+    """A docstring, taken apart."""
+
+    description: str
+    """Without what is said of the arguments."""
+    arguments: dict[str, str]
+    """What is said of each, on one line."""
+
+
+def taken_apart(docstring: str, names: Collection[str]) -> Documented:
+    """Return what a docstring, cleaned as `inspect.getdoc` does it, says of a function with arguments of these names.
+
+    What it says of other names, as of a group of arguments that is not one, stays in the description.
+    """
+    lines = docstring.splitlines()
+    kept: list[str] = []
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(lines):
+        entries, end = _section_at(lines, place)
+        if entries and entries.keys() <= set(names):
+            found |= entries
+        else:
+            end = max(end, place + 1)
+            kept += lines[place:end]
+        place = end
+    return Documented(re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found)
+
+
+def _section_at(lines: Sequence[str], place: int) -> tuple[dict[str, str], int]:
+    """Return the arguments of the section that begins here, and where it ends; none where no section begins."""
+    line = lines[place]
+    if line.strip() in _GOOGLE_HEADERS:
+        end = _indented(lines, place + 1, _indent(line))
+        return _entries(lines[place + 1 : end], _GOOGLE_ENTRY), end
+    if line.strip() == "Parameters" and place + 1 < len(lines) and _RULE.match(lines[place + 1].strip()):
+        end = next((at - 1 for at in range(place + 3, len(lines)) if _RULE.match(lines[at].strip())), len(lines))
+        return _entries(lines[place + 2 : end], _NUMPY_ENTRY), end
+    if _SPHINX_ENTRY.match(line.strip()):
+        end = _indented(lines, place + 1, _indent(line))
+        return _entries(lines[place:end], _SPHINX_ENTRY), end
+    return {}, place
+
+
+def _entries(lines: Sequence[str], entry: re.Pattern[str]) -> dict[str, str]:
+    """Return the entries of a section, each from a line with the least indentation to the next."""
+    least = min((_indent(line) for line in lines if line.strip()), default=0)
+    found: dict[str, list[str]] = {}
+    texts: list[str] = []
+    for line in lines:
+        if line.strip() and _indent(line) == least:
+            match = entry.match(line.strip())
+            if match is None:
+                return {}
+            texts = found[match["name"]] = [match["text"]]
+        else:
+            texts.append(line)
+    return {name: " ".join(" ".join(texts).split()) for name, texts in found.items()}
+
+
+def _indented(lines: Sequence[str], place: int, indent: int) -> int:
+    """Return where the lines end that stand deeper than `indent`."""
+    while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) > indent):
+        place += 1
+    return place
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

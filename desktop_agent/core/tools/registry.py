@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.servers.search_tools import SearchTools
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider accepts as a tool's name."""

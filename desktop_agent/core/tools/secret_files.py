@@ -1,10 +1,20 @@
-"""The files of a workspace that often hold secrets, found quickly: for commands that run without a question."""
+"""The files of a workspace that often hold secrets: found quickly, for commands that run without a question.
 
-from collections.abc import Iterable
+Secrets are known by what they are and not only by their name: the same file under another name (a hard link) is one
+too. Nothing is looked at for a file with one name, which is nearly every file. For the others the secrets of the
+workspace and of the home are compared by device and inode.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 500_000
@@ -48,3 +58,90 @@ def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_
         if not entry.is_dir(follow_symlinks=False)
         and (sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()))
     )
+
+
+MOST_HIDDEN_ENTRIES = 20_000
+"""How many entries of the hidden places are looked at, the upper levels first."""
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+
+def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
+    """Return the files with several names that are, or lie in, one of these places. Blocks, for some milliseconds."""
+    known: dict[Identity, str] = {}
+    inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
+    for path in chain(places, inside):
+        _note(known, path, str(path))
+    return known
+
+
+class SecretNames:
+    """The secrets of one workspace and one home, by identity. Made for one call; all of it blocks."""
+
+    def __init__(self, root: Path, elsewhere: Callable[[], Mapping[Identity, str]] = dict[Identity, str]) -> None:
+        """`elsewhere` returns the secrets outside the workspace that have several names; asked for when needed."""
+        self._root = root
+        self._elsewhere = elsewhere
+
+    def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
+        """Return the secret file that `path` is another name of; empty for none. Symlinks are followed.
+
+        The answer is relative to the workspace, or absolute.
+        """
+        try:
+            status = status or path.stat()
+        except (OSError, ValueError):
+            return ""
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return ""
+        return self._linked_secrets.get((status.st_dev, status.st_ino), "")
+
+    def secret_at(self, path: Path, status: os.stat_result) -> str:
+        """Return the name by which `path`, resolved, holds secrets, its own or another; empty for none."""
+        name = path.relative_to(self._root).as_posix()
+        return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
+
+    def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
+        """Return the secret behind each of these paths that is another name of one and does not say so itself."""
+        named = [path for path in relative_paths if sensitivity(path) != "secret"]
+        found = {path: self.secret_behind(self._root / path) for path in named}
+        return {path: secret for path, secret in found.items() if secret}
+
+    @cached_property
+    def by_name(self) -> tuple[Path, ...]:
+        """The files of the workspace whose name says that they hold secrets."""
+        return secret_files(self._root)
+
+    def other_names(self) -> tuple[Path, ...]:
+        """Return every path in the workspace that is a secret under a name that does not say so."""
+        numbers = {inode for _, inode in self._linked_secrets}
+        entries = entries_below((self._root,)) if numbers else ()
+        paths = (self._root / path for _, path, entry in entries if entry.inode() in numbers)
+        return tuple(path for path in paths if self.secret_behind(path))
+
+    @cached_property
+    def _linked_secrets(self) -> dict[Identity, str]:
+        """The secrets that have several names, with one by which they are known as secrets."""
+        known = dict(self._elsewhere())
+        for path in self.by_name:
+            _note(known, path, path.relative_to(self._root).as_posix())
+        return known
+
+
+def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
+    """Return what looks for the secrets of the workspace at `root`, resolved, anew with every call.
+
+    The secrets elsewhere are looked for once, when they are needed first.
+    """
+    elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
+    return lambda: SecretNames(root, elsewhere)
+
+
+def _note(known: dict[Identity, str], path: Path, name: str) -> None:
+    try:
+        status = path.lstat()
+    except OSError:
+        return
+    if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+        known[status.st_dev, status.st_ino] = name

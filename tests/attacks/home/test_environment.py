@@ -11,7 +11,7 @@ from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.system.environment import child_environment, confined_environment, kept_back_from
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.execution.confiner import Confiner, SandboxProbe
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.secret_files import SecretNames
 from tests.core.sandbox.conftest import Place, Shell
 
 KEY = "sk-ant-" + "api03-AbCdEf0123456789xyz"

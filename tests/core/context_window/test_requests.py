@@ -8,7 +8,7 @@ from desktop_agent.core.context_window.meter import Caching
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import CacheMiss, ModelRef, ToolDefinition, ToolResult, Usage
 from desktop_agent.core.providers.scripted import Say
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 from tests.harness import Ground
 
 MODEL = ModelRef(provider="anthropic", model="m")

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 from tests.harness import MODEL, Ground, Receiver
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.core.slash.own import MAX_FILE_BYTES, MAX_FILES, OwnCommand, read_own_commands
 from desktop_agent.core.slash.parse import parse
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.secret_files import SecretNames
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 

@@ -19,7 +19,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
-from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
+from desktop_agent.core.tools.tool import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
 
 
 @dataclass

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.docstrings import taken_apart
+from desktop_agent.core.tools.function_tool import taken_apart
 
 GOOGLE = """Tell the weather.
 

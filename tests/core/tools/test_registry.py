@@ -13,7 +13,7 @@ from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 from tests.harness import BUILTIN_TOOLS
 
 NAMES = [

@@ -22,7 +22,7 @@ from desktop_agent.core.tools.builtin.todo_write import TodoWrite
 from desktop_agent.core.tools.builtin.view_image import ViewImage
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.tool import AnyTool
 
 
 def builtin_tools(

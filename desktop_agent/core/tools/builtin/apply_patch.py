@@ -12,7 +12,7 @@ from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
 from desktop_agent.core.tools.patches.model import PatchError
 from desktop_agent.core.tools.patches.parse import parse_patch
 from desktop_agent.core.tools.patches.patch_draft import PatchDraft
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
 
 _MOST_PATHS_IN_TITLE = 3
 

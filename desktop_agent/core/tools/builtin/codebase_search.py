@@ -34,7 +34,7 @@ from desktop_agent.core.tools.cards import MOST_CARDS, card
 from desktop_agent.core.tools.files.globs import Glob
 from desktop_agent.core.tools.files.listing import list_paths
 from desktop_agent.core.tools.files.target import folder_to_list
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 MOST_WAITED_S = 30.0
 """How long an answer waits for the index. After that it comes from what there is."""

@@ -11,7 +11,7 @@ from desktop_agent.core.system.files import FileState, FileTransition, new_file_
 from desktop_agent.core.tools.arguments import TextEncoding, one_of
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
 from desktop_agent.core.tools.files.target import edit_target
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _IfExists = Literal["error", "overwrite", "skip"]
 

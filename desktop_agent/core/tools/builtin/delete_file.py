@@ -5,7 +5,7 @@ import json
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
 from desktop_agent.core.tools.files.target import load_target
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 
 class DeleteFile(FileEditTool[FileArguments]):

@@ -16,7 +16,7 @@ from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
 from desktop_agent.core.tools.files.suggest import same_words, similar_shown
 from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20

@@ -25,7 +25,7 @@ from desktop_agent.core.tools.files.globs import Glob
 from desktop_agent.core.tools.files.grep_matches import GrepMatches
 from desktop_agent.core.tools.files.ripgrep import SearchEnd, prepare, run_ripgrep
 from desktop_agent.core.tools.files.target import not_found, path_read
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 MOST_COLLECTED = 5_000
 MOST_FILES = 100_000

@@ -15,7 +15,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
 from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.tools.output import MODEL_FORMAT
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50

@@ -12,7 +12,7 @@ from desktop_agent.core.tools.files.line_plan import chosen, existing_text, spli
 from desktop_agent.core.tools.files.splice import Splice, split_block
 from desktop_agent.core.tools.files.suggest import similar_shown
 from desktop_agent.core.tools.files.textfile import as_seen, as_shown
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 

@@ -28,7 +28,7 @@ from desktop_agent.core.tools.files.listing import (
     within_limits,
 )
 from desktop_agent.core.tools.files.target import folder_to_list
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 _MEASURES = {"name": by_name, "mtime": newest, "size": largest}
 

@@ -25,7 +25,7 @@ from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool
 from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES, not_read, require_regular
 from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
 from desktop_agent.core.tools.reads import DIGEST_KEY
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 
 
 class ReadFileArguments(FileArguments):

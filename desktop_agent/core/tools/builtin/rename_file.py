@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.target import Target, load_target, not_found
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
 
 _IDENTICAL = "source and destination paths are identical"
 

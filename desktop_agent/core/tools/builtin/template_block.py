@@ -11,7 +11,7 @@ from desktop_agent.core.tools.files.line_plan import chosen, existing_text, spli
 from desktop_agent.core.tools.files.splice import Splice, split_block
 from desktop_agent.core.tools.files.suggest import LONGEST_SHOWN, same_words, similar_shown
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 
 class TemplateBlockArguments(FileArguments):

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus, ToolResult
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 STATUSES: tuple[str, ...] = get_args(TodoStatus)
 MOST_ITEMS = 100

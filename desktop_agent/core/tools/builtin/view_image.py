@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool
 from desktop_agent.core.tools.files.target import not_read, require_regular
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
 """The API takes 5 MiB of base64 for a picture, which is a third more than its bytes."""

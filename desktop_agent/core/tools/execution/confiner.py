@@ -1,11 +1,16 @@
 """Confining the commands of a session: which sandbox there is, and confining a command in it.
 
-It fails closed. A command that was decided to be confined runs confined or not at all.
+It fails closed. A command that was decided to be confined runs confined or not at all. Programs of MCP servers run in
+the same sandbox, with the same files hidden.
+
+When a command failed, the variables that it did not get are named if one of them is what it failed for: a guess from
+what the command line and its output say. It gives a name, never a value.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
-from desktop_agent.core.base.paths import spare_cache
+from desktop_agent.core.base.paths import AppPaths, spare_cache
+from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import SandboxMode, ToolResult
@@ -27,8 +33,7 @@ from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.system.processes.shell import search_path
 from desktop_agent.core.tools.output import printed_in
-from desktop_agent.core.tools.secret_files import secrets_beside_programs
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.secret_files import SecretNames, secret_files, secrets_beside_programs
 
 
 class SandboxProbe(Struct, eq=False):
@@ -202,3 +207,69 @@ class Confinement(Struct):
     def _homes(self, guards: Guards) -> Homes:
         """Return the homes, with the folders in which this command looked for programs: only to explain why in vain."""
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
+
+
+KEPT_BACK_KEY = "kept_back"
+"""In a result's metadata: the names of these variables."""
+
+_LOOKED_AT = 16_000
+"""Characters from the end: the reason for a failure is printed last."""
+MOST_NAMED_VARIABLES = 3
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
+_USED_AS_A_VARIABLE = (
+    r"(?:\$\{{?[!#]?|%)(?:env:)?{name}\b"  # $NAME, ${{NAME:-}}, %NAME%, $env:NAME
+    r"|\b(?:printenv|getenv|lookupenv|environ\w*|env)\b[^\w\n]{{1,6}}(?:get\W{{1,3}})?{name}\b"
+    r"|\b(?:variables?|env var)\b[^\w\n]{{1,16}}(?:[\w ]{{1,16}}: )?['\"`]?{name}\b"
+    r"|\b{name}\b['\"`]? (?:environment |env )?var(?:iable)?\b"
+    r"|\b{name}\b['\"`]?:? (?:\w+ ){{0,2}}(?:unbound|unset|undefined|missing|required|null|not (?:set|defined|found))\b"
+    r"|(?i:keyerror).{{0,20}}['\"]{name}['\"]"
+)
+
+
+def kept_back_in(
+    command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
+) -> dict[str, str]:
+    """Return which of `kept_back` a failed command seems to miss, each with its reason.
+
+    `given` are variables that the call sets itself; those that the command line assigns do not count either.
+    """
+    if not result.is_error or not kept_back:
+        return {}
+    output = printed_in(result.content)[-_LOOKED_AT:]
+    named = dict.fromkeys(_VARIABLE.findall(f"{command}\n{output}"))
+    missed = {
+        name: kept_back[name]
+        for name in named
+        if name in kept_back and name not in given and _is_missed(name, command, output)
+    }
+    return dict(list(missed.items())[-MOST_NAMED_VARIABLES:])
+
+
+def kept_back_words(missed: Mapping[str, str]) -> str:
+    """Return what the model and the user read about these variables."""
+    return " ".join(
+        f"{name} is kept back from commands ({reason}). The setting `passed_variables` passes it on, from the next "
+        "session on."
+        for name, reason in missed.items()
+    )
+
+
+def _is_missed(name: str, command: str, output: str) -> bool:
+    if re.search(rf"(?<![\w$])\+?{name}\+?=", command):
+        return False
+    # A word such as TOKEN or DISPLAY is one in many texts, API_TOKEN is a variable wherever it is printed.
+    if "_" in name.strip("_") and re.search(rf"\b{name}\b", output):
+        return True
+    used = re.compile(_USED_AS_A_VARIABLE.format(name=name))
+    return any(used.search(text) is not None for text in (command, output))
+
+
+def server_confiner(paths: AppPaths, environ: Mapping[str, str], probe: SandboxProbe) -> ServerConfiner:
+    """Return what confines the servers of an application with this environment."""
+    return ServerConfiner(
+        search=probe.search,
+        cache=paths.cache / "mcp",
+        environ=environ,
+        secrets_in=secret_files,
+        secrets_beside=secrets_beside_programs,
+    )

@@ -14,9 +14,15 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
-from desktop_agent.core.tools.execution.found_changes import ChangeFinder, FoundChanges
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
-from desktop_agent.core.tools.execution.recording import LastImages, LastNumber, Recording, UserEdits
+from desktop_agent.core.tools.execution.recording import (
+    ChangeFinder,
+    FoundChanges,
+    LastImages,
+    LastNumber,
+    Recording,
+    UserEdits,
+)
 from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, WatchedJob, Writers
 

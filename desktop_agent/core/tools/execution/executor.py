@@ -1,9 +1,11 @@
 """How a call acts, by the kind of its tool: decided and asked, confined, written down, captured, answered.
 
-The orchestrator of one call. No tool asks for itself, confines itself or writes a workspace file itself.
+The orchestrator of one call, with what is in the session's `Toolbox`. No tool asks for itself, confines itself or
+writes a workspace file itself.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
@@ -12,6 +14,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -21,21 +25,31 @@ from desktop_agent.core.protocol.model import (
     FileChange,
     JsonObject,
     ServerQuestion,
+    TodoItem,
     ToolCall,
     ToolResult,
     ToolUseBlock,
 )
-from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
-from desktop_agent.core.tools.approval.judging import Case
-from desktop_agent.core.tools.approval.server_questions import ServerQuestions
-from desktop_agent.core.tools.execution.confiner import Confinement
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
+from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.execution.confiner import (
+    KEPT_BACK_KEY,
+    Confinement,
+    Confiner,
+    kept_back_in,
+    kept_back_words,
+)
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
-from desktop_agent.core.tools.execution.toolbox import Toolbox
-from desktop_agent.core.tools.output import RESULT_LIMIT, fit, fit_all
-from desktop_agent.core.tools.servers.sampling import ServerSampling
-from desktop_agent.core.tools.spec import (
+from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.judging import Case
+from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.secret_files import SecretNames
+from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
+from desktop_agent.core.tools.tool import (
     SKIPPED_KEY,
     SPOOL_KEY,
     STOPPED_KEY,
@@ -47,6 +61,30 @@ from desktop_agent.core.tools.spec import (
     ToolArguments,
     ToolContext,
 )
+
+
+class Toolbox(Struct, frozen=True, kw_only=True):
+    """What calls work with: one per session."""
+
+    workspace: HeldWorkspace
+    access: Access
+    boundary: Callable[[], Boundary]
+    """What calls may reach under the settings in force."""
+    confiner: Confiner
+    reads: ReadLog
+    processes: ProcessRunner
+    jobs: Jobs
+    blobs: Blobs
+    environ: Mapping[str, str]
+    """What children get of the application's environment."""
+    kept_back: Mapping[str, str]
+    """The names of what they do not get of it, each with the reason."""
+    spool_folder: Path
+    todos: Callable[[], tuple[TodoItem, ...]]
+    secrets: Callable[[], SecretNames]
+    """What finds which files of the workspace are secrets by another name, made for one call."""
+    limits: Callable[[], ContextLimits] = ContextLimits
+
 
 INTERRUPTED = "The user stopped this call before it finished. It may have taken effect partly."
 MADE_REPOSITORIES = (
@@ -255,7 +293,7 @@ class ToolExecutor:
         kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
         missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, tool.variables(arguments))
         if missed:
-            note += f"[{sentences_about(missed)}]\n"
+            note += f"[{kept_back_words(missed)}]\n"
             result = structs.replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
         return structs.replace(result, content=note + result.content) if note else result
 

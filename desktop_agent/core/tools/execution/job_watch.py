@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.process_tree import Activity
-from desktop_agent.core.tools.execution.found_changes import ChangeFinder
+from desktop_agent.core.tools.execution.recording import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 
 SEE_EVERY_S = 0.25

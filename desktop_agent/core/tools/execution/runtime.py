@@ -20,11 +20,11 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import Access
-from desktop_agent.core.tools.approval.gate import NotApprovedError
 from desktop_agent.core.tools.execution.executor import TakenCall, ToolExecutor
+from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.spec import SKIPPED_KEY
+from desktop_agent.core.tools.tool import SKIPPED_KEY
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 _DISK_FULL = (

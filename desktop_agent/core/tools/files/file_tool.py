@@ -6,7 +6,7 @@ from pydantic import Field
 
 from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.target import path_read
-from desktop_agent.core.tools.spec import EditTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditTool, ReadTool, ToolArguments, ToolContext
 
 
 class FileArguments(ToolArguments):

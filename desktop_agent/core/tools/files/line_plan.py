@@ -9,7 +9,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.splice import Splice, splice
 from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
-from desktop_agent.core.tools.spec import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 
 def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 
 LARGE_FILE_LINES = 2000
 """From here on an answer warns the model."""

@@ -13,7 +13,7 @@ from desktop_agent.core.tools.files.target import Target, edit_target, load_targ
 from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
 from desktop_agent.core.tools.patches.apply import apply_hunks
 from desktop_agent.core.tools.patches.model import FilePatch, PatchError
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 
 _NO_FILE = "file did not exist"
 _MOST_NOTES = 10

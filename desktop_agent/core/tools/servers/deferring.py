@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from desktop_agent.core.tools.spec import AnyServerTool
+from desktop_agent.core.tools.tool import AnyServerTool
 
 _LEAST_SHARE = 10
 """In percent: so much the tools that were found may take in any case."""

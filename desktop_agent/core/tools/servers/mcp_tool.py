@@ -21,7 +21,7 @@ from desktop_agent.core.tools.servers.results import is_plain, result_of
 from desktop_agent.core.tools.servers.schema import offered_schema
 from desktop_agent.core.tools.servers.session_trust import SessionTrust
 from desktop_agent.core.tools.servers.validation import ArgumentCheck
-from desktop_agent.core.tools.spec import ServerTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext
 
 _LONGEST_TITLE = 120
 _LONGEST_PROGRESS = 500

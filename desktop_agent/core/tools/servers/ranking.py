@@ -14,7 +14,7 @@ from typing import Final, cast
 from msgspec import Struct
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.spec import AnyServerTool
+from desktop_agent.core.tools.tool import AnyServerTool
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\WA-Za-z\d_]+")

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.mcp.offers import CallReply, LinkPart, MediaPart, Part, ResourcePart, TextPart
 from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
 """What the strictest provider takes of a picture: 5 MiB of base64."""

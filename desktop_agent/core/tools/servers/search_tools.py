@@ -14,7 +14,7 @@ from pydantic import Field
 from desktop_agent.core.context.history_fold import FOUND_KEY, SEARCH_TOOLS
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.servers.ranking import ToolIndex, index_of
-from desktop_agent.core.tools.spec import AnyServerTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import AnyServerTool, ReadTool, ToolArguments, ToolContext
 
 MOST_FOUND = 20
 _USUAL = 5

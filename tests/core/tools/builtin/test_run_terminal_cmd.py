@@ -25,7 +25,7 @@ from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, 
 from desktop_agent.core.system.processes.shell import Shell, find_shell
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 from tests.core.printed import Printed
 from tests.loop_time import LoopTime
 

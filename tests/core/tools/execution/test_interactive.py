@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.tools.execution.interactive import interactive_program
+from desktop_agent.core.tools.builtin.run_terminal_cmd import interactive_program
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import SandboxMode, ToolResult
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.system.environment import kept_back_from, leading_out
-from desktop_agent.core.tools.execution.kept_back import MOST_NAMED, kept_back_in, sentences_about
+from desktop_agent.core.tools.execution.confiner import MOST_NAMED_VARIABLES, kept_back_in, kept_back_words
 from tests.harness import Ground
 
 URL = "postgres://me:hunter2-hunter2@db/app"
@@ -65,8 +65,8 @@ NOT_MISSED = [
 def test_the_variable_that_a_command_failed_for_is_named(command: str, output: str, name: str) -> None:
     missed = kept_back_in(command, failed(output), KEPT_BACK)
     assert list(missed) == [name]
-    assert sentences_about(missed).startswith(f"{name} is kept back from commands (")
-    assert "hunter2" not in sentences_about(missed)
+    assert kept_back_words(missed).startswith(f"{name} is kept back from commands (")
+    assert "hunter2" not in kept_back_words(missed)
 
 
 @pytest.mark.parametrize(("command", "output"), NOT_MISSED)
@@ -83,7 +83,7 @@ def test_nothing_is_named_for_a_success_or_for_what_the_call_sets_itself() -> No
 def test_only_some_are_named_and_only_the_end_of_an_output_counts() -> None:
     names = [f"A{number}_TOKEN" for number in range(20)]
     kept_back = dict.fromkeys(names, "named like a credential")
-    assert list(kept_back_in("x", failed("\n".join(names)), kept_back)) == names[-MOST_NAMED:]
+    assert list(kept_back_in("x", failed("\n".join(names)), kept_back)) == names[-MOST_NAMED_VARIABLES:]
     assert kept_back_in("x", failed("DATABASE_URL is not set" + "." * 20_000), KEPT_BACK) == {}
 
 

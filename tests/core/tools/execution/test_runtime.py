@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.tool import ToolContext
 from tests.barrier import BrokenTool, Meeting, MeetingTool, NamedArguments, WritingTool
 from tests.harness import Ground, check_conversation
 

@@ -17,7 +17,7 @@ from desktop_agent.core.tools.servers.deferring import DefinitionBudget, chosen
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.ranking import index_of, words_in
 from desktop_agent.core.tools.servers.search_tools import SearchTools
-from desktop_agent.core.tools.spec import AnyServerTool
+from desktop_agent.core.tools.tool import AnyServerTool
 from tests.core.tools.servers import tracker
 from tests.harness import BUILTIN_TOOLS
 

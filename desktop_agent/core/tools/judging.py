@@ -29,9 +29,9 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.shell import find_shell
-from desktop_agent.core.tools.approval.script_marks import may_steer, repository_mark, script_marks
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
+from desktop_agent.core.tools.script_marks import may_steer, repository_mark, script_marks
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}

@@ -1,7 +1,8 @@
-"""Lets servers ask the session's model while their calls run: each time or for the session by the user's leave.
+"""What an MCP server may ask while its call runs: something of the session's model, or of the user.
 
-What is asked and what is answered stay beside the conversation: the model that works for the user sees neither. Both
-are on record, with what it cost, before the server gets the answer.
+The model is asked each time, or for the session, by the user's leave. What is asked and what is answered stay beside
+the conversation: the model that works for the user sees neither. Both are on record, with what it cost, before the
+server gets the answer. The user is asked one question at a time, within a call that was let through.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.client import AskUser
@@ -25,7 +27,10 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
+    ApprovalRequest,
     AssistantMessage,
+    Decision,
+    Denied,
     Message,
     ModelRequest,
     SampledText,
@@ -33,9 +38,10 @@ from desktop_agent.core.protocol.model import (
     ServerQuestion,
     StopReason,
     TextBlock,
+    ToolCall,
     UserMessage,
 )
-from desktop_agent.core.tools.approval.judging import Policies
+from desktop_agent.core.tools.judging import Policies, arguments_digest
 
 MOST_IN_A_CALL = 10
 """How often a server may ask the model while one call runs."""
@@ -186,3 +192,44 @@ def _notice(turn: int, question: ServerQuestion, answer: str, allowed: str) -> e
         detail=f"{asked}\n\nAnswer: {named(answer)}",
         turn=turn,
     )
+
+
+class ServerQuestions:
+    """Asks for the servers of one session. No rule answers for the user, and where nobody may be asked it is a no."""
+
+    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies) -> None:
+        self._approvals = approvals
+        self._log = log
+        self._policies = policies
+        self._one_at_a_time = asyncio.Lock()
+
+    async def ask(self, turn: int, call: ToolCall, question: ServerQuestion) -> Decision:
+        """Return the answer. Cancelled, the question is concluded without one."""
+        if self._policies.approval() == "never":
+            return Denied()
+        request = ApprovalRequest(
+            call_id=call.id,
+            tool=call.name,
+            title=_title(question),
+            reason="",
+            arguments_digest=arguments_digest(call),
+            question=question,
+        )
+
+        async def announce() -> None:
+            await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
+
+        async def confirm(decision: Decision) -> Decision:
+            return decision
+
+        async def conclude(decision: Decision) -> None:
+            await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call.id, decision=decision))
+
+        async with self._one_at_a_time:
+            return await self._approvals.ask(request, announce, confirm, conclude)
+
+
+def _title(question: ServerQuestion) -> str:
+    if question.sampling is not None:
+        return f"{question.server} wants to ask the model something"
+    return f"{question.server} asks you something"

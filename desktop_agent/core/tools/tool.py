@@ -43,7 +43,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"
 """The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
