@@ -26,7 +26,7 @@ from desktop_agent.core.slash.server_prompts import prompts_of
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.tools.access import Access, ToolOffer
 from desktop_agent.core.tools.secret_files import finder_of_secrets
-from desktop_agent.core.tools.servers.deferring import DefinitionBudget
+from desktop_agent.core.tools.servers.search_tools import DefinitionBudget
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 

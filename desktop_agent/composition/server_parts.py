@@ -19,9 +19,9 @@ from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.mcp_tool import SessionTrust
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.servers.session_trust import SessionTrust
 from desktop_agent.core.tools.tool import AnyServerTool, AnyTool
 
 

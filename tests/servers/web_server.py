@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Self, cast
 
 from desktop_agent.core.system.network.addresses import IpAddress, is_public
-from desktop_agent.core.tools.web.addresses import AddressBook
+from desktop_agent.core.tools.web.download import AddressBook
 from tests.servers.http1 import HttpRequest, read_request
 
 HTML = "text/html; charset=utf-8"

@@ -24,11 +24,19 @@ from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.tools.execution.executor import Toolbox
-from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, PastEndError, TextReader
+from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES
 from desktop_agent.core.tools.files.listing import FileListing, ListingGround, list_paths, within_limits
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
-from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES
-from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
+from desktop_agent.core.tools.files.text_files import (
+    BINARY_PROBE_BYTES,
+    MOST_RETURNED_BYTES,
+    FilePart,
+    PastEndError,
+    TextReader,
+    binary_kind,
+    byte_order_mark,
+    looks_binary,
+)
 from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 

@@ -18,8 +18,13 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.deferring import Choice, DefinitionBudget, chosen
-from desktop_agent.core.tools.servers.search_tools import SearchTools, servers_in_words
+from desktop_agent.core.tools.servers.search_tools import (
+    Choice,
+    DefinitionBudget,
+    SearchTools,
+    chosen,
+    servers_in_words,
+)
 from desktop_agent.core.tools.tool import AnyServerTool, AnyTool, ServerTool
 
 Role = Literal["orchestrator", "researcher", "worker"]

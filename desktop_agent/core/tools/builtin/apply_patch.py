@@ -7,10 +7,9 @@ from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.arguments import PathText
+from desktop_agent.core.tools.files.file_tool import PathText
+from desktop_agent.core.tools.patches.formats import PatchError, parse_patch
 from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
-from desktop_agent.core.tools.patches.model import PatchError
-from desktop_agent.core.tools.patches.parse import parse_patch
 from desktop_agent.core.tools.patches.patch_draft import PatchDraft
 from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
 

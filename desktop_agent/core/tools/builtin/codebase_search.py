@@ -29,11 +29,9 @@ from desktop_agent.core.search.code_index import (
     parse_question,
 )
 from desktop_agent.core.store.cache_file import is_damage
-from desktop_agent.core.tools.arguments import GlobText, PathText
-from desktop_agent.core.tools.cards import MOST_CARDS, card
-from desktop_agent.core.tools.files.globs import Glob
-from desktop_agent.core.tools.files.listing import list_paths
-from desktop_agent.core.tools.files.target import folder_to_list
+from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
+from desktop_agent.core.tools.files.listing import Glob, list_paths
+from desktop_agent.core.tools.files.ripgrep import MOST_CARDS, card
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 MOST_WAITED_S = 30.0

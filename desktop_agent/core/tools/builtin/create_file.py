@@ -8,9 +8,7 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.arguments import TextEncoding, one_of
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
-from desktop_agent.core.tools.files.target import edit_target
+from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, TextEncoding, edit_target, one_of
 from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _IfExists = Literal["error", "overwrite", "skip"]

@@ -3,8 +3,7 @@
 import json
 
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
-from desktop_agent.core.tools.files.target import load_target
+from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, load_target
 from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 

@@ -12,10 +12,17 @@ from pydantic import Field, model_validator
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
+from desktop_agent.core.tools.files.file_tool import (
+    FileArguments,
+    FileEditTool,
+    Target,
+    edit_target,
+    large_file_warning,
+    not_found,
+    text_of,
+)
 from desktop_agent.core.tools.files.suggest import same_words, similar_shown
-from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
-from desktop_agent.core.tools.files.textfile import TextFile, as_seen
+from desktop_agent.core.tools.files.text_files import TextFile, as_seen
 from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _MOST_LINES_NAMED = 10

@@ -8,18 +8,17 @@ from pydantic import AfterValidator, Field
 
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.arguments import GlobText, PathText
-from desktop_agent.core.tools.cards import file_cards
-from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
 from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
     FileListing,
+    Glob,
     list_by,
     newest,
     within_limits,
 )
-from desktop_agent.core.tools.files.target import folder_to_list
+from desktop_agent.core.tools.files.ripgrep import file_cards
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 

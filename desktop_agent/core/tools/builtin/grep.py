@@ -19,12 +19,18 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.processes.runner import Command
-from desktop_agent.core.tools.arguments import GlobText, PathText
-from desktop_agent.core.tools.cards import MOST_CARDS, card, file_cards, relative_to
-from desktop_agent.core.tools.files.globs import Glob
-from desktop_agent.core.tools.files.grep_matches import GrepMatches
-from desktop_agent.core.tools.files.ripgrep import SearchEnd, prepare, run_ripgrep
-from desktop_agent.core.tools.files.target import not_found, path_read
+from desktop_agent.core.tools.files.file_tool import GlobText, PathText, not_found, path_read
+from desktop_agent.core.tools.files.listing import Glob
+from desktop_agent.core.tools.files.ripgrep import (
+    MOST_CARDS,
+    GrepMatches,
+    SearchEnd,
+    card,
+    file_cards,
+    prepare,
+    relative_to,
+    run_ripgrep,
+)
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 MOST_COLLECTED = 5_000

@@ -6,12 +6,16 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.arguments import one_of
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
-from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
-from desktop_agent.core.tools.files.splice import Splice, split_block
+from desktop_agent.core.tools.files.file_tool import (
+    FileArguments,
+    FileEditTool,
+    chosen,
+    existing_text,
+    one_of,
+    splice_plan,
+)
 from desktop_agent.core.tools.files.suggest import similar_shown
-from desktop_agent.core.tools.files.textfile import as_seen, as_shown
+from desktop_agent.core.tools.files.text_files import Splice, as_seen, as_shown, split_block
 from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 _Mode = Literal["insert_before", "insert_after", "replace", "delete"]

@@ -19,11 +19,23 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import new_hasher
-from desktop_agent.core.tools.arguments import TextEncoding
-from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool
-from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES, not_read, require_regular
-from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
+from desktop_agent.core.tools.files.file_tool import (
+    LARGEST_EDITED_BYTES,
+    FileArguments,
+    FileReadTool,
+    TextEncoding,
+    not_read,
+    require_regular,
+)
+from desktop_agent.core.tools.files.text_files import (
+    BINARY_PROBE_BYTES,
+    MOST_RETURNED_BYTES,
+    FilePart,
+    TextReader,
+    binary_kind,
+    byte_order_mark,
+    looks_binary,
+)
 from desktop_agent.core.tools.reads import DIGEST_KEY
 from desktop_agent.core.tools.tool import ToolContext
 

@@ -9,8 +9,7 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.target import Target, load_target, not_found
+from desktop_agent.core.tools.files.file_tool import PathText, Target, load_target, not_found
 from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
 
 _IDENTICAL = "source and destination paths are identical"

@@ -29,7 +29,7 @@ from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, Captur
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.system.processes.shell import Shell, find_program, find_shell, steers_shell, without_steering
 from desktop_agent.core.system.staged_file import write_all
-from desktop_agent.core.tools.files.target import not_found
+from desktop_agent.core.tools.files.file_tool import not_found
 from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.tool import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
 

@@ -6,11 +6,9 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool
-from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
-from desktop_agent.core.tools.files.splice import Splice, split_block
+from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, chosen, existing_text, splice_plan
 from desktop_agent.core.tools.files.suggest import LONGEST_SHOWN, same_words, similar_shown
-from desktop_agent.core.tools.files.textfile import TextFile, as_seen
+from desktop_agent.core.tools.files.text_files import Splice, TextFile, as_seen, split_block
 from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 

@@ -13,9 +13,7 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool
-from desktop_agent.core.tools.files.target import not_read, require_regular
+from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, not_read, require_regular
 from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4

@@ -13,9 +13,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.web.addresses import AddressBook
-from desktop_agent.core.tools.web.charset import decoded
-from desktop_agent.core.tools.web.download import ClientFactory, Download, download, fetch_client
+from desktop_agent.core.tools.web.download import AddressBook, ClientFactory, Download, decoded, download, fetch_client
 from desktop_agent.core.tools.web.page import PageText, read_page
 
 LARGEST_BYTES = 2 * 1024 * 1024

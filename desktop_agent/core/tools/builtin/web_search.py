@@ -18,9 +18,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.web.addresses import AddressBook
-from desktop_agent.core.tools.web.charset import decoded
-from desktop_agent.core.tools.web.download import ClientFactory, clients_with, download
+from desktop_agent.core.tools.web.download import AddressBook, ClientFactory, clients_with, decoded, download
 from desktop_agent.core.tools.web.engines import Engine, SearchResult, standard_engines
 
 TIMEOUT_S = 15.0

@@ -1,12 +1,179 @@
-"""What tools about one file have in common: the argument that names it, and what is said of a call."""
+"""What tools about one file share: their arguments, and the file, found, checked, loaded and edited by whole lines.
 
-from typing import TypeVar
+Nothing here writes: an edit is planned, and `core/tools/execution` carries it out.
+"""
 
-from pydantic import Field
+import json
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
 
-from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.target import path_read
-from desktop_agent.core.tools.tool import EditTool, ReadTool, ToolArguments, ToolContext
+from msgspec import Struct
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from desktop_agent.core.tools.files.listing import Glob
+from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
+from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except (LookupError, UnicodeError) as error:
+        raise ValueError(f"{name!r} is no text encoding; use a name such as utf-8, latin-1 or utf-16") from error
+    return name
+
+
+PathText = Annotated[str, Field(min_length=1)]
+"""A path as the model names it. The boundary decides whether it is in the workspace."""
+
+TextEncoding = Annotated[str, AfterValidator(_known_encoding)]
+"""The name of a text encoding that Python knows."""
+
+
+def _valid_glob(pattern: str) -> str:
+    Glob(pattern)
+    return pattern
+
+
+GlobText = Annotated[str, AfterValidator(_valid_glob)]
+"""A glob that `Glob` takes."""
+
+
+def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
+    """Return what takes one of `values` in upper or lower case, and names them all when it is something else.
+
+    `listed` is how their list is written.
+    """
+
+    def known(value: object) -> object:
+        word = value.lower() if isinstance(value, str) else value
+        if word not in values:
+            raise ValueError(f"{name} must be one of {listed.format(', '.join(values))}")
+        return word
+
+    return BeforeValidator(known)
+
+
+LARGE_FILE_LINES = 2000
+"""From here on an answer warns the model."""
+
+LARGEST_EDITED_BYTES = 64 * 1024 * 1024
+"""Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
+
+
+class Target(Struct, frozen=True):
+    """A file to edit as it is now; `before` is None when there is none."""
+
+    path: str
+    """Relative to the workspace, with `/`, symlinks followed."""
+    absolute: Path
+    before: FileState | None
+
+
+def edit_target(text: str, context: ToolContext) -> Target:
+    """Return the file that `text` names, symlinks followed, so that a link stays a link.
+
+    Raises `ToolError` when it is outside, protected, a folder, special, too large, or changed since the model read it.
+    """
+    return load_target(context.boundary.follow(context.boundary.for_writing(text)), text, context)
+
+
+def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
+    """Return the state of `place` itself, which the model named `text`. Raises like `edit_target`."""
+    before = None
+    if (status := file_status(place.absolute, text)) is not None:
+        if stat.S_ISDIR(status[0]):
+            raise ToolError(f"{text}: path is a directory. This tool works on files only.")
+        if status[1] > LARGEST_EDITED_BYTES:
+            raise ToolError(
+                f"{text} has {status[1]:,} bytes. Edit tools work on files up to {LARGEST_EDITED_BYTES:,} bytes, so "
+                "that every change can be undone. Use run_terminal_cmd for larger ones."
+            )
+        try:
+            before = read_state(place.absolute)
+        except OSError as error:
+            raise not_read(text, error) from error
+    context.reads.require_fresh(place.relative, before.digest if before is not None else None)
+    return Target(place.relative, place.absolute, before)
+
+
+def text_of(target: Target, state: FileState) -> TextFile:
+    """Return the text of a file that an edit tool changes in part. Raises `ToolError` when it is none."""
+    try:
+        return TextFile(state.content)
+    except NotTextError as error:
+        raise ToolError(f"{target.path} cannot be edited as text: {error}. Use run_terminal_cmd.") from error
+
+
+def large_file_warning(total_lines: int) -> JsonObject:
+    """Return what an answer says besides when the file is large; nothing when it is not."""
+    if total_lines < LARGE_FILE_LINES:
+        return {}
+    return {"warning": "large file: read it in parts, and keep edits small", "total_lines": total_lines}
+
+
+def file_status(path: Path, text: str) -> tuple[int, int] | None:
+    """Return mode and size of `path` itself, or None when nothing is there."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as error:
+        raise ToolError(f"{text}: a parent of this path is a file, not a directory.") from error
+    except OSError as error:
+        raise not_read(text, error) from error
+    return status.st_mode, status.st_size
+
+
+def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
+    """Return the folder that `text` names, symlinks followed. Raises `ToolError` when the workspace has none."""
+    place = context.boundary.follow(context.boundary.for_reading(text))
+    if not place.absolute.exists():
+        raise not_found(text, place.absolute, context.boundary)
+    if not place.absolute.is_dir():
+        raise ToolError(f"{text} is a file, not a directory. Use read_file to read it.")
+    return place
+
+
+def path_read(text: str, context: ToolContext) -> str:
+    """Return where a path that is to be read leads, relative to the workspace. Raises `ToolError` when outside."""
+    return context.boundary.follow(context.boundary.for_reading(text)).relative
+
+
+def require_regular(path: Path, text: str, context: ToolContext) -> None:
+    """Refuse what is not a file, or a link to one, before it is opened: opening a named pipe would wait for ever.
+
+    Raises `ToolError` for what is there and is no file or not there at all, `OSError` for what cannot be looked at.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise not_found(text, path, context.boundary) from error
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{text} is a directory. Use list_files to see what is in it.")
+    if not stat.S_ISREG(mode):
+        raise ToolError(f"{text} is a device, pipe or socket, which cannot be read as a file.")
+
+
+def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
+    """Return the error for a file that is not there, with what is there instead."""
+    similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)
+    advice = f"Did you mean {' or '.join(similar)}?" if similar else "Use list_files to see what is there."
+    return ToolError(f"{text} does not exist. {advice}", error_type="not_found")
+
+
+def not_read(text: str, error: OSError) -> ToolError:
+    """Return the error for a file that the system did not let us read."""
+    reason = error.strerror or str(error)
+    kind = "permission" if isinstance(error, PermissionError) else "recoverable"
+    return ToolError(f"{text} could not be read: {reason}.", error_type=kind)
 
 
 class FileArguments(ToolArguments):
@@ -33,3 +200,57 @@ class FileEditTool(EditTool[F]):
 
     def title(self, arguments: F) -> str:
         return arguments.path
+
+
+def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
+    """Return the file to edit and its text. Raises `ToolError` when there is none or it is not text. Blocks."""
+    target = edit_target(path, context)
+    if target.before is None:
+        raise not_found(path, target.absolute, context.boundary)
+    return target, text_of(target, target.before)
+
+
+def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
+    """Return which of `places` is meant, and what to say about it: nothing where there is only one.
+
+    `found` says how often the anchor is there, `found_in` the same with the file. Raises `ToolError` when `occurrence`
+    (from 1) is beyond them.
+    """
+    if occurrence > len(places):
+        raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
+    note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}
+    return places[occurrence - 1], note
+
+
+def splice_plan(
+    target: Target,
+    file: TextFile,
+    change: Splice,
+    *,
+    action: str,
+    lines_changed: int,
+    note: JsonObject,
+    is_dry_run: bool,
+) -> EditPlan:
+    """Return the plan that makes `change` in an existing file. Raises `ToolError` for text it cannot hold."""
+    assert target.before is not None
+    lines = file.lines
+    try:
+        content = file.encoded(splice(lines, [change]))
+    except NotTextError as error:
+        raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
+    answer: JsonObject = {
+        "ok": True,
+        "action": action,
+        "path": target.path,
+        "line": change.start + 1,
+        "lines_changed": lines_changed,
+    }
+    answer |= note | large_file_warning(len(lines))
+    if is_dry_run:
+        answer["dry_run"] = True
+    return EditPlan(
+        writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
+        content=json.dumps(answer, ensure_ascii=False),
+        metadata={"path": target.path, "action": action, "lines_changed": lines_changed},
+    )

@@ -2,13 +2,19 @@
 
 Two programs know this. For a whole repository git is faster and also right about files that are tracked although a
 rule ignores them; ripgrep does everything else, and everything again when git cannot answer for all of it: without a
-repository, below an ignored folder, with submodules or repositories inside. Git runs none of the
-programs that a repository's own configuration could name.
+repository, below an ignored folder, with submodules or repositories inside. Git runs none of the programs that a
+repository's own configuration could name.
+
+A glob has one meaning everywhere, that of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and `[!a-z]`
+are sets, `{a,b}` are alternatives, `\\` takes the next character as it is. A pattern without `/` is matched with the
+last part of a path, one with `/` with the whole path.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from msgspec import Struct
@@ -242,3 +248,144 @@ def _present(tagged: str) -> list[str] | None:
     records = tagged.split("\0")[1:]
     gone = {record[2:] for record in records if record.startswith("R ")}
     return [path for path in dict.fromkeys(record[2:] for record in records) if path not in gone]
+
+
+MOST_ALTERNATIVES = 500
+"""Of one pattern: thirty times `{a,b}` would be a thousand million."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<folders> (?:^|(?<=/)) \*\*/ )   # **/ : any folders, also none
+    | (?P<below>   (?:^|(?<=/)) \*\*$ )   # /** : everything below
+    | (?P<stars>   \*+ )
+    | (?P<any>     \? )
+    | (?P<set>     \[ !? \]? [^]]* \] )
+    | (?P<stray>   [][{}] )
+    | (?P<literal> \\?. )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Glob:
+    """One compiled pattern."""
+
+    def __init__(self, pattern: str) -> None:
+        """Raise `ValueError` that says what is wrong with `pattern`."""
+        if not pattern.strip("/"):
+            raise ValueError("a glob must not be empty")
+        self._alternatives = [
+            f"{text}**" if text.endswith("/") else text for text in _without_braces(pattern.removeprefix("/"))
+        ]
+        self._is_for_names = "/" not in pattern
+        try:
+            self._regex = re.compile("|".join(f"(?:{_translate(text)})" for text in self._alternatives))
+        except (re.error, ValueError) as error:
+            raise ValueError(f"{pattern!r} is not a valid glob: {error}") from error
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Patterns for the last part alone that let through what this one matches; none when that is any name."""
+        names = tuple(text.rpartition("/")[2] for text in self._alternatives)
+        return () if any(name.strip("*") == "" for name in names) else names
+
+    def filter(self, paths: list[str]) -> list[str]:
+        """Return those of `paths` that `matches`, also for a hundred thousand: what an ending decides costs little."""
+        endings = tuple(map(_literal_ending, self._alternatives))
+        if "" not in endings:
+            paths = [path for path in paths if path.endswith(endings)]
+        return paths if all(map(self._is_all_ending, self._alternatives)) else list(filter(self.matches, paths))
+
+    def _is_all_ending(self, text: str) -> bool:
+        """Whether this alternative means every path with its ending."""
+        is_anywhere = self._is_for_names or text.startswith("**/")
+        return is_anywhere and text.removeprefix("**/") == f"*{_literal_ending(text)}"
+
+    def matches(self, path: str) -> bool:
+        """Whether the pattern means the file `path` (relative, with `/`)."""
+        return self._regex.fullmatch(path.rpartition("/")[2] if self._is_for_names else path) is not None
+
+    def covers(self, path: str) -> bool:
+        """Whether the pattern means `path` or any folder that it lies in."""
+        parts = path.split("/")
+        return any(self.matches("/".join(parts[: count + 1])) for count in range(len(parts)))
+
+
+def _literal_ending(pattern: str) -> str:
+    """Return the plain characters that everything which matches `pattern` ends with."""
+    return re.split(r"[][*?{}\\\\]", pattern)[-1].rpartition("/")[2]
+
+
+def _without_braces(pattern: str) -> list[str]:
+    """Return the patterns that one with `{a,b}` stands for. Raises `ValueError` when there are very many."""
+    found: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        text = waiting.pop()
+        innermost = re.search(r"(?<!\\)\{([^{}]*)\}", text)
+        if innermost is None:
+            found.append(text)
+            continue
+        head, tail = text[: innermost.start()], text[innermost.end() :]
+        waiting += [f"{head}{choice}{tail}" for choice in reversed(innermost[1].split(","))]
+        if len(found) + len(waiting) > MOST_ALTERNATIVES:
+            raise ValueError(f"the glob has more than {MOST_ALTERNATIVES} alternatives; use fewer braces")
+    return found
+
+
+_Token = tuple[str, str]
+"""The kind of a piece of a pattern, and its regular expression."""
+
+
+def _translate(pattern: str) -> str:
+    """Return a regular expression that never tries the same place twice, however many stars there are.
+
+    Where a star, or `**/`, is followed by something and then by another one, the first place where that something fits
+    is as good as any later one; `(?>…)` keeps it. Otherwise a name of a hundred letters could take for ever.
+    """
+    tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
+    first, *others = _split(tokens, "folders")
+    between = [_in_names(part) for part in others[:-1] if part]
+    anywhere = "".join(f"(?>(?:[^/]+/)*?{part})" for part in between)
+    return _in_names(first) + anywhere + (f"(?:[^/]+/)*{_in_names(others[-1])}" if others else "")
+
+
+def _in_names(tokens: Sequence[_Token]) -> str:
+    """Return the expression of what has no `**/`: names with `/` between them."""
+    return "".join(_in_name(list(part)) for _, part in groupby(tokens, key=lambda token: token[1] == "/"))
+
+
+def _in_name(tokens: Sequence[_Token]) -> str:
+    first, *others = ("".join(regex for _, regex in part) for part in _split(tokens, "stars"))
+    between = "".join(f"(?>[^/]*?{part})" for part in others[:-1])
+    return first + between + (f"[^/]*{others[-1]}" if others else "")
+
+
+def _split(tokens: Sequence[_Token], kind: str) -> Iterator[list[_Token]]:
+    """Yield what is before, between and after the tokens of a kind."""
+    part: list[_Token] = []
+    for token in tokens:
+        if token[0] == kind:
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part
+
+
+def _token_regex(match: re.Match[str]) -> str:
+    token = match[0]
+    match match.lastgroup:
+        case "folders" | "stars":
+            return ""  # what they mean depends on what is around them
+        case "below":
+            return ".+"
+        case "any":
+            return "[^/]"
+        case "set":
+            inner = token[1:-1].replace("\\", r"\\").replace("[", r"\[")
+            return f"[^/{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
+        case "stray":
+            raise ValueError(f"{token!r} has no counterpart; write \\{token} for the character")
+        case _:
+            return re.escape(token[-1])

@@ -1,22 +1,30 @@
-"""Running ripgrep: where it is, what it skips, and its output record by record, in bounded memory.
+"""Running ripgrep: where it is, what it skips, its output record by record, and its matches as lines and cards.
 
 Every search honours `.gitignore` (also where there is no repository) and skips `.git`, `node_modules` and
-`__pycache__`. The user's own ripgrep configuration is not read: it would change what tools mean.
+`__pycache__`. The user's own ripgrep configuration is not read: it would change what tools mean. Output is read in
+bounded memory, and matches become lines that are the same every time.
+
+Every searching tool puts what it found as cards, places that a click opens, under the key `matches` of its result's
+metadata: `{"path": relative to the workspace, "line": number or None, "text": what stands there}`. Only the first 200,
+because metadata is journalled with every result.
 """
 
+import base64
+import json
 import os
 import shutil
 import stat
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.output import OutputCapture
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_program
@@ -172,3 +180,159 @@ def _is_unfit(rules: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_RULES_BYTES
+
+
+LONGEST_LINE = 400
+"""Characters of a line that are shown; of a longer one, the part around its first match."""
+
+_LEAD = 100
+
+
+class _Line(Struct):
+    number: int
+    text: str
+    is_match: bool
+    begins_match: bool
+
+
+class LineSelection(Struct, frozen=True):
+    """The lines to show."""
+
+    lines: list[str]
+    places: list[tuple[str, int, str]]
+    """Path, line and text where each of the matches begins that they show."""
+
+
+class GrepMatches(Struct):
+    """Collects up to `limit` matches, and ten times as many lines, in the files that `accepts` lets through."""
+
+    accepts: Callable[[str], bool]
+    limit: int
+    count: int = 0
+    _lines: int = 0
+    _files: dict[str, list[_Line]] = field(default_factory=dict[str, list[_Line]])
+    _current: list[_Line] | None = None
+
+    @property
+    def files(self) -> int:
+        """How many files have matches."""
+        return len(self._files)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that have matches."""
+        return tuple(self._files)
+
+    def leave_out(self, paths: Iterable[str]) -> None:
+        """Forget the matches in these files."""
+        for path in paths:
+            lines = self._files.pop(path)
+            self.count -= sum(line.begins_match for line in lines)
+
+    def add(self, records: list[bytes]) -> bool:
+        """Take lines of `rg --json`; False when no more are wanted."""
+        for record in records:
+            self._add(json.loads(record))
+            if self.count >= self.limit or self._lines >= 10 * self.limit:
+                return False
+        return True
+
+    def _add(self, event: dict[str, Any]) -> None:
+        data: dict[str, Any] = event["data"]
+        match event["type"]:
+            case "begin":
+                path = _text(data["path"]).removeprefix("./")
+                self._current = self._files.setdefault(path, []) if self.accepts(path) else None
+            case "match" if self._current is not None:
+                self._keep(self._current, _lines_of(data, is_match=True))
+                self.count += 1
+            case "context" if self._current is not None:
+                self._keep(self._current, _lines_of(data, is_match=False))
+            case _:
+                pass
+
+    def _keep(self, file: list[_Line], lines: list[_Line]) -> None:
+        file += lines
+        self._lines += len(lines)
+
+    def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> LineSelection:
+        """Return the first `max_matches` by path and line, with their context, as far as `max_bytes` goes."""
+        shown: list[str] = []
+        places: list[tuple[str, int, str]] = []
+        size = 0
+        for path in sorted(self._files):
+            wanted = _first_matches(self._files[path], max_matches - len(places), lines_after)
+            has_context = any(not line.is_match for line in wanted)
+            before: _Line | None = None
+            for line in wanted:
+                is_gap = has_context and before is not None and line.number > before.number + 1
+                new = ["--"] if is_gap else []
+                sign = ":" if line.is_match else "-"
+                new.append(f"{path}{sign}{line.number}{sign}{line.text}")
+                size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
+                if size > max_bytes:
+                    return LineSelection(shown, places)
+                shown += new
+                if line.begins_match:
+                    places.append((path, line.number, line.text))
+                before = line
+        return LineSelection(shown, places)
+
+
+def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:
+    """Return the first `count` matches of one file with their context."""
+    lines.sort(key=lambda line: line.number)
+    starts = [index for index, line in enumerate(lines) if line.begins_match]
+    if count <= 0:
+        return []
+    if len(starts) <= count:
+        return lines
+    end = starts[count]  # where the first match that is not shown begins
+    last = max((line.number for line in lines[:end] if line.is_match), default=0)
+    return [line for line in lines[:end] if line.number <= last + lines_after]
+
+
+def _lines_of(data: dict[str, Any], *, is_match: bool) -> list[_Line]:
+    text = _text(data["lines"]).removesuffix("\n")
+    submatches: list[dict[str, int]] = data["submatches"]
+    start = submatches[0]["start"] if submatches else 0
+    first: int = data["line_number"]
+    lines: list[_Line] = []
+    for offset, line in enumerate(text.split("\n")):
+        around = len(text.encode()[:start].decode("utf-8", "ignore")) if offset == 0 else 0
+        lines.append(
+            _Line(first + offset, _shortened(line.removesuffix("\r"), around), is_match, is_match and not offset)
+        )
+    return lines
+
+
+def _shortened(line: str, around: int) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    begin = max(0, min(around - _LEAD, len(line) - LONGEST_LINE))
+    end = begin + LONGEST_LINE
+    return f"{'…' if begin else ''}{line[begin:end]}{'…' if end < len(line) else ''}"
+
+
+def _text(value: dict[str, str]) -> str:
+    """Return the text; what is not UTF-8 comes in base 64."""
+    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+MOST_CARDS = 200
+
+
+def card(path: str, line: int | None, text: str) -> JsonObject:
+    """Return one place."""
+    return {"path": path, "line": line, "text": text}
+
+
+def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
+    """Return the places of files that are named relative to `folder`, itself relative to the workspace."""
+    prefix = "" if folder == "." else f"{folder}/"
+    return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
+
+
+def relative_to(root: Path, path: str) -> str:
+    """Return `path`, as a tool's answer has it, relative to the workspace."""
+    return path.removeprefix(f"{root.as_posix()}/")

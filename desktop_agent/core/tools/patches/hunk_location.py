@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 
 from desktop_agent.core.tools.files.suggest import similar_lines
-from desktop_agent.core.tools.patches.model import PatchError, PatchHunk
+from desktop_agent.core.tools.patches.formats import PatchError, PatchHunk
 
 MOST_LINES_MOVED = 1000
 

@@ -1,27 +1,263 @@
-"""One tool of an MCP server, as a tool of a session."""
+"""One tool of an MCP server, as a tool of a session: its name, its schema, whether it is still what the user allowed.
+
+Servers send any JSON Schema. APIs ask that the root is an object without alternatives, that an array says what is in
+it, and that a property's name is plain. What had to be changed is changed back in the arguments, and the server's own
+schema still decides whether they are right, told so that the model can put it right. A schema is written by the
+server: nothing it names is fetched, and its regular expressions, which can be made to take for ever, are left to the
+server. `jsonschema` is imported with the first check, at a call of a server's tool (0.1 s).
+"""
 
 import asyncio
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import ServerError, ToolError
+from desktop_agent.core.base.errors import ServerError, StorageError, ToolError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
-from desktop_agent.core.mcp.trust.definitions import introduced, is_same_definition
+from desktop_agent.core.mcp.trust.definitions import definition_digest, introduced, is_same_definition
+from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools, tool_change
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
-from desktop_agent.core.tools.servers.naming import shown_name, wire_name
 from desktop_agent.core.tools.servers.results import is_plain, result_of
-from desktop_agent.core.tools.servers.schema import offered_schema
-from desktop_agent.core.tools.servers.session_trust import SessionTrust
-from desktop_agent.core.tools.servers.validation import ArgumentCheck
 from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext
+
+
+class SessionTrust:
+    """Compares what servers offer with what is on record, and puts on record what the user allows."""
+
+    def __init__(self, trust: ToolTrust, log: EventLog) -> None:
+        self._trust = trust
+        self._log = log
+        self._allowed_once: set[tuple[str, str, Digest]] = set()
+        """Definitions that the user saw and let act in this session: the model may be told of them."""
+
+    async def read(self, server: ServerDefinition) -> TrustedTools:
+        """Return what is on record of a server."""
+        return await asyncio.to_thread(self._trust.read, server)
+
+    async def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
+        """Return how a tool differs from what the user allowed; None: it does not."""
+        return await asyncio.to_thread(tool_change, self._trust, server, tool)
+
+    @property
+    def allowed_count(self) -> int:
+        """How many definitions the user let act in this session: with another one, what the model is told changes."""
+        return len(self._allowed_once)
+
+    def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
+        """Whether the user let the tool with this definition act in this session."""
+        return (server.fingerprint, tool, digest) in self._allowed_once
+
+    async def told(
+        self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
+    ) -> dict[str, OfferedTool]:
+        """Return the definitions that the model is told in place of what the server says now; `trusted` is on record.
+
+        They are those that the user allowed, of tools that have changed since: what a server writes into a tool that is
+        in use reaches the model when the user has seen it.
+        """
+        return await asyncio.to_thread(self._told, server, tools, trusted) if trusted.tools else {}
+
+    async def allow(
+        self,
+        server: ServerDefinition,
+        tool: OfferedTool,
+        others: Iterable[OfferedTool],
+        rules: Sequence[Rule],
+        *,
+        is_lasting: bool,
+    ) -> None:
+        """Take in that the user allowed a tool as it is: for this call, or from now on.
+
+        A rule that names further tools of the server is for those too, as they are now; but not for one that changed
+        since it was allowed, because that change was not shown.
+        """
+        self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
+        if not is_lasting:
+            return
+        known = (await self.read(server)).tools
+        named = [other for other in others if other.name not in known and _is_named(rules, server, other)]
+        try:
+            await asyncio.to_thread(self._trust.trust, server, (*named, tool))
+        except StorageError as error:
+            title = "What you allowed of the tool could not be kept, so you will be asked again."
+            detail = error.detail or str(error)
+            await self._log.record(
+                ev.Notice(level="error", code="mcp_tool_changed", title=title, hint=error.hint, detail=detail)
+            )
+
+    def _told(
+        self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
+    ) -> dict[str, OfferedTool]:
+        told: dict[str, OfferedTool] = {}
+        for tool in tools:
+            before = trusted.tools.get(tool.name)
+            digest = definition_digest(tool)
+            is_seen = (server.fingerprint, tool.name, digest) in self._allowed_once
+            if before is not None and not is_seen and definition_digest(before) != digest:
+                told[tool.name] = before
+        return told
+
+
+def _is_named(rules: Sequence[Rule], server: ServerDefinition, tool: OfferedTool) -> bool:
+    name = wire_name(server.name, tool.name)
+    return any(rule.kind == "tool" and rule.effect == "allow" and fnmatchcase(name, rule.pattern) for rule in rules)
+
+
+_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+_ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_DEEPEST = 64
+"""Of schemas in schemas. A server that sends more gets the rest passed on as anything."""
+
+
+class OfferedSchema(Struct, frozen=True):
+    """A schema as models receive it."""
+
+    schema: JsonObject
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The properties of the root that have another name than the server's: ours to theirs."""
+
+    def arguments_for_server(self, arguments: Mapping[str, object]) -> JsonObject:
+        """Return arguments of the model's by the server's names."""
+        return {self.renamed.get(name, name): value for name, value in arguments.items()}
+
+
+def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
+    """Return what models receive of a tool's schema, which stays as it is."""
+    root = _as_object(schema)
+    properties, renamed = _plain_names(_mapping(root.get("properties")))
+    root["properties"] = properties
+    required = root.get("required")
+    if isinstance(required, list):
+        ours = {theirs: name for name, theirs in renamed.items()}
+        root["required"] = [ours.get(str(name), name) for name in cast("list[object]", required)]
+    repaired = {key: _repaired(value, 0) if key != "required" else value for key, value in root.items()}
+    return OfferedSchema(repaired, renamed)
+
+
+def _as_object(schema: Mapping[str, object]) -> JsonObject:
+    """Return the schema with an object at its root. Alternatives become one object that has what any of them has."""
+    root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
+    properties = dict(_mapping(schema.get("properties")))
+    for key in _ALTERNATIVES:
+        alternatives = schema.get(key)
+        for alternative in cast("list[object]", alternatives) if isinstance(alternatives, list) else []:
+            other = _mapping(alternative)
+            properties = {**_mapping(other.get("properties")), **properties}
+            if key == "allOf" and isinstance(more := other.get("required"), list):
+                known = root.get("required")
+                root["required"] = [*(cast("list[object]", known) if isinstance(known, list) else []), *more]
+    root["type"] = "object"
+    root["properties"] = properties
+    return root
+
+
+def _plain_names(properties: Mapping[str, object]) -> tuple[JsonObject, dict[str, str]]:
+    plain: JsonObject = {}
+    renamed: dict[str, str] = {}
+    for name, schema in properties.items():
+        ours = name
+        if _PROPERTY.fullmatch(name) is None:
+            digest = blake2b(name.encode(errors="surrogatepass"), digest_size=3).hexdigest()
+            ours = f"{_OTHER.sub('_', name)[:57]}_{digest}"
+            renamed[ours] = name
+        plain[ours] = schema
+    return plain, renamed
+
+
+def _repaired(value: object, depth: int) -> object:
+    """Return a part of a schema with every array saying what is in it."""
+    if isinstance(value, list):
+        return [_repaired(inner, depth + 1) for inner in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    if depth > _DEEPEST:
+        return {}
+    inner = {key: _repaired(part, depth + 1) for key, part in cast("JsonObject", value).items()}
+    kind = inner.get("type")
+    is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
+    if is_array and "items" not in inner and "prefixItems" not in inner:
+        inner["items"] = {}
+    return inner
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+_LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
+
+
+class ArgumentCheck:
+    """Checks arguments against one schema, which is itself checked once: that takes longer than the arguments."""
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        from jsonschema import SchemaError
+        from jsonschema.validators import validator_for
+        from referencing import Registry
+        from referencing.exceptions import Unresolvable
+
+        checked = cast("dict[str, Any]", _checked(schema, 0))
+        kind = validator_for(checked)
+        registry: Registry[Any] = Registry()
+        try:
+            kind.check_schema(checked)
+            self._validator = kind(checked, registry=registry)
+        except (SchemaError, Unresolvable, RecursionError):
+            self._validator = None  # the schema is none, so nothing is wrong
+
+    def mistake_in(self, values: Mapping[str, object]) -> str:
+        """Return what is wrong with the arguments, in a line; nothing where the schema itself is none."""
+        if self._validator is None:
+            return ""
+        from referencing.exceptions import Unresolvable
+
+        try:
+            mistakes = self._validator.iter_errors(cast("dict[str, Any]", values))
+            found = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
+        except (Unresolvable, RecursionError):
+            return ""
+        if found is None:
+            return ""
+        place = ".".join(map(str, found.absolute_path)) or "input"
+        return f"{place}: {found.message}"
+
+
+def _checked(value: object, depth: int) -> object:
+    """Return a part of a schema without what is left to the server. A property may be called like a keyword."""
+    if isinstance(value, list):
+        return [_checked(inner, depth + 1) for inner in cast("list[object]", value)]
+    if depth > _DEEPEST:
+        return True
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, object]", value)
+    return {
+        key: _properties(inner, depth) if key in ("properties", "$defs", "definitions") else _checked(inner, depth + 1)
+        for key, inner in fields.items()
+        if key not in _LEFT_TO_THE_SERVER
+    }
+
+
+def _properties(value: object, depth: int) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {name: _checked(inner, depth + 1) for name, inner in cast("dict[str, object]", value).items()}
+
 
 _LONGEST_TITLE = 120
 _LONGEST_PROGRESS = 500
@@ -199,3 +435,36 @@ def _progress_text(progress: Progress) -> str:
     of = f" of {progress.total:g}" if progress.total is not None else ""
     message = on_one_line(progress.message[:_LONGEST_PROGRESS])
     return f"{progress.done:g}{of}{': ' if message else ''}{message}"
+
+
+BETWEEN = "__"
+"""Stands between the two. A server's name has no `__` and ends with no `_`, so that no two names come to the same."""
+
+LONGEST_NAME = 64
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def wire_name(server: str, tool: str) -> str:
+    """Return the name for a server's tool: the same for the same two, and another one for any others.
+
+    What cannot be in a name is replaced, and what is too long is cut; a hash then keeps the name apart.
+    """
+    plain = f"{server}{BETWEEN}{_NOT_IN_A_NAME.sub('_', tool)}"
+    if plain == f"{server}{BETWEEN}{tool}" and len(plain) <= LONGEST_NAME and not _HASHED.search(tool):
+        return plain
+    digest = blake2b(tool.encode(errors="surrogatepass"), digest_size=4).hexdigest()
+    return f"{plain[: LONGEST_NAME - 9]}-{digest}"
+
+
+_HASHED = re.compile(r"-[0-9a-f]{8}$")
+"""A tool with such a name could otherwise take that of one whose name was changed."""
+
+
+def server_pattern(server: str) -> str:
+    """Return the pattern that means every tool of a server."""
+    return f"{server}{BETWEEN}*"
+
+
+def shown_name(server: str, tool: str) -> str:
+    """Return what people call the tool."""
+    return f"{server}/{tool}"

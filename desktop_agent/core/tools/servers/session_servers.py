@@ -19,8 +19,7 @@ from desktop_agent.core.mcp.trust.records import TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.core.tools.servers.session_trust import SessionTrust
+from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 
 _MOST_NAMED = 5
 

@@ -1,14 +1,21 @@
 """One bounded GET: redirects are followed here, each hop checked like the first, and no body grows beyond its bound.
 
-Every hop goes to an address that was judged (`addresses.py`), with the host's name in the TLS handshake and the `Host`
-header. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the host may use one
-(`route`), and then redirects must stay on that host's site. `httpx2` is imported, and clients are built, in a thread at
-first use; leaving by any way, cancellation too, closes the connections.
+A page can name any host, and a name can lead anywhere: to this machine, the local network, or the service of a cloud
+that hands out credentials. So the name is resolved once, every address is judged (`AddressBook`), and the connection
+goes to an address that was judged, with the host's name in the TLS handshake and the `Host` header; no name server can
+answer differently in between. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the
+host may use one (`route`), and then redirects must stay on that host's site.
+
+`httpx2` is imported, and clients are built, in a thread at first use; leaving by any way, cancellation too, closes
+the connections. The charset of a text is what the server, the file or its beginning says, in that order, as browsers
+do it (WHATWG Encoding): a byte-order mark wins, Latin-1 means Windows-1252, and without a word it is UTF-8.
 """
 
 import asyncio
+import codecs
 import importlib
 import ipaddress
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
@@ -17,11 +24,40 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
+from desktop_agent.core.system.network.addresses import IpAddress, Resolver, is_public, system_resolver
 from desktop_agent.core.system.network.connections import Proxy
-from desktop_agent.core.tools.web.addresses import AddressBook
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
+
+_MOST_TRIED = 4
+
+
+class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
+    """Resolves hosts and refuses those that may not be reached."""
+
+    resolve: Resolver = system_resolver
+    is_allowed: Callable[[IpAddress], bool] = is_public
+
+    async def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """Return the addresses to try, in order. Raises `ToolError` when there are none or *any* is not allowed."""
+        try:
+            found = await self.resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            text = f"The host {host} could not be found. Check the address, or whether there is a network at all."
+            raise ToolError(text, error_type="not_found") from error
+        addresses = [ipaddress.ip_address(address) for address in found]
+        for address in addresses:
+            if not self.is_allowed(address):
+                raise ToolError(
+                    f"{host} leads to {address}, which is not on the public internet. This tool never connects to "
+                    "this machine, the local network or a cloud's own services; use run_terminal_cmd for that.",
+                    error_type="permission",
+                )
+        if not addresses:
+            raise ToolError(f"The host {host} has no address.", error_type="not_found")
+        return tuple(map(str, addresses[:_MOST_TRIED]))
+
 
 ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
 """Builds a client for a proxy, or for direct connections: one that follows no redirects by itself."""
@@ -216,3 +252,39 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_IN_BODY = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)|^<\?xml[^>]{0,200}?encoding=[\"']([\w.:-]+)", re.IGNORECASE
+)
+_BODY_PROBE_BYTES = 4_096
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+_NOT_FOR_TEXT = frozenset(
+    {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined", "mbcs", "oem"}
+)
+
+
+def decoded(body: bytes, content_type: str) -> str:
+    """Return `body` as text. Bytes that do not fit become replacement characters."""
+    for mark, encoding in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(encoding, "replace")
+    named = _HEADER.search(content_type)
+    if named is not None and (encoding := _known(named[1])):
+        return body.decode(encoding, "replace")
+    meta = _IN_BODY.search(body[:_BODY_PROBE_BYTES])
+    if meta is not None and (encoding := _known((meta[1] or meta[2]).decode("ascii", "replace"))):
+        # A file that can say so in ASCII is not UTF-16, whatever it says.
+        return body.decode("utf-8" if encoding.startswith("utf-16") else encoding, "replace")
+    return body.decode("utf-8", "replace")
+
+
+def _known(name: str) -> str | None:
+    try:
+        encoding = codecs.lookup(name).name
+        b"text".decode(encoding, "replace")  # not of nothing: that asks no codec
+    except (LookupError, ValueError):
+        return None
+    return None if encoding in _NOT_FOR_TEXT else _AS_BROWSERS.get(encoding, encoding)

@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.edit_file import EditFile
-from desktop_agent.core.tools.files import target as target_module
+from desktop_agent.core.tools.files import file_tool as target_module
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

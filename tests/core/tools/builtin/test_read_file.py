@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.read_file import ReadFile
-from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.files.text_files import MOST_RETURNED_BYTES, FilePart, TextReader
 from desktop_agent.core.tools.output import ContextLimits
 
 if TYPE_CHECKING:

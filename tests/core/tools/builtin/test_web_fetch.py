@@ -14,8 +14,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin.web_fetch import LARGEST_BYTES, WebFetch
-from desktop_agent.core.tools.web.addresses import AddressBook
-from desktop_agent.core.tools.web.download import MOST_REDIRECTS
+from desktop_agent.core.tools.web.download import MOST_REDIRECTS, AddressBook
 from tests.servers.web_server import Canned, WebServer, loopback_too, redirect
 
 if TYPE_CHECKING:

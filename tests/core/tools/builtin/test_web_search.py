@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch, search_client
-from desktop_agent.core.tools.web.addresses import AddressBook
-from desktop_agent.core.tools.web.download import MOST_REDIRECTS
+from desktop_agent.core.tools.web.download import MOST_REDIRECTS, AddressBook
 from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
 from tests.loop_time import LoopTime
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.listing import Glob
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.tools.files import listing
-from desktop_agent.core.tools.files.globs import Glob
-from desktop_agent.core.tools.files.listing import FileListing, by_name, largest, list_by, list_paths, newest
+from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

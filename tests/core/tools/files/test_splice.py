@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.files.splice import Splice, splice, split_block
-from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
+from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice, split_block
 
 
 @pytest.mark.parametrize(

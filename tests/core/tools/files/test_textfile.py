@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
+from desktop_agent.core.tools.files.text_files import NotTextError, TextFile
 
 mixed_lines = st.lists(
     st.tuples(st.text("abc €\x85\x0c", max_size=4), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=12

@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
-from desktop_agent.core.tools.files.textfile import TextFile
-from desktop_agent.core.tools.patches.apply import apply_hunks
-from desktop_agent.core.tools.patches.gitdiff import read_diff
-from desktop_agent.core.tools.patches.parse import parse_patch
+from desktop_agent.core.tools.files.text_files import TextFile
+from desktop_agent.core.tools.patches.formats import parse_patch, read_diff
+from desktop_agent.core.tools.patches.patch_draft import apply_hunks
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

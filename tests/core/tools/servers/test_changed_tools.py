@@ -16,8 +16,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, Rule
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
-from desktop_agent.core.tools.servers.session_trust import SessionTrust
+from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool, SessionTrust
 from desktop_agent.core.tools.tool import ToolContext
 from tests.core.mcp.conftest import server
 from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers

@@ -13,10 +13,8 @@ from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.deferring import DefinitionBudget, chosen
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.core.tools.servers.ranking import index_of, words_in
-from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools, chosen, index_of, words_in
 from desktop_agent.core.tools.tool import AnyServerTool
 from tests.core.tools.servers import tracker
 from tests.harness import BUILTIN_TOOLS

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.servers.schema import offered_schema
-from desktop_agent.core.tools.servers.validation import ArgumentCheck
+from desktop_agent.core.tools.servers.mcp_tool import ArgumentCheck, offered_schema
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

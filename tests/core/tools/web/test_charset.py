@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from desktop_agent.core.tools.web.charset import decoded
+from desktop_agent.core.tools.web.download import decoded
 
 
 @pytest.mark.parametrize(

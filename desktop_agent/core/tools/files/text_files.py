@@ -1,0 +1,435 @@
+"""A file's text as the model sees it, in whole and in parts, and exact bytes on the way back.
+
+The model sees LF line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays
+as it was: an edit changes the bytes of its own region and no others. A line that the edit keeps keeps its ending.
+
+Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read, and no
+answer is larger than its limits; what is cut says how to read on. Reading parts blocks.
+
+When whole lines are replaced (`splice`), a new line takes the ending of the line it replaces (the first that of the
+first, and so on), and where it replaces none, that of the nearest line before it, else after it. A missing newline at
+the end of the file stays missing.
+"""
+
+import codecs
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.system.processes.output import continuation_bytes
+
+BINARY_PROBE_BYTES = 8192
+
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_KINDS = (
+    (b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"RIFF", "RIFF media file (WebP, WAV or AVI)"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive, or a format built on it such as docx, xlsx, jar or whl"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ\x00", "xz archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd archive"),
+    (b"\x7fELF", "ELF program or library"),
+    (b"MZ", "Windows program or library"),
+    (b"\xca\xfe\xba\xbe", "Java class or macOS universal program"),
+    (b"SQLite format 3\x00", "SQLite database"),
+)
+_ENDING = re.compile(r"\r?\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotTextError(ValueError):
+    """The content is not text that could be written back exactly."""
+
+
+def byte_order_mark(content: bytes) -> tuple[bytes, str]:
+    """Return the mark that `content` begins with and the encoding it stands for; no mark means UTF-8."""
+    return next((pair for pair in _BOMS if content.startswith(pair[0])), (b"", "utf-8"))
+
+
+def looks_binary(beginning: bytes) -> bool:
+    """Whether a file that begins like this is not text: a NUL without the mark of an encoding that uses them."""
+    mark, _ = byte_order_mark(beginning)
+    return not mark and b"\0" in beginning[:BINARY_PROBE_BYTES]
+
+
+def binary_kind(beginning: bytes) -> str:
+    """Return what a binary file is that begins like this, in words."""
+    return next((kind for magic, kind in _KINDS if beginning.startswith(magic)), "binary file")
+
+
+def as_seen(text: str) -> str:
+    """Return `text` with the line endings that the model sees."""
+    return text.replace("\r\n", "\n")
+
+
+def as_shown(text: str) -> str:
+    """Return a file's text as the model sees it: with U+FFFD for what is not text."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # half a character in UTF-16
+        return _SURROGATE.sub("\ufffd", text)
+
+
+class Replacement(Struct, frozen=True):
+    """The outcome of an edit."""
+
+    content: bytes
+    lines: tuple[int, ...]
+    """The first line (from 1) of each replaced place, as it was before."""
+
+
+class TextFile:
+    """The text of one file. Bytes that are not UTF-8 survive as surrogates."""
+
+    def __init__(self, content: bytes) -> None:
+        """Raise `NotTextError` when `content` is not text."""
+        self._mark, self._encoding = byte_order_mark(content)
+        if looks_binary(content):
+            raise NotTextError("the file is binary")
+        try:
+            self._raw = content[len(self._mark) :].decode(self._encoding, self._errors)
+        except UnicodeDecodeError as error:
+            raise NotTextError(f"the file is not valid {self._encoding}") from error
+        self.text = as_seen(self._raw)
+        """What the model quotes. Bytes that are not text are surrogates here, which no quote can match."""
+
+    @property
+    def shown_text(self) -> str:
+        """What the model sees: the same, with U+FFFD for bytes that are not text."""
+        return as_shown(self.text)
+
+    @property
+    def total_lines(self) -> int:
+        """How many lines the text has; a last one without a newline counts."""
+        return self.text.count("\n") + (bool(self.text) and not self.text.endswith("\n"))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        r"""The lines as they are on disk, each with its ending; only `\n` ends a line, also as part of `\r\n`."""
+        return tuple(re.findall(r"[^\n]*\n|[^\n]+", self._raw))
+
+    @property
+    def has_mark(self) -> bool:
+        """Whether the file begins with a byte-order mark, which is in no line."""
+        return bool(self._mark)
+
+    def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
+        """Return the bytes of a file like this one with `lines` in it; without `has_mark`, without its mark.
+
+        Raises `NotTextError` for what the encoding cannot hold.
+        """
+        mark = self._mark if has_mark else b""
+        try:
+            return mark + "".join(lines).encode(self._encoding, self._errors)
+        except UnicodeEncodeError as error:
+            raise NotTextError(f"{self._encoding} cannot hold the new text") from error
+
+    def line_at(self, index: int) -> int:
+        """Return the line (from 1) of the character at `index` of the text."""
+        return self.text.count("\n", 0, index) + 1
+
+    def places(self, wanted: str) -> list[int]:
+        """Return every index at which `wanted` begins, also where the occurrences overlap."""
+        found: list[int] = []
+        index = self.text.find(wanted)
+        while index >= 0:
+            found.append(index)
+            index = self.text.find(wanted, index + 1)
+        return found
+
+    def replace(self, old: str, new: str) -> Replacement:
+        """Replace every `old` by `new`; where occurrences overlap, the first one counts."""
+        shifts = self._positions_of_crlf()
+        pieces: list[str] = []
+        lines: list[int] = []
+        done = line = seen = 0
+        index = self.text.find(old)
+        while index >= 0:
+            line += self.text.count("\n", seen, index)
+            lines.append(line + 1)
+            seen, end = index, index + len(old)
+            raw_start, raw_end = index + bisect_left(shifts, index), end + bisect_left(shifts, end)
+            pieces += (self._raw[done:raw_start], self._with_endings(new, raw_start, raw_end))
+            done = raw_end
+            index = self.text.find(old, end)
+        raw = "".join([*pieces, self._raw[done:]])
+        return Replacement(self._mark + raw.encode(self._encoding, self._errors), tuple(lines))
+
+    @property
+    def _errors(self) -> str:
+        return "surrogateescape" if self._encoding == "utf-8" else "surrogatepass"
+
+    def _positions_of_crlf(self) -> list[int]:
+        r"""Return the indices, in the text as seen, of the newlines that are `\r\n` on disk."""
+        return [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
+
+    def _with_endings(self, new: str, raw_start: int, raw_end: int) -> str:
+        """Return `new` with the line endings of the region that it replaces."""
+        if "\n" not in new:
+            return new
+        region = self._raw[raw_start:raw_end]
+        endings: list[str] = _ENDING.findall(region)
+        if len(set(endings)) > 1:
+            return _with_mixed_endings(new, as_seen(region), endings)
+        return new.replace("\n", endings[0] if endings else self._ending_near(raw_start))
+
+    def _ending_near(self, raw_index: int) -> str:
+        """Return the ending of the line before `raw_index`, else of the line after it."""
+        at = self._raw.rfind("\n", 0, raw_index)
+        if at < 0:
+            at = self._raw.find("\n", raw_index)
+        return "\r\n" if at > 0 and self._raw[at - 1] == "\r" else "\n"
+
+
+def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
+    """Return `new` with the endings of `old`: what stays keeps its own, the rest takes that of its counterpart."""
+    old_lines, new_lines = old.split("\n"), new.split("\n")
+    limit = min(len(old_lines), len(new_lines))
+    same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
+    limit -= same_before
+    same_after = next((n for n in range(limit) if old_lines[-1 - n] != new_lines[-1 - n]), limit)
+    last_changed = min(len(endings) - same_after, len(endings) - 1)
+    pieces: list[str] = []
+    for number, line in enumerate(new_lines[:-1]):
+        from_end = len(new_lines) - 1 - number
+        stays_after = from_end < same_after
+        pieces += (line, endings[-from_end] if stays_after else endings[min(number, last_changed)])
+    return "".join([*pieces, new_lines[-1]])
+
+
+MOST_RETURNED_BYTES = 100_000
+"""As UTF-8. With its note, an answer stays below the limit of every tool result."""
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+class PastEndError(ToolError):
+    """The first line asked for is behind the last one."""
+
+    def __init__(self, first: int, lines: int) -> None:
+        super().__init__(f"offset {first} is past the end: the file has {lines} lines.")
+        self.lines = lines
+
+
+class FilePart(Struct, frozen=True):
+    """What was read."""
+
+    text: str
+    lines: int
+    """How many lines are shown."""
+    is_cut: bool = False
+    """The limit, not the request, decided where the text ends."""
+
+
+class TextReader(Struct, kw_only=True):
+    """Reads parts of one open file."""
+
+    file: BinaryIO
+    size_bytes: int
+    start: int
+    """The byte at which its text begins."""
+    encoding: str
+    errors: str
+    is_stopped: Callable[[], bool]
+    most_bytes: int
+    """Of an answer, as UTF-8, without its note."""
+    most_lines: int
+    """Of an answer, without its note."""
+
+    def byte_range(self, offset: int, limit: int | None) -> FilePart:
+        """Read `limit` bytes from `offset` on, or to the end."""
+        if offset >= self.size_bytes:
+            raise ToolError(f"byte_offset {offset} is past the end: the file has {self.size_bytes} bytes.")
+        wanted = min(limit or self.size_bytes, self.size_bytes - offset)
+        self.file.seek(offset)
+        data = self.file.read(min(wanted, self.most_bytes // 3))  # a replaced byte becomes three
+        text = data.decode(self.encoding, self.errors)
+        if len(data) == wanted:
+            return FilePart(text, _count(text))
+        end = offset + len(data)
+        note = f"\n[Cut: bytes {offset}-{end - 1} of {self.size_bytes}. Read on with byte_offset={end}.]"
+        return FilePart(text + note, _count(text), is_cut=True)
+
+    def last_lines(self, count: int) -> FilePart:
+        """Read the last `count` lines."""
+        # Four bytes are a whole number of units in UTF-16 and UTF-32 too.
+        begin = self.start + max(0, (self.size_bytes - self.start - self.most_bytes) // 4 * 4)
+        self.file.seek(begin)
+        data = self.file.read(self.size_bytes - begin)
+        # What begins inside a character is not the file's fault, so it is no error even when errors are strict.
+        errors = self.errors if begin == self.start else "replace"
+        text = as_seen(data.decode(self.encoding, errors)).removesuffix("\n")
+        lines = text.split("\n")
+        if min(count, len(lines)) > self.most_lines:
+            count, begin = self.most_lines, max(begin, self.start + 1)
+            lines = lines[-count:]
+        is_cut = begin > self.start and len(lines) <= count
+        shown = "\n".join(lines[-count:])
+        encoded = shown.encode()
+        if is_cut or len(encoded) > self.most_bytes:
+            shown = _end_of(encoded, self.most_bytes)
+            note = f"[Cut: the last lines of a file of {self.size_bytes:,} bytes; earlier ones do not fit.]\n"
+            return FilePart(note + shown, _count(shown), is_cut=True)
+        return FilePart(shown, _count(shown))
+
+    def line_range(self, first: int, count: int | None) -> FilePart:
+        """Read `count` lines from line `first` on, or to the end, without the last line's ending."""
+        text, is_at_end = self._scan(first, count)
+        return self._limited(text.removesuffix("\n"), first, is_at_end=is_at_end)
+
+    def everything(self) -> FilePart:
+        """Read the file."""
+        text, is_at_end = self._scan(1, None)
+        return self._limited(text, 1, is_at_end=is_at_end)
+
+    def _limited(self, text: str, first: int, *, is_at_end: bool) -> FilePart:
+        if _count(text) > self.most_lines:
+            text, is_at_end = text[: _after_newlines(text, self.most_lines)[0]], False
+        encoded = text.encode()
+        if is_at_end and len(encoded) <= self.most_bytes:
+            return FilePart(text, _count(text))
+        shown = encoded[: self.most_bytes].decode("utf-8", "ignore")
+        whole, newline, _ = shown.rpartition("\n")
+        if newline:
+            lines = whole.count("\n") + 1
+            advice = f"lines {first}-{first + lines - 1}", f"Read on with offset={first + lines} and limit"
+            shown = whole
+        else:
+            lines = 1
+            advice = f"the beginning of line {first}", "Read such long lines in parts with byte_offset and byte_limit"
+        note = f"[Cut: {advice[0]} of a file of {self.size_bytes:,} bytes. {advice[1]}, or search the file with grep.]"
+        return FilePart(f"{shown}\n{note}", lines, is_cut=True)
+
+    def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
+        """Return lines from `first` on, and whether they are all that was asked for (else the limit was passed)."""
+        self.file.seek(self.start)
+        decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
+        to_skip = first - 1
+        to_take = count
+        pieces: list[str] = []
+        taken_bytes = 0
+        last_character = ""
+        while True:
+            chunk = self.file.read(_CHUNK_BYTES)
+            text = decoder.decode(chunk, final=not chunk)
+            last_character = text[-1:] or last_character
+            skipped, passed = _after_newlines(text, to_skip)
+            to_skip -= passed
+            text = text[skipped:]
+            if to_take is not None:
+                end, passed = _after_newlines(text, to_take)
+                to_take -= passed
+                text = text[:end]
+            pieces.append(text)
+            taken_bytes += len(text.encode())
+            if not chunk or to_take == 0:
+                break
+            if taken_bytes > 2 * self.most_bytes or self.is_stopped():  # twice: `\r\n` shrinks
+                return as_seen("".join(pieces)), False
+        if first > 1 and not any(pieces):
+            lines = first - 1 - to_skip + (to_skip > 0 and last_character not in ("", "\n"))
+            raise PastEndError(first, lines)
+        return as_seen("".join(pieces)), True
+
+
+def _after_newlines(text: str, count: int) -> tuple[int, int]:
+    """Return the index after the `count`-th newline, or the end, and how many newlines lie before it."""
+    present = text.count("\n") if count else 0
+    if present < count:
+        return len(text), present
+    index = 0
+    for _ in range(count):
+        index = text.index("\n", index) + 1
+    return index, count
+
+
+def _end_of(encoded: bytes, most_bytes: int) -> str:
+    """Return the last whole lines that fit, or the end of the last line."""
+    part = encoded[-most_bytes:]
+    start = part.find(b"\n") + 1
+    return part[start or continuation_bytes(part) :].decode()
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+class Splice(Struct, frozen=True, kw_only=True):
+    r"""Lines `start` to `end` (from 0, `end` excluded) become `added`, which come without their `\n`."""
+
+    start: int
+    end: int
+    added: tuple[str, ...]
+    is_verbatim: bool = False
+    r"""The added lines carry their own `\r`, or mean to have none."""
+    ends_with_newline: bool | None = None
+    """Whether the last of `added` ends in a newline, where it becomes the file's last line. None: as it was."""
+
+
+def split_block(text: str) -> tuple[str, ...]:
+    r"""Return the lines of a text that stands for whole lines; one final newline says nothing more."""
+    return tuple(as_seen(text).removesuffix("\n").split("\n"))
+
+
+def splice(lines: Sequence[str], splices: Sequence[Splice]) -> list[str]:
+    """Return `lines` with all `splices` made, which are in order and do not overlap. Lines carry their endings."""
+    result: list[str] = []
+    done = 0
+    for item in splices:
+        result += lines[done : item.start]
+        added = _with_endings(item, lines)
+        if added and item.end == len(lines):
+            _settle_end(result, added, item, lines)
+        result += added
+        done = item.end
+    return [*result, *lines[done:]]
+
+
+def _with_endings(item: Splice, lines: Sequence[str]) -> list[str]:
+    if item.is_verbatim:
+        return [f"{text}\n" for text in item.added]
+    replaced = [ending for line in lines[item.start : item.end] if (ending := _ending(line))]
+    near = replaced[-1] if replaced else _ending_near(lines, item.start)
+    return [
+        text.removesuffix("\r") + (replaced[number] if number < len(replaced) else near)
+        for number, text in enumerate(item.added)
+    ]
+
+
+def _settle_end(result: list[str], added: list[str], item: Splice, lines: Sequence[str]) -> None:
+    """Make the end of the file, which `added` will be, end as it should."""
+    is_open = bool(lines) and not lines[-1].endswith("\n")
+    if is_open and item.start == len(lines) and not result[-1].endswith("\n"):
+        result[-1] += _ending_near(lines, item.start)
+    is_closed = not is_open if item.ends_with_newline is None else item.ends_with_newline
+    if not is_closed and item.added[-1]:  # an empty line without a newline would be no line
+        ending = "\n" if item.is_verbatim else _ending(added[-1])
+        added[-1] = added[-1].removesuffix(ending)
+
+
+def _ending(line: str) -> str:
+    if line.endswith("\r\n"):
+        return "\r\n"
+    return "\n" if line.endswith("\n") else ""
+
+
+def _ending_near(lines: Sequence[str], index: int) -> str:
+    nearest_first = chain(range(index - 1, -1, -1), range(index, len(lines)))
+    return next((ending for number in nearest_first if (ending := _ending(lines[number]))), "\n")

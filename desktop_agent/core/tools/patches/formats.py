@@ -1,0 +1,486 @@
+"""Reading a patch: what it does to which files, in any of the forms that models and git write.
+
+- `*** Begin Patch` … `*** End Patch` around any number of `*** Add File:`, `*** Update File:` (with `*** Move to:`)
+and `*** Delete File:`; the two outer lines may be missing.
+- Unified diffs, from `git diff` or `diff -u`: several files, new, deleted, renamed and copied ones, and modes. The
+format: git-diff, "Generating patch text with -p". Names are quoted as in C where they need it.
+- An update without a header: hunks, or bare `- old` and `+ new` lines.
+
+Hunks are lines with a sign, below `@@` lines or bare. Numbers in `@@ -1,3 +1,4 @@` are taken at their word where the
+lines bear them out, so that a removed `-- x` is not read as a header. Where they do not, because models count badly, a
+hunk ends where the next header begins.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+Sign = Literal[" ", "-", "+"]
+Action = Literal["Add", "Update", "Delete"]
+
+
+class HunkLine(Struct, frozen=True):
+    r"""One line of a hunk, without its sign and its `\n`; a `\r` before that is part of the text."""
+
+    sign: Sign
+    text: str
+
+
+class PatchHunk(Struct, frozen=True, kw_only=True):
+    """Lines to find, and what to make of them."""
+
+    lines: tuple[HunkLine, ...]
+    start: int | None = None
+    """The line (from 0) at which it says it begins. None: it does not say."""
+    anchors: tuple[str, ...] = ()
+    """Lines that come before it, outermost first."""
+    is_at_end: bool = False
+    """Its last old line is the last one of the file."""
+    ends_with_newline: bool | None = None
+    """Whether the file ends in a newline after it. None: it does not say."""
+
+    @property
+    def old(self) -> tuple[str, ...]:
+        """The lines that must be there."""
+        return tuple(line.text for line in self.lines if line.sign != "+")
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """The same lines as they will be."""
+        return tuple(line.text for line in self.lines if line.sign != "-")
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether any line is added or removed."""
+        return any(line.sign != " " for line in self.lines)
+
+
+class FilePatch(Struct, frozen=True, kw_only=True):
+    """What becomes of one file."""
+
+    action: Action
+    paths: tuple[str, ...]
+    """What the file may be called, best first: a header can be read with and without git's `a/`. Empty: not said."""
+    hunks: tuple[PatchHunk, ...] = ()
+    alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
+    """Other ways to read `hunks`, tried in turn when they do not fit."""
+    content: str = ""
+    """What an added file has in it."""
+    source_path: str | None = None
+    """Where its content comes from, when it is renamed or copied."""
+    is_copy: bool = False
+    is_executable: bool | None = None
+    """Whether its executable bits are set or cleared. None: they stay."""
+
+
+class PatchError(ValueError):
+    """The patch cannot be read, or does not fit. The text is written for the model."""
+
+
+FORMS = (
+    "Write '*** Begin Patch', then '*** Update File: path' with hunks of ' ', '-' and '+' lines below '@@' lines, "
+    "'*** Add File: path' with '+' lines or '*** Delete File: path', then '*** End Patch'; or a unified diff."
+)
+
+_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File:(.*)")
+_MOVE = re.compile(r"\*\*\* Move to:(.*)")
+_OUTER = re.compile(r"\*\*\* (Begin|End) Patch\s*$")
+_WRAPPING = re.compile(r"(```\w*|apply_patch\b.*|EOF)\s*$")
+_BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
+_ACTIONS: dict[str, Action] = {"Add": "Add", "Update": "Update", "Delete": "Delete"}
+
+
+def parse_patch(text: str) -> list[FilePatch]:
+    """Return what the patch does to each file, in its order. Raises `PatchError` for what cannot be read."""
+    lines = _lines(text)
+    if any(_HEADER.match(line) for line in lines):
+        return _read_sections(lines)
+    if any(_OUTER.match(line) for line in lines):
+        lines = [line for line in lines if not _OUTER.match(line)]
+    if any(is_diff_header(lines, at) for at in range(len(lines))):
+        return read_diff(lines)
+    if any(line.startswith("GIT binary patch") for line in lines):
+        raise PatchError("binary patches are not supported")
+    return [_read_bare(lines)]
+
+
+def _lines(text: str) -> list[str]:
+    r"""Split the patch. Where every line ends in `\r\n` that is how it was written, and says nothing of the files."""
+    lines = text.removesuffix("\n").split("\n")
+    if text.endswith("\n") and all(line.endswith("\r") for line in lines):
+        return [line[:-1] for line in lines]
+    if len(lines) > 1 and all(line.endswith("\r") for line in lines[:-1]):
+        return [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def _read_sections(lines: Sequence[str]) -> list[FilePatch]:
+    patches: list[FilePatch] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip()
+        header = _HEADER.match(line)
+        at += 1
+        if header is not None:
+            path = header[2].strip()
+            if not path:
+                raise PatchError(f"line {at} of the patch names no file: {line!r}")
+            end = _section_end(lines, at)
+            patches.append(_section(_ACTIONS[header[1]], path, lines[:end], at))
+            at = end
+        elif line and not _OUTER.match(line) and not _WRAPPING.match(line):
+            raise PatchError(f"line {at} of the patch belongs to no file: {line[:120]!r}. {FORMS}")
+    return patches
+
+
+def _section_end(lines: Sequence[str], at: int) -> int:
+    return next(
+        (index for index in range(at, len(lines)) if _HEADER.match(lines[index]) or _OUTER.match(lines[index])),
+        len(lines),
+    )
+
+
+def _section(action: Action, path: str, lines: Sequence[str], at: int) -> FilePatch:
+    if action == "Add":
+        return FilePatch(action="Add", paths=(path,), content=_added_content(lines[at:]))
+    if action == "Delete":
+        return FilePatch(action="Delete", paths=(path,))
+    source = None
+    if at < len(lines) and (move := _MOVE.match(lines[at].rstrip())):
+        source, path = path, move[1].strip()
+        at += 1
+        if not path:
+            raise PatchError(f"line {at} of the patch does not say where to move {source}")
+    hunks = _hunks(lines, at)
+    if not hunks and source is None:
+        raise PatchError(f"the update of {path} has no hunks. {FORMS}")
+    return FilePatch(
+        action="Update",
+        paths=(path,),
+        source_path=source,
+        hunks=tuple(hunks),
+        alternatives=_other_readings(lines[at], hunks) if hunks else (),
+    )
+
+
+def _added_content(lines: Sequence[str]) -> str:
+    kept = list(lines)
+    while kept and not kept[-1].strip():
+        kept.pop()  # an empty line of the file has its sign
+    taken = [
+        line.removeprefix("+") for line in kept if not line.startswith("-") and not line.startswith(("*** ", "@@"))
+    ]
+    return "".join(f"{line}\n" for line in taken)
+
+
+def _hunks(lines: Sequence[str], at: int) -> list[PatchHunk]:
+    hunks: list[PatchHunk] = []
+    while at < len(lines):
+        if not lines[at].strip() or lines[at].startswith(GIT_HEADER):
+            at += 1
+            continue
+        if is_diff_header(lines, at):
+            at += 2  # the same file, named once more as in a unified diff
+            continue
+        read = read_hunk if is_hunk_header(lines[at]) else read_bare_hunk
+        hunk, at = read(lines, at)
+        hunks.append(hunk)
+    return hunks
+
+
+def _other_readings(first_line: str, hunks: Sequence[PatchHunk]) -> tuple[tuple[PatchHunk, ...], ...]:
+    return bare_readings(hunks[0]) if len(hunks) == 1 and not is_hunk_header(first_line) else ()
+
+
+def _read_bare(lines: Sequence[str]) -> FilePatch:
+    kept = list(lines)
+    for end in (0, -1):
+        while kept and (not kept[end].strip() or _WRAPPING.match(kept[end])):
+            kept.pop(end)
+    if not kept or not (is_hunk_header(kept[0]) or _BARE_FIRST_LINE.match(kept[0])):
+        raise PatchError(f"this is no patch. {FORMS}")
+    hunks = tuple(_hunks(kept, 0))
+    if not any(hunk.has_changes for hunk in hunks):
+        raise PatchError("the patch has no '+' and no '-' line, so it changes nothing")
+    return FilePatch(action="Update", paths=(), hunks=hunks, alternatives=_other_readings(kept[0], hunks))
+
+
+END_OF_FILE = "*** End of File"
+NO_NEWLINE = "\\ "
+GIT_HEADER = "diff --git "
+
+_NUMBERED = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_SECTION = re.compile(r"\*\*\* (Begin Patch|End Patch|(Add|Update|Delete) File:|Move to:)")
+_SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
+
+
+def is_hunk_header(line: str) -> bool:
+    """Whether `line` begins a hunk."""
+    return line.startswith("@@")
+
+
+def is_diff_header(lines: Sequence[str], at: int) -> bool:
+    """Whether the part of a file in a unified diff begins at line `at`."""
+    if lines[at].startswith(GIT_HEADER):
+        return True
+    return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+
+
+def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
+    """Return the hunk whose header is line `at`, and the index of the line after it."""
+    header = lines[at].rstrip()
+    if header.startswith("@@@ -"):
+        raise PatchError("diffs of merges ('@@@') are not supported; compare with one parent")
+    if numbered := _NUMBERED.match(header):
+        first, old, _, new = numbered.groups()
+        old_count, new_count = (1 if count is None else int(count) for count in (old, new))
+        start = int(first) if old_count == 0 else max(int(first) - 1, 0)
+        end = _counted_end(lines, at + 1, old_count, new_count)
+        end = _next_header(lines, at + 1) if end is None else end
+        return replace(_hunk(lines, at + 1, end), start=start), end
+    anchors: list[str] = []
+    while at < len(lines) and is_hunk_header(lines[at]) and not _NUMBERED.match(lines[at]):
+        if anchor := lines[at].rstrip().removeprefix("@@").removesuffix("@@").strip():
+            anchors.append(anchor)
+        at += 1
+    end = _next_header(lines, at)
+    return replace(_hunk(lines, at, end), anchors=tuple(anchors)), end
+
+
+def read_bare_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
+    """Return the hunk without a header whose first line is `at`, and the index of the line after it."""
+    end = _next_header(lines, at)
+    return _hunk(lines, at, end), end
+
+
+def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
+    """Return the other ways to read a hunk without a header: `- old` with a space that is not text, pair by pair."""
+    readings: list[tuple[PatchHunk, ...]] = []
+    spaced = all(line.text.startswith(" ") or not line.text for line in hunk.lines)
+    bare = replace(hunk, lines=tuple(HunkLine(line.sign, line.text[1:]) for line in hunk.lines)) if spaced else None
+    pairs = _pairs(hunk)
+    if bare is not None:
+        readings.append((bare,))
+    if len(pairs) > 1:
+        readings.append(pairs)
+        if bare is not None:
+            readings.append(_pairs(bare))
+    return tuple(readings)
+
+
+def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
+    """Split replacement lines without context where a removed line follows an added one."""
+    if any(line.sign == " " for line in hunk.lines):
+        return (hunk,)
+    groups: list[list[HunkLine]] = [[]]
+    for line in hunk.lines:
+        if line.sign == "-" and groups[-1] and groups[-1][-1].sign == "+":
+            groups.append([])
+        groups[-1].append(line)
+    return tuple(replace(hunk, lines=tuple(group)) for group in groups)
+
+
+def _next_header(lines: Sequence[str], at: int) -> int:
+    """Return the index of the first line from `at` on that is no line of a hunk."""
+
+    def is_header(index: int) -> bool:
+        line = lines[index]
+        return is_hunk_header(line) or _SECTION.match(line) is not None or _ends_hunk(lines, index)
+
+    return next((index for index in range(at, len(lines)) if is_header(index)), len(lines))
+
+
+def _ends_hunk(lines: Sequence[str], at: int) -> bool:
+    """Whether another file begins at line `at`, and not a removed `-- x` that an added `++ y` replaces."""
+    if lines[at].startswith(GIT_HEADER):
+        return True
+    below = next((line for line in lines[at + 2 :] if line.strip()), "")
+    return is_diff_header(lines, at) and is_hunk_header(below)
+
+
+def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:
+    """Return the index after the lines that the header counts, or None when there are not that many."""
+    while (old > 0 or new > 0) and at < len(lines):
+        sign = lines[at][:1]
+        if sign in ("", " ", "\r"):
+            old, new = old - 1, new - 1
+        elif sign == "-":
+            old -= 1
+        elif sign == "+":
+            new -= 1
+        elif sign != "\\":
+            return None
+        at += 1
+    if at < len(lines) and lines[at].startswith(NO_NEWLINE):
+        at += 1
+    rest = lines[at] if at < len(lines) else ""
+    goes_on = rest[:1] in ("+", "-", " ") and rest.rstrip() not in ("--", "") and not is_diff_header(lines, at)
+    return None if old or new or goes_on else at
+
+
+def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
+    read: list[HunkLine] = []
+    is_at_end = False
+    ends_with_newline: bool | None = None
+    while end > at and not lines[end - 1].strip() and not lines[end - 1].startswith(" "):
+        end -= 1  # blank lines between this hunk and what follows
+    for number in range(at, end):
+        line = lines[number]
+        sign = line[:1]
+        if line.rstrip() == END_OF_FILE:
+            is_at_end = True
+        elif line.startswith(NO_NEWLINE):
+            is_at_end = True
+            if read and read[-1].sign != "-":
+                ends_with_newline = False
+            elif ends_with_newline is None:
+                ends_with_newline = True
+        elif sign in _SIGNS:
+            read.append(HunkLine(_SIGNS[sign], line[1:]))
+        elif not line.strip():
+            read.append(HunkLine(" ", line))
+        else:
+            raise PatchError(
+                f"line {number + 1} of the patch has no sign: {line[:120]!r}. In a hunk a line begins with '+' (add), "
+                "'-' (remove) or a space (stays)."
+            )
+    if not read:
+        raise PatchError(f"the hunk at line {at} of the patch is empty")
+    return PatchHunk(lines=tuple(read), is_at_end=is_at_end, ends_with_newline=ends_with_newline)
+
+
+BINARY = "binary patches are not supported"
+
+_NOWHERE = "/dev/null"
+_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abtnvfr])')
+_ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_STAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
+
+
+def read_diff(lines: Sequence[str]) -> list[FilePatch]:
+    """Return what the diff does to each file. What stands before and between the files is not looked at."""
+    patches: list[FilePatch] = []
+    at = 0
+    while at < len(lines):
+        if is_diff_header(lines, at):
+            patch, at = _Part(lines).read(at)
+            patches.append(patch)
+        else:
+            at += 1
+    return patches
+
+
+class _Part(Struct):
+    """The part of one file while it is read."""
+
+    lines: Sequence[str]
+    git_paths: tuple[str, str] | None = None
+    named: dict[str, str] = field(default_factory=dict[str, str])
+    """What the header lines say, by their first words."""
+    hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
+
+    def read(self, at: int) -> tuple[FilePatch, int]:
+        """Read the part that begins at line `at`; return it and the index of the line after it."""
+        if self.lines[at].startswith(GIT_HEADER):
+            self.git_paths = _git_paths(self.lines[at].rstrip("\r").removeprefix(GIT_HEADER))
+            at += 1
+        while at < len(self.lines):
+            line = self.lines[at].rstrip("\r")
+            if is_hunk_header(line):
+                hunk, at = read_hunk(self.lines, at)
+                self.hunks.append(hunk)
+                continue
+            if line.startswith(GIT_HEADER) or (self.hunks and is_diff_header(self.lines, at)):
+                break
+            if line.startswith(("GIT binary patch", "Binary files ")):
+                raise PatchError(BINARY)
+            key = next((key for key in _HEADERS if line.startswith(f"{key} ")), None)
+            if key is not None and not self.hunks:
+                self.named[key] = line.removeprefix(f"{key} ")
+            at += 1
+        return self._patch(), at
+
+    def _patch(self) -> FilePatch:
+        mode = self.named.get("new file mode") or self.named.get("new mode")
+        if mode is not None and not mode.startswith("100"):
+            raise PatchError(f"files of mode {mode} (symlinks and submodules) are not supported; use run_terminal_cmd")
+        old, new = self._names()
+        source = self.named.get("rename from") or self.named.get("copy from")
+        target = self.named.get("rename to") or self.named.get("copy to")
+        if old == _NOWHERE or "new file mode" in self.named:
+            action = "Add"
+        elif new == _NOWHERE or "deleted file mode" in self.named:
+            action = "Delete"
+        else:
+            action = "Update"
+        if source is not None and target is not None:
+            paths: tuple[str, ...] = (_unquoted(target),)
+        else:
+            paths = _paths(old, new)
+        return FilePatch(
+            action=action,
+            paths=paths,
+            hunks=tuple(self.hunks),
+            source_path=None if source is None else _unquoted(source),
+            is_copy="copy from" in self.named,
+            is_executable=None if mode is None else int(mode, 8) & 0o111 != 0,
+        )
+
+    def _names(self) -> tuple[str, str]:
+        if "---" in self.named and "+++" in self.named:
+            return _name(self.named["---"]), _name(self.named["+++"])
+        if self.git_paths is not None:
+            return self.git_paths
+        if "rename to" in self.named or "copy to" in self.named:
+            return "", ""
+        raise PatchError("a 'diff --git' header names no file that can be read; add '--- a/path' and '+++ b/path'")
+
+
+_HEADERS = (
+    *("---", "+++", "rename from", "rename to", "copy from", "copy to"),
+    *("new file mode", "deleted file mode", "new mode"),
+)
+
+
+def _paths(old: str, new: str) -> tuple[str, ...]:
+    """Return what the file may be called: with git's prefixes taken off where both sides have them, and as it says."""
+    sides = [side for side in (new, old) if side != _NOWHERE]
+    prefixes = {new: "b/", old: "a/"}
+    is_prefixed = all(side.startswith(prefixes[side]) for side in sides) and new != old
+    plain = [side[2:] for side in sides] if is_prefixed else []
+    return tuple(dict.fromkeys([*plain, *sides]))
+
+
+def _git_paths(text: str) -> tuple[str, str] | None:
+    """Split the two names of a `diff --git` line, which are the same but for their prefixes; None if they are not."""
+    if text.startswith('"') and (first := _QUOTED.match(text)):
+        return _unquoted(first[0]), _unquoted(text[first.end() :].strip())
+    if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):
+        return text[: last.start()], _unquoted(last[1])
+    middle = len(text) // 2
+    old, new = text[:middle], text[middle + 1 :]
+    is_same = text[middle : middle + 1] == " " and (old == new or (old[:2], new[:2], old[2:]) == ("a/", "b/", new[2:]))
+    return (old, new) if is_same else None
+
+
+def _name(text: str) -> str:
+    """Return the name in a `---` or `+++` line, without the time that may follow it."""
+    if quoted := _QUOTED.match(text):
+        return _unquoted(quoted[0])
+    return _STAMP.sub("", text).rstrip()
+
+
+def _unquoted(text: str) -> str:
+    """Undo C-style quotes; a name without quotes is returned as it is."""
+    quoted = _QUOTED.fullmatch(text.strip())
+    if quoted is None:
+        return text
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        return bytes([_ESCAPED[match[1]] if match[1] in _ESCAPED else int(match[1], 8) & 0xFF])
+
+    return _ESCAPE.sub(plain, quoted[1].encode()).decode("utf-8", "surrogateescape")
