@@ -134,7 +134,7 @@ class LoadedRules(Struct, frozen=True):
 
 
 class RulesFile:
-    """The rules of scope `project` and `always`. Several processes may change it: each change reads it anew."""
+    """The rules of scope `project` and `always`. Several processes may change it, so each change reads it first."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -293,7 +293,7 @@ class RuleBook:
         return self._live.faults
 
     async def refresh(self) -> None:
-        """Read the file if it changed, and report what is in force and what of it cannot be used."""
+        """Read the file if it changed; report the rules in force, and those that cannot be used."""
         await asyncio.to_thread(self._live.look)
         loaded = self._live.loaded
         if self._is_read and loaded == self._lasting:

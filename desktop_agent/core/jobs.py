@@ -152,7 +152,7 @@ class Jobs:
         return tuple(self._jobs.values())
 
     def get(self, job_id: str) -> Job | None:
-        """Return the job, or None when there is none of that id."""
+        """Return the job with that id, if it exists."""
         return self._jobs.get(job_id)
 
     def activity(self, job_id: str) -> Activity | None:

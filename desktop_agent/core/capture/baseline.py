@@ -202,7 +202,7 @@ class Baseline:
             return True
 
     def _move_to_memory(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
-        """Work in memory from now on, with a copy of whatever can be read of the file."""
+        """Work in memory from now on, with a copy of all that can be read of the file."""
         with self._in_memory:
             if self._memory is None:
                 read = self._from_spare() or (_copied(opened.database) if opened is not None else None)

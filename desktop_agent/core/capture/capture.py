@@ -160,7 +160,7 @@ class StatCapture:
         looked = self._look_with(look)
         if looked is None:
             return CaptureReport((_FORGOTTEN,), ())
-        # A look that is written down stays so, whatever becomes of the report.
+        # What a look wrote down stays, even if the report fails.
         lost = self._report(snapshot, looked.span, on_change) if looked.is_touched else ()
         made = sorted(self._repositories - before) if before is not None else ()
         out_of_reach = looked.scan.not_watched(self._limits)

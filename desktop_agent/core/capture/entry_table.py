@@ -120,7 +120,7 @@ class EntryTable:
         self._keep(entry, content)
 
     def touched_since(self, generation: int) -> list[str]:
-        """Return the paths that were written down anew since `generation`, from 1 on, sorted."""
+        """Return the paths that got a new row since `generation`, from 1 on, sorted."""
         rows = self._database.execute(
             "SELECT path FROM entry WHERE born > ? AND born > 1 "
             "UNION SELECT path FROM entry WHERE died > ? AND died < ?",
@@ -129,7 +129,7 @@ class EntryTable:
         return sorted(path_of(row[0]) for row in rows)
 
     def is_touched_between(self, path: str, first: int, last: int) -> bool:
-        """Whether `path` was written down anew after generation `first` and up to `last`."""
+        """Whether `path` got a new row after generation `first` and up to `last`."""
         query = "SELECT 1 FROM entry WHERE path = ? AND (born BETWEEN ? AND ? OR died BETWEEN ? AND ?)"
         return (
             self._database.execute(query, (stored_path(path), first + 1, last, first + 1, last)).fetchone() is not None
@@ -434,7 +434,7 @@ def _started(process: int) -> float:
 
 
 def _is_alive(process: int, started: float) -> bool:
-    """Whether a process still runs, and is not another one with its number."""
+    """Whether a process still runs; a later process with the same number does not count."""
     import psutil  # as above
 
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

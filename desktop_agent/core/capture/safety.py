@@ -263,7 +263,7 @@ class SafetyCopies:
             report.outside.append(transition)
 
     def _is_ordinary(self, path: str) -> bool:
-        """Whether it lies in the workspace and is none of git's own files."""
+        """Whether it lies in the workspace and is not one of git's own files."""
         return self._is_inside(path) and ".git" not in self.name_of(path).split("/")
 
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:

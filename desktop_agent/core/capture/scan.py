@@ -69,7 +69,7 @@ class FolderPart(NamedTuple):
     """A part of the folder, for one walk of several."""
 
     starts: tuple[str, ...] = ("",)
-    """The folders where the walk begins, none of them within another."""
+    """The folders where the walk begins. They do not contain each other."""
     excluded: frozenset[str] = frozenset()
     """Folders that it does not go into."""
 
@@ -98,7 +98,7 @@ class Scan(Struct):
     """Those of the changed ones that are not as `USUAL`."""
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
-    """Folders that were listed anew."""
+    """Folders that were listed again."""
     unread: set[str] = field(default_factory=set[str])
     """Those of the changed ones whose content is still to be read, at the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])

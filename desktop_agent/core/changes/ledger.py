@@ -193,7 +193,7 @@ class Ledger:
     def require_root(self) -> None:
         """Raise `WorkspaceError` when the workspace is gone, or another folder stands in its place.
 
-        Writing would make it anew, empty but for one file, or change what the user never opened.
+        Writing would recreate the folder with a single file in it, or change one that the user never opened.
         """
         self._held.check()
 

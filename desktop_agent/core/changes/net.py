@@ -126,7 +126,7 @@ def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Lif
 
 
 def _with_own_origins(lives: list[Life]) -> list[Life]:
-    """Let a path be the origin of one file only; another one that claims it counts as new.
+    """Let a path be the origin of one file only; a second file that claims it counts as new.
 
     Two claim it when a rename was taken back in a way that is not among the changes, and the file then changed.
     """

@@ -199,7 +199,7 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
 def find_middle(before: bytes, after: bytes) -> list[Edit]:
     """Return one edit for all that stands between the lines that both texts start with and those that both end with.
 
-    Takes time in proportion to the lines, whatever they say: for texts that `find_edits` would take too long over.
+    Takes time in proportion to the number of lines: for texts on which `find_edits` would take too long.
     """
     old, new = list(io.BytesIO(before)), list(io.BytesIO(after))
     shorter = min(len(old), len(new))

@@ -105,7 +105,7 @@ def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
 
 
 def changes_kind(diff: FileDiff) -> bool:
-    """Whether a file became a symlink or the other way round: then it is one decision, whatever the lines are."""
+    """Whether a file became a symlink or the other way round: then all of it is one decision."""
     is_change = diff.old_mode is not None and diff.new_mode is not None
     return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 

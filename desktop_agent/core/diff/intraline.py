@@ -93,7 +93,7 @@ def _span(start: int, end: int) -> Spans:
 
 
 MAX_PAIRS_COMPARED = 2_500
-"""Beyond this many pairs of lines, lines stand beside each other in their order, whatever they say."""
+"""Beyond this many pairs of lines, lines are paired in their order, without a look at what they say."""
 _COMPARED_CHARS = 200
 
 

@@ -55,7 +55,7 @@ class Notebook(Struct, frozen=True):
 
 
 def read_notebook(content: bytes) -> Notebook | None:
-    """Return the notebook in `content`, or `None` when it is none, is damaged, or is too large to be read as one."""
+    """Return the notebook in `content`, or `None` if it is not a notebook, is damaged, or is too large to read."""
     if len(content) > MAX_NOTEBOOK_BYTES or content.count(b",") > MAX_VALUES:
         return None
     try:

@@ -245,7 +245,7 @@ class Gap(NamedTuple):
 class DiffRows:
     """The rows of one diff in one mode; the gaps whose names are in `opened` are unfolded.
 
-    With `has_heads`, whatever can be decided about and is no lines has a `hunk` row of its own on top: the mode, the
+    With `has_heads`, everything to decide about that is not lines gets a `hunk` row of its own on top: the mode, the
     line endings, or all of a file that has no lines to show. Such a row has a key and no hunk.
 
     From `like`, other rows of the same diff, they take what does not depend on mode and gaps: naming a thousand hunks
@@ -367,7 +367,7 @@ class DiffRows:
         return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
     def _change_of(self, row: int) -> int:
-        """The number of the change that this row is the head of; -1 when it is none."""
+        """The number of the change that this row is the head of; -1 for any other row."""
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 

@@ -30,7 +30,7 @@ class Text(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Its lines, with their endings. They are split anew each time."""
+        """Its lines, with their endings. Each access splits them again."""
         return split_lines(self.content)
 
     @property
@@ -91,7 +91,7 @@ def decoded(content: bytes, encoding: str) -> str:
 
 
 def errors_of(encoding: str) -> str:
-    """What becomes of bytes that are not in the encoding: in UTF-8 lone surrogates, elsewhere there are none."""
+    """Return how to treat bytes that an encoding does not have: in UTF-8 they become lone surrogates."""
     return "surrogateescape" if encoding == "utf-8" else "strict"
 
 

@@ -177,7 +177,7 @@ class _Spoken(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     globs: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
-    """Short options with whatever stands behind their letters."""
+    """Short options, together with the value attached to their letters."""
 
     def may_be(self, program: str) -> bool:
         """Whether the word may come to the name of `program`."""

@@ -74,7 +74,7 @@ class Ask(Struct, frozen=True):
 
 
 class Forbid(Struct, frozen=True):
-    """The call will not run, whatever the user answers. `reason` is for the model and the user."""
+    """The call will not run, and no answer of the user changes that. `reason` is for the model and the user."""
 
     reason: str
 

@@ -291,7 +291,7 @@ def _is_test(segment: Segment) -> bool:
 
 
 _QUOTED = re.compile(r'"[^"]*"')
-"""A word that stays one word, whatever its variables hold."""
+"""A word that stays one word for all values of its variables."""
 _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),

@@ -148,7 +148,7 @@ def writes_git(segment: Segment) -> bool:
 
 
 def git_command(words: tuple[str, ...]) -> str:
-    """Return git's command behind its general options; empty when there is none."""
+    """Return git's command behind its general options; empty without one."""
     index = 1
     while index < len(words) and words[index].startswith("-"):
         index += 2 if words[index] in GIT_VALUES else 1
@@ -170,7 +170,7 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
 
 
 def secret_in(parsed: ParsedCommand) -> Risk | None:
-    """Return the first file named in a line that often holds secrets, by its name alone; None when there is none."""
+    """Return the first file named in a line that often holds secrets, by its name alone; None without one."""
     for segment in parsed.segments:
         for text in _said(segment):
             if any(sensitivity(piece) == "secret" for piece in _pieces(text)):

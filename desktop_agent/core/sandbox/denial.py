@@ -228,7 +228,7 @@ def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Ca
 
 
 def _end_of(output: str) -> str:
-    """Return the end of an output. Bounded lines keep the patterns fast on whatever a command prints."""
+    """Return the end of an output. Bounded lines keep the patterns fast on any output."""
     return "\n".join(line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines())
 
 

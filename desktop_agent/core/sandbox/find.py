@@ -37,7 +37,7 @@ class Sandbox(Protocol):
 
     @property
     def guards(self) -> Guards:
-        """What it hides and protects, whatever folder is open."""
+        """What it hides and protects in any open folder."""
         ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:

@@ -1,4 +1,4 @@
-"""What no command may touch, whatever folder is open: secrets are hidden, what steers us and git is read-only."""
+"""What no command may touch in any folder: secrets are hidden, what steers us and git is read-only."""
 
 import os
 import re

@@ -112,7 +112,7 @@ class FunctionTool(ReadTool[ToolArguments]):
             raise
         except Exception as error:
             logger.info("The tool %s failed", self.name, exc_info=True)
-            words = mask(f"{self.name} failed: {type(error).__name__}: {error}")  # whatever it quotes
+            words = mask(f"{self.name} failed: {type(error).__name__}: {error}")  # it may quote a secret
             raise ToolError(words, error_type="recoverable") from error
         return self._result(value)
 

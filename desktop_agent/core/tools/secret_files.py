@@ -130,7 +130,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """Return what looks for the secrets of the workspace at `root`, resolved, anew with every call.
+    """Return a function that looks for the secrets of the workspace at `root`, resolved, each time it is called.
 
     The secrets elsewhere are looked for once, when they are needed first.
     """

@@ -38,7 +38,7 @@ class Placed(Struct, frozen=True):
 
 
 Version = Placed | None
-"""A file, or that there is none."""
+"""A file, or None for its absence."""
 
 
 class Step(Struct):

@@ -82,7 +82,7 @@ class _Case(Struct):
 
     @property
     def here(self) -> str:
-        """Where the file is; where it was or is wanted if there is none."""
+        """Where the file is; if it is absent, where it was or is wanted."""
         return self.base.path if self.base else self.place
 
     @property
@@ -663,7 +663,7 @@ def _is_folder(case: _Case) -> bool:
 
 
 def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
-    """Whether a text is still more the other one than not, and so the same file, edited."""
+    """Whether at least half of a text is the other text, so that it is the same file, edited."""
     if state is None or base is None or state.kind != base.kind or state.kind != "file":
         return False
     old, new = as_utf8(base.content), as_utf8(state.content)

@@ -1,4 +1,4 @@
-"""Undo, redo and the user's own writes: drafted, written down, carried out, recorded, whatever happens in between.
+"""Undo, redo and the user's own writes: drafted, written down, carried out and recorded, even if cancelled midway.
 
 An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redo`). A write by the user
 also undoes the changes that are overwritten with it. The caller sees to it that no turn is running.

@@ -188,7 +188,7 @@ async def _until_stopped(work: Callable[[], None], stop: threading.Event) -> Non
 
 
 def _note_failure(task: "asyncio.Task[None]") -> None:
-    """Log what no call waited for. The next call begins anew and hears of it if it persists."""
+    """Log a failure that no call waited for. The next call starts over, and fails itself if the cause persists."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.info("The search index was not updated: %s", error)
 

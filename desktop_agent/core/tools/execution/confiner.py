@@ -143,7 +143,7 @@ class Confinement(Struct):
 
     @property
     def words(self) -> str:
-        """What the card of a call says of them; empty when there are none."""
+        """What the card of a call says of them; empty without any."""
         if self.spec is None:
             return ""
         return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"

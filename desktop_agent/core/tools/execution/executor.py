@@ -159,7 +159,7 @@ class ToolExecutor:
         self._clock = clock
 
     async def require_workspace(self) -> None:
-        """Raise `WorkspaceError` when the folder that calls work in is gone, or another one stands in its place."""
+        """Raise `WorkspaceError` when the folder that calls work in is gone or was replaced."""
         await asyncio.to_thread(self._box.workspace.check)
 
     async def run(self, call: TakenCall) -> ToolResult:
@@ -362,7 +362,7 @@ class ToolExecutor:
         return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, source=call.tool.source)
 
     async def _still_there(self) -> None:
-        """Raise `ToolError` when the folder was replaced while a question waited: what was allowed was another one."""
+        """Raise `ToolError` when the folder was replaced while a question waited: the answer was about the old one."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:

@@ -64,7 +64,7 @@ class JobWatch:
         """Awaited when something may write late, so that its end is noted even if we are killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
-        """Watch a job from its snapshot on; False when it is none, or has ended already. Under the lock."""
+        """Watch a job from its snapshot on; False if it is unknown or has ended. Under the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
         event = ev.ChangesPrepared(

@@ -23,7 +23,7 @@ from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.writers import Maker, Writers
 
 LastNumber = Callable[[int], int]
-"""Returns the largest number of any change of a turn in the journal as it is now; 0 if there is none."""
+"""Returns the largest number of any change of a turn in the journal as it is now; 0 without changes."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
 """How the session's records left each file that they name."""
 

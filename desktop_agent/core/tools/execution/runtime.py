@@ -106,7 +106,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         return call
 
     async def _run_one(self, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
-        """Take the call up, run it, and record its one result, whatever happens."""
+        """Take the call up, run it, and record exactly one result, also if it fails."""
         started = self.clock.monotonic()
         cancelled: asyncio.CancelledError | None = None
         is_unanswered = False

@@ -148,7 +148,7 @@ class _Found(Struct, eq=False):
     least: int
     """How many bytes who made it wrote at least."""
     most: int
-    """How many if it wrote the file anew, or to its end; none if the change takes no writing."""
+    """How many if it rewrote the file, or appended to it; 0 if the change takes no writing."""
     claims: list["_Claim"] = field(default_factory=list["_Claim"])
     is_possible: bool = False
     """Whether any program of ours may have made it, or a part of it."""

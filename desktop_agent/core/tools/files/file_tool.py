@@ -69,7 +69,7 @@ LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 
 
 class Target(Struct, frozen=True):
-    """A file to edit as it is now; `before` is None when there is none."""
+    """A file to edit as it is now; `before` is None if it does not exist."""
 
     path: str
     """Relative to the workspace, with `/`, symlinks followed."""
@@ -105,7 +105,7 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
 
 
 def text_of(target: Target, state: FileState) -> TextFile:
-    """Return the text of a file that an edit tool changes in part. Raises `ToolError` when it is none."""
+    """Return the text of a file that an edit tool changes in part. Raises `ToolError` if it is not text."""
     try:
         return TextFile(state.content)
     except NotTextError as error:
@@ -203,7 +203,7 @@ class FileEditTool(EditTool[F]):
 
 
 def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
-    """Return the file to edit and its text. Raises `ToolError` when there is none or it is not text. Blocks."""
+    """Return the file to edit and its text. Raises `ToolError` if it is missing or not text. Blocks."""
     target = edit_target(path, context)
     if target.before is None:
         raise not_found(path, target.absolute, context.boundary)

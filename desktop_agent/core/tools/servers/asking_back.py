@@ -70,7 +70,7 @@ class AsideModel(Protocol):
     """The session's model, asked beside the conversation."""
 
     async def facts(self) -> AsideFacts:
-        """Return which model is in use now. Raises `AgentError` when there is none to ask."""
+        """Return which model is in use now. Raises `AgentError` if no model can be asked."""
         ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:

@@ -218,10 +218,10 @@ class ArgumentCheck:
             kind.check_schema(checked)
             self._validator = kind(checked, registry=registry)
         except (SchemaError, Unresolvable, RecursionError):
-            self._validator = None  # the schema is none, so nothing is wrong
+            self._validator = None  # not a valid schema, so every argument passes
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
-        """Return what is wrong with the arguments, in a line; nothing where the schema itself is none."""
+        """Return what is wrong with the arguments, in a line; empty if the schema itself is invalid."""
         if self._validator is None:
             return ""
         from referencing.exceptions import Unresolvable
@@ -273,7 +273,7 @@ class McpArguments(ToolArguments):
 
 
 class McpTool(ServerTool[McpArguments]):
-    """A tool of a server, by whatever connection the session has with it."""
+    """A tool of a server, called over the connection that the session has with it."""
 
     source = "external"
     arguments_type = McpArguments
@@ -445,7 +445,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
-    """Return the name for a server's tool: the same for the same two, and another one for any others.
+    """Return the name for a server's tool. Different tools and servers get different names.
 
     What cannot be in a name is replaced, and what is too long is cut; a hash then keeps the name apart.
     """

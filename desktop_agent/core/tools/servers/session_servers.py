@@ -87,7 +87,7 @@ class SessionServers:
             self._leases[definition.name].connection.definition = definition
 
     def connections(self) -> tuple[Connection, ...]:
-        """Return the connections that the session may use now, none of which is started by this."""
+        """Return the connections that the session may use now, without starting one."""
         self._lease(self._wanted())
         return tuple(lease.connection for lease in self._leases.values())
 

@@ -40,7 +40,7 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     is_allowed: Callable[[IpAddress], bool] = is_public
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses to try, in order. Raises `ToolError` when there are none or *any* is not allowed."""
+        """Return the addresses to try, in order. Raises `ToolError` without any, or if *one* is not allowed."""
         try:
             found = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -144,7 +144,7 @@ async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respon
 async def download(
     url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
 ) -> Download:
-    """Get `url`, following redirects. Raises `ToolError` for whatever goes wrong.
+    """Get `url`, following redirects. Raises `ToolError` for every failure.
 
     Give a `route` through proxies only for a `url` whose host the caller chose itself.
     """
