@@ -49,7 +49,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     Usage,
 )
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import Settings

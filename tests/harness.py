@@ -28,7 +28,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.base import Provider, ProviderSource
+from desktop_agent.core.providers.provider import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session import Session

@@ -1,7 +1,7 @@
 """Providers for tests, as the catalogue would build them, without the settings and the keys of a machine."""
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.providers.http.provider import SILENCE_S, HttpProvider
+from desktop_agent.core.providers.http_provider import SILENCE_S, HttpProvider
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 
 

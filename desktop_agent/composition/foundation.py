@@ -17,8 +17,7 @@ from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.base import ProviderSource
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.parts import Services

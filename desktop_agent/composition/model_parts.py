@@ -12,8 +12,7 @@ from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.catalog import ProviderCatalog
-from desktop_agent.core.providers.known_models import KnownModels
+from desktop_agent.core.providers.catalog import KnownModels, ProviderCatalog
 
 
 class ModelParts(Struct, frozen=True, kw_only=True):

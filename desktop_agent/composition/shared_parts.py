@@ -14,9 +14,8 @@ from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.base import ProviderSource
-from desktop_agent.core.providers.known_models import KnownModels
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.catalog import KnownModels
+from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.arguments import read_object
+from desktop_agent.core.providers.strict_json import read_object
 from desktop_agent.rest.problems import Failure, RequestError, refusal
 
 B = TypeVar("B")

@@ -267,7 +267,9 @@ _MODULES = (
         "core/merge/merge.py",
     ),
     *("core/system/workspace.py", "composition/resumption.py"),
-    *("core/providers/http", "core/providers/vendor_provider.py", "core/providers/catalog.py"),
+    *("core/providers/http_provider.py", "core/providers/http_connection.py", "core/providers/wire_format.py"),
+    *("core/providers/faults.py", "core/providers/auth/credential.py"),
+    *("core/providers/vendor_provider.py", "core/providers/catalog.py"),
     *("core/providers/auth/keys.py", "core/providers/auth/keyring_calls.py", "core/providers/auth/sign_in/failures.py"),
     *(
         "core/mentions/prompts.py",

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.transcript import ToolEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles

@@ -16,7 +16,7 @@ from desktop_agent.core.context.packing import pack, sections
 from desktop_agent.core.context.tokens import request_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
-from desktop_agent.core.providers.anthropic.request import encode_request
+from desktop_agent.core.providers.anthropic import encode_request
 from tests.harness import BUILTIN_TOOLS
 
 LIMIT_MS = 5.0

@@ -17,7 +17,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
-from desktop_agent.core.providers.base import (
+from desktop_agent.core.providers.provider import (
     Completion,
     Provider,
     StreamPiece,

@@ -25,8 +25,8 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
+from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk
 from tests.servers import fault
 from tests.servers.model_server import ModelServer
 from tests.servers.script import Answer, Fault, Reply, Whole, raw_tool_use, reply, text, thinking, tool_use

@@ -12,7 +12,7 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from tests.harness import FrozenClock, Ground
 from tests.providers import anthropic_provider
 

@@ -7,8 +7,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import LocalServer
-from desktop_agent.core.providers.local.look import look_at, look_for_servers
-from desktop_agent.core.providers.local.places import Place, is_here, local_places
+from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
 from desktop_agent.core.settings.model_choice import NamedModel
 
 

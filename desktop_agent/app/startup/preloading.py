@@ -68,5 +68,5 @@ def _warm_up() -> None:
 
     get_ready()
     warm_up()
-    for module in ("core.providers.http.connection", "app.review.rule_judge"):
+    for module in ("core.providers.http_connection", "app.review.rule_judge"):
         import_module(f"desktop_agent.{module}")

@@ -17,8 +17,7 @@ from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vend
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
-from desktop_agent.core.providers.local.look import look_for_servers
-from desktop_agent.core.providers.local.places import Place, is_here
+from desktop_agent.core.providers.local import Place, is_here, look_for_servers
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import Destination, destination
 

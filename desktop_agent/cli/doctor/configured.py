@@ -13,8 +13,7 @@ from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.models.account import named
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
-from desktop_agent.core.providers.local.look import look_for_servers
-from desktop_agent.core.providers.local.places import local_places
+from desktop_agent.core.providers.local import local_places, look_for_servers
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings

@@ -11,7 +11,7 @@ from desktop_agent.cli.warnings import SettingsWarnings
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.arguments import read_object
+from desktop_agent.core.providers.strict_json import read_object
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder

@@ -20,8 +20,7 @@ from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.reporting import reported_answer
+from desktop_agent.core.providers.provider import Provider, reported_answer
 from desktop_agent.core.transcript import Transcript
 
 

@@ -40,7 +40,7 @@ from desktop_agent.core.protocol.model import (
     Pin,
     Usage,
 )
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.settings import CompactionSettings, Settings
 from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript

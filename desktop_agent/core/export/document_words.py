@@ -16,7 +16,7 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export import MAX_FILE_BYTES, ExportSource
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Summary
-from desktop_agent.core.providers.surrogates import repaired
+from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.store.journal.journal_reader import Damage
 from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.transcript import (

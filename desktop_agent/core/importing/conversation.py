@@ -32,7 +32,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.providers.arguments import is_too_deep
+from desktop_agent.core.providers.strict_json import is_too_deep
 from desktop_agent.core.store.blobs import Blobs
 
 MAX_RESULT_CHARS = 40_000

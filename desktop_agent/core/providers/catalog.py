@@ -1,24 +1,56 @@
 """The provider catalogue: how the provider of a model is built, as one of the user's accounts."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
+from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
-from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import DEMO, vendor_of
+from desktop_agent.core.models.known_model import KnownModel, ListedModel, levels_of
+from desktop_agent.core.models.vendors import DEMO, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.current_credential import CredentialLookup, Seen, current_credential
+from desktop_agent.core.providers.auth.credential import Credential, CredentialLookup, Seen, current_credential
 from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
-from desktop_agent.core.providers.http.credential import Credential
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 from desktop_agent.core.system.private_files import stamp_of
+
+
+class KnownModels:
+    """What is known of the model that a session names. Reads files, off the loop, and asks no network."""
+
+    def __init__(self, catalogue: ModelCatalogue, accounts: AccountsFile) -> None:
+        self._catalogue = catalogue
+        self._accounts = accounts
+
+    async def of(self, model: ModelRef) -> KnownModel | None:
+        """Return what is known of a model; `None` for one without a vendor, and while its account is not there."""
+        if known_vendor(model.provider) is None:
+            return None
+        try:
+            account = await asyncio.to_thread(self._account, model)
+        except AgentError:
+            return None
+        await self._catalogue.read(account)
+        return self._catalogue.model(account, model.model)
+
+    async def takes_images(self, model: ModelRef) -> bool | None:
+        """Return whether a model sees pictures; `None` where nobody says."""
+        known = await self.of(model)
+        return known.takes_images if known is not None else None
+
+    async def efforts(self, model: ModelRef) -> tuple[str, ...] | None:
+        """Return the levels of effort that may be asked of a model; `None` where nothing is known of it."""
+        known = await self.of(model)
+        return levels_of(known) if known is not None else None
+
+    def _account(self, model: ModelRef) -> Account:
+        return self._accounts.load().of_model(model)
 
 
 class ProviderCatalog:

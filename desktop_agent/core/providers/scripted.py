@@ -23,7 +23,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 
 _CHARS_PER_TOKEN = 4
 _CHUNK_CHARS = 12

@@ -10,14 +10,13 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.catalogue import AccountModels
 from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.anthropic.wire_format import ONLY_AT_HOME, AnthropicFormat
-from desktop_agent.core.providers.http.credential import Credential, KeyCredential, NoCredential
-from desktop_agent.core.providers.http.provider import SILENCE_S, ApiEndpoint, HttpProvider
-from desktop_agent.core.providers.http.wire_format import WireFormat
-from desktop_agent.core.providers.openai_chat.request import CACHE_KEY
-from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
-from desktop_agent.core.providers.openai_responses.caching import CACHE_FIELDS
-from desktop_agent.core.providers.openai_responses.wire_format import NOT_ON_A_PLAN, ResponsesFormat
+from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
+from desktop_agent.core.providers.auth.credential import Credential, KeyCredential, NoCredential
+from desktop_agent.core.providers.chat import CACHE_KEY, ChatFormat
+from desktop_agent.core.providers.http_provider import SILENCE_S, ApiEndpoint, HttpProvider
+from desktop_agent.core.providers.responses import NOT_ON_A_PLAN, ResponsesFormat
+from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
+from desktop_agent.core.providers.wire_format import WireFormat
 
 
 def account_provider(

@@ -10,8 +10,7 @@ from desktop_agent.core.models.known_model import KnownModel, price_words
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
-from desktop_agent.core.providers.base import Completion, Provider, ProviderSource
-from desktop_agent.core.providers.reporting import reported_answer
+from desktop_agent.core.providers.provider import Completion, Provider, ProviderSource, reported_answer
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.guard import SpendingGuard

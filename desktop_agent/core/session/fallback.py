@@ -10,7 +10,7 @@ from desktop_agent.core.context_window.context_manager import NoRoomError, TurnR
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.transcript import FALLBACK

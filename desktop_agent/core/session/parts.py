@@ -11,7 +11,7 @@ from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.providers.provider import ProviderSource
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.retries import Retries

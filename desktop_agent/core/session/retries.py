@@ -9,7 +9,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.transcript import RETRYING
 
 

@@ -19,7 +19,7 @@ from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.pool import ProviderPool
+from desktop_agent.core.providers.provider import ProviderPool
 from desktop_agent.core.session.arriving_prompts import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.change_ops import ChangeOp, ChangeOps
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice

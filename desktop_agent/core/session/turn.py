@@ -27,15 +27,15 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.base import (
+from desktop_agent.core.providers.provider import (
     Completion,
     HostedCallChunk,
     Provider,
     TextChunk,
     ThinkingChunk,
     ToolInputChunk,
+    reported,
 )
-from desktop_agent.core.providers.reporting import reported
 from desktop_agent.core.session.fallback import OVERLOAD, Fallback, Responder, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.prompt_queue import PromptQueue

@@ -10,8 +10,7 @@ from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context_window.context_manager import TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef
-from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.pool import ProviderPool
+from desktop_agent.core.providers.provider import Provider, ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.fallback import Fallback
 from desktop_agent.core.session.limits import TimeAllowance

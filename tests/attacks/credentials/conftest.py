@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import RetryPolicy
 from tests.attacks.credentials.world import KEYS, World
 from tests.command_line import CommandLine
 

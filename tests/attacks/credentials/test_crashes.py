@@ -43,7 +43,7 @@ def test_a_fault_of_ours_in_a_turn_tells_no_key(
     async def broken(*_: object) -> None:
         raise RuntimeError(f"{{'Authorization': 'Bearer {SHAPED['OPENAI_API_KEY']}'}}")
 
-    monkeypatch.setattr("desktop_agent.core.providers.http.provider.HttpProvider._ready", broken)
+    monkeypatch.setattr("desktop_agent.core.providers.http_provider.HttpProvider._ready", broken)
     with asyncio.Runner() as runner:
         runner.run(world.ask_again_and_again(world.agent("openai", "http://127.0.0.1:9/v1"), 1))
     world.tell_all()
@@ -69,7 +69,7 @@ sys.exit(main())
 FAULT_IN_A_TURN = """
 import os, sys
 from desktop_agent.cli import main
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
 words = str(dict(os.environ))
 async def broken(self): raise RuntimeError(words)
 HttpProvider._ready = broken

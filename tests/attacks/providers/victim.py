@@ -17,8 +17,7 @@ from typing import cast
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolUseBlock, UserMessage
-from desktop_agent.core.providers.base import Completion
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import Completion, RetryPolicy
 from tests.providers import anthropic_provider
 
 KEY = "sk-ant-test-0123456789abcdef"

@@ -8,7 +8,7 @@ import pytest
 from desktop_agent.cli import main
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.system.network.connections import proxy_for
 from tests.attacks.corpus import cases
 from tests.providers import anthropic_provider

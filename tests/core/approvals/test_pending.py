@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.model import (
     ToolResultBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from tests.harness import Ground, Open, check_conversation

@@ -6,7 +6,7 @@ from typing import cast
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef
-from desktop_agent.core.providers.base import Provider, ProviderSource
+from desktop_agent.core.providers.provider import Provider, ProviderSource
 from tests.harness import Ground
 from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer

@@ -11,8 +11,8 @@ from desktop_agent.core.context.summaries import SUMMARISED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
-from desktop_agent.core.providers.base import Provider, StreamPiece
 from desktop_agent.core.providers.demo import demo_reply
+from desktop_agent.core.providers.provider import Provider, StreamPiece
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings

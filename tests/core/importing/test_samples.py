@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic.request import encode_request
+from desktop_agent.core.providers.anthropic import encode_request
 from desktop_agent.core.transcript import TextEntry, ToolEntry, Transcript, replay
 from tests.core.importing.conftest import Importing
 from tests.harness import check_conversation

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.providers.arguments import MAX_DEPTH, parse_arguments
+from desktop_agent.core.providers.strict_json import MAX_DEPTH, parse_arguments
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

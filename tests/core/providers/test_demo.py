@@ -22,8 +22,8 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT, TEST_COMMAND, demo_provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.tools.access import CallRules
 from tests.harness import FrozenClock, Ground, Open
 

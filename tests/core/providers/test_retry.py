@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import TRANSIENT_FAULTS, ProviderError, ProviderFault
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import RetryPolicy
 
 POLICY = RetryPolicy()
 FRACTIONS = st.floats(min_value=0, max_value=1, exclude_max=True)

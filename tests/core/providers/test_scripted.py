@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
-from desktop_agent.core.providers.base import Completion, TextChunk
+from desktop_agent.core.providers.provider import Completion, TextChunk
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Reply, Say, ScriptedProvider, Stop, Think
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, ImpatientClock, check_conversation

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.providers.surrogates import TextJoiner, is_encodable, repaired, repaired_json
+from desktop_agent.core.providers.strict_json import TextJoiner, is_encodable, repaired, repaired_json
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 """Also text that Python can hold and nothing can store."""

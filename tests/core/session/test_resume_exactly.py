@@ -12,8 +12,8 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef
-from desktop_agent.core.providers.anthropic.request import encode_request
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.anthropic import encode_request
+from desktop_agent.core.providers.provider import Provider
 from tests.harness import FrozenClock, Ground, Open
 from tests.pictures import png
 from tests.providers import anthropic_provider
@@ -202,7 +202,7 @@ async def bodies(
         sent.append(encode_request(*args))  # pyright: ignore[reportArgumentType] - passed on as it came
         return sent[-1]
 
-    monkeypatch.setattr("desktop_agent.core.providers.anthropic.wire_format.encode_request", noted)
+    monkeypatch.setattr("desktop_agent.core.providers.anthropic.encode_request", noted)
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     ground = Ground(folder)
     ground.clock = FrozenClock()

@@ -8,7 +8,7 @@ import pytest
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.providers.http.faults import retry_after_s
+from desktop_agent.core.providers.faults import retry_after_s
 from desktop_agent.core.providers.scripted import Fail, Hang, Say
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from desktop_agent.core.transcript import NoticeEntry, Transcript, replay

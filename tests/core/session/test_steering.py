@@ -7,7 +7,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Completion, Provider, StreamPiece
+from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
 from desktop_agent.core.providers.scripted import Call, Fail, Reply, Say, ScriptedProvider, Stop, in_order
 from desktop_agent.core.session.limits import TurnLimits
 from tests.harness import Ground, ImpatientClock, Open, check_conversation

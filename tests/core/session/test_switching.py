@@ -11,7 +11,7 @@ from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef, ToolResultBlock, UserMessage
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 from tests.harness import Ground, Open, check_conversation

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.provider import RetryPolicy
 from tests.e2e.run.agent import BEFORE, Agent, script
 from tests.full_disk import FullDisk
 from tests.servers import fault

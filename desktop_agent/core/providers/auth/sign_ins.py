@@ -12,6 +12,7 @@ from desktop_agent.core.base.errors import CredentialsError, SignedOutError, Uns
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.credential import TokenCredential
 from desktop_agent.core.providers.auth.keyring_calls import beside
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
 from desktop_agent.core.providers.auth.profiles.profile import Profile, read_profile
@@ -26,7 +27,6 @@ from desktop_agent.core.providers.auth.sign_in.registration import (
     write_registration,
 )
 from desktop_agent.core.providers.auth.sign_in.services import CHATGPT, OPENROUTER, ChatGptService, OpenRouterService
-from desktop_agent.core.providers.auth.tokens.credential import TokenCredential
 from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
 from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
 from desktop_agent.core.providers.auth.tokens.source import RenewingSource, TokenSource

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
 from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 

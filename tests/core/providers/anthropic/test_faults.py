@@ -10,8 +10,8 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.base import Completion, StreamPiece
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
+from desktop_agent.core.providers.provider import Completion, StreamPiece
 from tests.core.providers.anthropic.conftest import KEY
 from tests.providers import anthropic_provider
 from tests.servers import fault
@@ -258,7 +258,7 @@ async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest
 def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
     import httpx2
 
-    from desktop_agent.core.providers.http.faults import network_error
+    from desktop_agent.core.providers.faults import network_error
 
     error = httpx2.ConnectError("x")
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
@@ -268,7 +268,7 @@ def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
 
 
 def test_one_of_several_causes_is_enough_to_explain() -> None:
-    from desktop_agent.core.providers.http.faults import network_error
+    from desktop_agent.core.providers.faults import network_error
 
     error = OSError("All connection attempts failed")
     error.__cause__ = ExceptionGroup("multiple", [OSError(101, "unreachable"), ConnectionRefusedError(111, "refused")])

@@ -21,8 +21,8 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
+from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
 from tests.core.test_imports import loaded_after
@@ -264,8 +264,8 @@ async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, p
 
 @pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
 async def test_a_list_of_models_that_is_none(body: str) -> None:
-    from desktop_agent.core.providers.anthropic.models import read_models
-    from desktop_agent.core.providers.http.refusals import FailedCall
+    from desktop_agent.core.providers.anthropic import read_models
+    from desktop_agent.core.providers.faults import FailedCall
 
     with pytest.raises(ProviderError) as caught:
         read_models(body.encode(), FailedCall(address="http://example.com"))

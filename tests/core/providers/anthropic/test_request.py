@@ -28,7 +28,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic.request import PICTURE_GONE, EncodedPictures, Shape, encode_request
+from desktop_agent.core.providers.anthropic import PICTURE_GONE, EncodedPictures, Shape, encode_request
 from tests.pictures import png
 from tests.servers.validation.anthropic import check_request
 

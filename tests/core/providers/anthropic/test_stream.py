@@ -20,8 +20,8 @@ from desktop_agent.core.protocol.model import (
     Usage,
     WebPage,
 )
-from desktop_agent.core.providers.anthropic.stream import AnthropicReader
-from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.anthropic_stream import AnthropicReader
+from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
 from tests.servers.script import (

@@ -15,8 +15,8 @@ from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
 from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
-from desktop_agent.core.providers.base import Provider, whole_answer
 from desktop_agent.core.providers.catalog import ProviderCatalog
+from desktop_agent.core.providers.provider import Provider, whole_answer
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.servers.authorization_server import AuthorizationServer
 from tests.servers.browser import UserInBrowser

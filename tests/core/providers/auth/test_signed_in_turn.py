@@ -12,8 +12,8 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
-from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.catalog import ProviderCatalog
+from desktop_agent.core.providers.provider import Provider
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.harness import Ground
 from tests.servers import fault

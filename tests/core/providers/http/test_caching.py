@@ -17,15 +17,14 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic.wire_format import AnthropicFormat
-from desktop_agent.core.providers.base import Completion
-from desktop_agent.core.providers.http.credential import KeyCredential
-from desktop_agent.core.providers.http.pictures import EncodedPictures
-from desktop_agent.core.providers.http.provider import ApiEndpoint, HttpProvider
-from desktop_agent.core.providers.http.wire_format import WireFormat
-from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
-from desktop_agent.core.providers.openai_responses.wire_format import ResponsesFormat
+from desktop_agent.core.providers.anthropic import AnthropicFormat
+from desktop_agent.core.providers.auth.credential import KeyCredential
+from desktop_agent.core.providers.chat import ChatFormat
+from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
+from desktop_agent.core.providers.provider import Completion
+from desktop_agent.core.providers.responses import ResponsesFormat
 from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER

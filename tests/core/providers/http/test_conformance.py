@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.http_provider import HttpProvider
 from tests.contracts.provider_conformance import ProviderConformance
 from tests.contracts.wire_conformance import WireConformance, WireGround
 from tests.servers import fault

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.base.web_address import address_of
-from desktop_agent.core.providers.http.faults import fault_of_status, retry_after_s
+from desktop_agent.core.providers.faults import fault_of_status, retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

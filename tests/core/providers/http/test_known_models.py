@@ -17,9 +17,9 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     ModelRequest,
 )
-from desktop_agent.core.providers.base import Completion, whole_answer
-from desktop_agent.core.providers.http.credential import KeyCredential
-from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.auth.credential import KeyCredential
+from desktop_agent.core.providers.http_provider import HttpProvider
+from desktop_agent.core.providers.provider import Completion, whole_answer
 from desktop_agent.core.providers.vendor_provider import account_provider
 from tests.core.providers.http.conftest import KEY, Spoken
 from tests.harness import FrozenClock

@@ -35,9 +35,9 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
     WebPage,
 )
-from desktop_agent.core.providers.http.carrying import carried
-from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.http_provider import carried
 from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.providers.wire_format import EncodedPictures
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER
 from tests.servers.dialects.dialect import Dialect

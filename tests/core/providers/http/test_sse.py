@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.providers.http.sse import MAX_EVENT_BYTES, event_data
+from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data
 
 
 async def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.core.protocol.model import ModelRequest, StopReason
-from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC

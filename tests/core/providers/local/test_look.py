@@ -8,8 +8,7 @@ import pytest
 
 from desktop_agent.core.models.vendors import VENDORS, LocalServer
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.local.look import look_at, look_for_servers
-from desktop_agent.core.providers.local.places import Place
+from desktop_agent.core.providers.local import Place, look_at, look_for_servers
 from tests.servers.dialects.local import LLAMA_CPP, LM_STUDIO, LOADING, OLLAMA, LocalDialect
 from tests.servers.model_server import ModelServer
 from tests.servers.rude_server import RudeServer

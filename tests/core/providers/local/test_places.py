@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.core.providers.local.places import Place, host_address, is_here, local_places
+from desktop_agent.core.providers.local import Place, host_address, is_here, local_places
 
 OLLAMA = vendor_of("ollama")
 USUAL = {

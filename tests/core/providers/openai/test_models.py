@@ -5,8 +5,8 @@ import json
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.providers.http.refusals import FailedCall
-from desktop_agent.core.providers.openai.models import read_models
+from desktop_agent.core.providers.faults import FailedCall
+from desktop_agent.core.providers.openai import read_models
 
 CALL = FailedCall(address="https://api.openai.com")
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.providers.wire_format import EncodedPictures
 
 
 @pytest.mark.parametrize(

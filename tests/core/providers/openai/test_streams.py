@@ -6,11 +6,11 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import JsonObject, TextBlock, ToolUseBlock
-from desktop_agent.core.providers.base import TextChunk
-from desktop_agent.core.providers.http.refusals import ErrorEventError
-from desktop_agent.core.providers.http.wire_format import MessageReader
-from desktop_agent.core.providers.openai_chat.stream import ChatReader
-from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
+from desktop_agent.core.providers.chat_stream import ChatReader
+from desktop_agent.core.providers.faults import ErrorEventError
+from desktop_agent.core.providers.provider import TextChunk
+from desktop_agent.core.providers.responses_stream import ResponsesReader
+from desktop_agent.core.providers.wire_format import MessageReader
 from desktop_agent.core.system.network.connections import MAX_NAME_CHARS
 
 

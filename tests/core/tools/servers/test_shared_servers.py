@@ -9,7 +9,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
 from tests.harness import MODEL, Ground, Open, Receiver

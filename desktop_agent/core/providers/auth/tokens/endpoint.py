@@ -16,7 +16,7 @@ import msgspec
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
-from desktop_agent.core.providers.http.faults import fault_of_status, network_error
+from desktop_agent.core.providers.faults import fault_of_status, network_error
 from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 if TYPE_CHECKING:

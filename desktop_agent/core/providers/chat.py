@@ -1,12 +1,18 @@
-"""A `ModelRequest` as the body of a Chat Completions request: pure, and valid whatever the conversation went through.
+"""Chat Completions as a wire format, and its requests: valid whatever the conversation went through.
 
-Results of calls follow their calls at once, one message each; their pictures, which a result may not have here, come in
-the user's message behind them. Thinking goes back only in the field that it came in, to servers that have one.
+Results of calls follow their calls at once, one message each; their pictures, which a result may not have here, come
+in the user's message behind them. Thinking goes back only in the field that it came in, to servers that have one.
+Sources: https://platform.openai.com/docs/api-reference/chat and, for the marks up to where a router's vendor shall
+keep the prompt in its cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
 """
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import WireName
+from desktop_agent.core.protocol.foreign_json import objects_in
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
@@ -21,12 +27,50 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
-from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
-from desktop_agent.core.providers.openai_chat.cache_marks import mark
-from desktop_agent.core.providers.openai_chat.hosted_calls import WEB_SEARCH
-from desktop_agent.core.providers.openai_chat.thinking import DETAILS, THINKING_FIELDS
-from desktop_agent.core.providers.surrogates import repaired, repaired_json
+from desktop_agent.core.providers.chat_stream import DETAILS, THINKING_FIELDS, WEB_SEARCH, ChatReader
+from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.openai import read_models, read_refusal
+from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.wire_format import (
+    PICTURE_GONE,
+    EncodedPictures,
+    HostedSearch,
+    LeftOut,
+    Pictures,
+    call_id_in,
+    data_of,
+    encode_body,
+    require_tool_name,
+    tool_name_in,
+)
+
+_KEPT: JsonObject = {"type": "ephemeral"}
+
+
+def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
+    """Mark, in place, the last text before each of the `ends`, which count messages.
+
+    A message without text, such as one of calls only, is passed over for the one before.
+    """
+    for end in ends:
+        for number in reversed(range(end)):
+            if (marked := _marked(messages[number])) is not None:
+                messages[number] = marked
+                break
+
+
+def _marked(message: JsonObject) -> JsonObject | None:
+    """Return a message with a mark on its last part that is text, or `None` for one that has none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return message | {"content": [{"type": "text", "text": content, "cache_control": _KEPT}]}
+    parts = objects_in(message, "content")
+    for number in reversed(range(len(parts))):
+        if parts[number].get("type") == "text":
+            marked = parts[number] | {"cache_control": _KEPT}
+            return message | {"content": [*parts[:number], marked, *parts[number + 1 :]]}
+    return None
+
 
 LONGEST_NAME = 64
 LONGEST_CALL_ID = 40
@@ -177,3 +221,67 @@ def _tool(tool: ToolDefinition) -> JsonObject:
     if tool.description.strip():
         function["description"] = repaired(tool.description)
     return {"type": "function", "function": function}
+
+
+class ChatFormat:
+    """Chat Completions, streamed."""
+
+    name: WireName = "openai-chat"
+    answers_path = "/chat/completions"
+    models_path = "/models"
+    counting = None
+
+    def __init__(
+        self,
+        limit_field: LimitField,
+        *,
+        reports_cost: bool = False,
+        allows_several_calls: bool = False,
+        cache_marks_for: tuple[str, ...] = (),
+        never: Collection[str] = (),
+        searches: bool = False,
+        effort_field: EffortField = "reasoning_effort",
+    ) -> None:
+        """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
+
+        `reports_cost` says that the usage of an answer has its cost in US dollars, `allows_several_calls` that a
+        request must say that there may be several calls. `cache_marks_for` are beginnings of the names of models that
+        cache only what is marked. `never` names the fields that are left out of every request. `searches` says that
+        the vendor is a router that searches the web, `effort_field` where the effort stands.
+        """
+        self.headers: Mapping[str, str] = {}
+        self._limit_field: LimitField = limit_field
+        self._reports_cost = reports_cost
+        self._cache_marks_for = cache_marks_for
+        self._allows_several_calls = allows_several_calls
+        self._hosted_search = HostedSearch(is_there=searches)
+        self._left_out = LeftOut("stream_options", PARALLEL, CACHE_KEY, effort_field, never=never)
+        self._effort_field: EffortField = effort_field
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        shape = Body(
+            self._limit_field,
+            self._left_out.for_model(request.model),
+            marks_cache=request.model.startswith(self._cache_marks_for),
+            searches=self._hosted_search.is_offered(request),
+            effort_field=self._effort_field,
+            allows_several_calls=self._allows_several_calls,
+        )
+        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
+
+    def reader(self) -> ChatReader:
+        return ChatReader(reports_cost=self._reports_cost)
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
+
+    def sends_effort(self, model: str) -> bool:
+        """Return whether the level of effort goes with requests of a model."""
+        return self._effort_field not in self._left_out.for_model(model)
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        return read_models(page, call)

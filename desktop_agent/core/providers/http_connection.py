@@ -10,7 +10,7 @@ from importlib import import_module
 import httpx2
 
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.providers.http.refusals import RefusedError
+from desktop_agent.core.providers.faults import RefusedError
 from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.system.network.http_client import model_client
 

@@ -1,13 +1,16 @@
-"""A `ModelRequest` as the body of a Responses request: pure, and valid whatever the conversation went through.
+"""OpenAI's Responses as a wire format, and its requests: valid whatever the conversation went through.
 
 The vendor stores nothing (`store` is false), so thinking goes back encrypted, as the items that it came in. The API
-refuses such an item unless what it led to follows: a message or a call of the same answer.
+refuses such an item unless what it led to follows: a message or a call of the same answer. Source:
+https://platform.openai.com/docs/api-reference/responses
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
@@ -22,21 +25,38 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
-from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
-from desktop_agent.core.providers.openai_responses.caching import CACHE_OPTIONS, COMPARED, cache_fields
-from desktop_agent.core.providers.openai_responses.hosted_calls import SOURCES, WEB_SEARCH
-from desktop_agent.core.providers.surrogates import repaired, repaired_json
+from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.openai import read_models, read_refusal
+from desktop_agent.core.providers.responses_stream import (
+    CACHE_FIELDS,
+    CACHE_OPTIONS,
+    COMPARED,
+    PHASE,
+    SOURCES,
+    WEB_SEARCH,
+    ResponsesReader,
+    cache_fields,
+)
+from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.wire_format import (
+    PICTURE_GONE,
+    EncodedPictures,
+    HostedSearch,
+    LeftOut,
+    Pictures,
+    call_id_in,
+    data_of,
+    encode_body,
+    require_tool_name,
+    tool_name_in,
+)
 
 LONGEST_NAME = 64
 LONGEST_CALL_ID = 64
 
-PHASE = "phase"
-"""What the API calls a text: commentary on the way, or the final answer. It wants to be told again."""
-
 ENCRYPTED = "reasoning.encrypted_content"
 
-_FAILED = "The call failed without saying why."
+_CALL_FAILED = "The call failed without saying why."
 _NOTHING = "(no output)"
 
 
@@ -143,7 +163,7 @@ def _call(block: ToolUseBlock) -> JsonObject:
 
 
 def _result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
-    content = repaired(result.content) if result.content.strip() else _FAILED if result.is_error else _NOTHING
+    content = repaired(result.content) if result.content.strip() else _CALL_FAILED if result.is_error else _NOTHING
     item: JsonObject = {"type": "function_call_output", "call_id": call_id_in(result.call_id, LONGEST_CALL_ID)}
     if not result.images:
         return item | {"output": content}
@@ -176,3 +196,67 @@ def _tool(tool: ToolDefinition) -> JsonObject:
         "strict": False,
     }
     return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
+
+
+NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
+"""What is refused of us when a request counts against a ChatGPT plan. It wants `stream` and no `store`, as we have it.
+
+Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
+"""
+
+_EFFORT = frozenset({"reasoning", "reasoning.effort"})
+"""The field of the level of effort, and the one that it is in."""
+
+
+class ResponsesFormat:
+    """Responses, streamed and not stored."""
+
+    name: WireName = "openai-responses"
+    answers_path = "/responses"
+    models_path = "/models"
+    counting = None
+
+    def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
+        """`never` names the fields that are left out of every request; `searches` says that the API searches the web.
+
+        `names_sources` says that a search tells which pages it found.
+        """
+        self.headers: Mapping[str, str] = {}
+        self._hosted_search = HostedSearch(is_there=searches)
+        self._names_sources = names_sources
+        # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
+        # verified. Older models do not know `prompt_cache_options`.
+        self._left_out = LeftOut(
+            "include",
+            "reasoning.summary",
+            *_EFFORT,
+            "max_output_tokens",
+            *CACHE_FIELDS,
+            f"{CACHE_OPTIONS}.{COMPARED}",
+            never=never,
+        )
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        shape = Shape(
+            self._left_out.for_model(request.model),
+            searches=self._hosted_search.is_offered(request),
+            names_sources=self._names_sources,
+        )
+        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
+
+    def reader(self) -> ResponsesReader:
+        return ResponsesReader()
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
+
+    def sends_effort(self, model: str) -> bool:
+        """Return whether the level of effort goes with requests of a model."""
+        return self._left_out.for_model(model).isdisjoint(_EFFORT)
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        return read_models(page, call)

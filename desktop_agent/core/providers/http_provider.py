@@ -1,6 +1,11 @@
-"""A model behind HTTP: one request, one stream of pieces, one connection to close, whatever the wire format."""
+"""A model behind HTTP: one request, one stream of pieces, one connection to close, whatever the wire format.
+
+Imports its HTTP client at the first request. Server-sent events are read by
+https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+"""
 
 import asyncio
+import codecs
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,31 +16,117 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way, why_no_address
+from desktop_agent.core.context.history import is_readable_by, portable
 from desktop_agent.core.models.catalogue import AccountModels
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of
 from desktop_agent.core.models.prices import priced
-from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
-from desktop_agent.core.providers.base import Completion, StreamPiece
-from desktop_agent.core.providers.http.carrying import carried
-from desktop_agent.core.providers.http.credential import Credential
-from desktop_agent.core.providers.http.faults import bad_address, readable_by_proxy
-from desktop_agent.core.providers.http.pictures import EncodedPictures
-from desktop_agent.core.providers.http.refusals import (
+from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest, Usage
+from desktop_agent.core.providers.auth.credential import Credential
+from desktop_agent.core.providers.faults import (
     ErrorEventError,
     FailedCall,
     RefusedError,
+    bad_address,
     explain,
     explain_refusal,
     failures,
     not_the_api,
+    readable_by_proxy,
     wait_of,
 )
-from desktop_agent.core.providers.http.sse import event_data
-from desktop_agent.core.providers.http.wire_format import WireFormat
-from desktop_agent.core.system.network.connections import proxy_for
+from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
+from desktop_agent.core.system.network.connections import oversized, proxy_for
 
 if TYPE_CHECKING:
-    from desktop_agent.core.providers.http.connection import ApiConnection
+    from desktop_agent.core.providers.http_connection import ApiConnection
+
+MAX_EVENT_BYTES = 2 * 2**20
+"""The largest event, with what comes before it and is none.
+
+The largest honest one is a block that comes whole, such as encrypted thinking.
+"""
+
+
+async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yield the data of each event, also of a last one that no empty line ends.
+
+    Raises `ProviderError` for an event beyond `MAX_EVENT_BYTES`, and `UnicodeDecodeError`.
+    """
+    event = _Event()
+    is_after_return = False
+    async for piece in pieces:
+        # The second half of a line end that was cut in two is no line.
+        begin = 1 if is_after_return and piece.startswith(b"\n") else 0
+        is_after_return = piece.endswith(b"\r") if piece else is_after_return
+        for line in piece[begin:].splitlines(keepends=True):
+            if (data := event.add(line)) is not None:
+                yield data
+    if (data := event.end()) is not None:
+        yield data
+
+
+class _Event:
+    """One event while its lines arrive."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        """What came of a line."""
+        self._data: list[str] = []
+        self._size = 0
+        self._is_first = True
+
+    def add(self, part: bytes) -> str | None:
+        """Take a line or a part of one; return the data of the event when that was its end and there are any."""
+        self._size += len(part)
+        if self._size > MAX_EVENT_BYTES:
+            raise oversized(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
+        self._line += part
+        if not part.endswith((b"\n", b"\r")):
+            return None
+        line = bytes(self._line.rstrip(b"\r\n"))
+        self._line.clear()
+        if self._is_first:
+            line, self._is_first = line.removeprefix(codecs.BOM_UTF8), False
+        return self._take(line)
+
+    def end(self) -> str | None:
+        """Return the data of an event that nothing ended."""
+        if self._line:
+            self._take(bytes(self._line))
+        return self._take(b"")
+
+    def _take(self, line: bytes) -> str | None:
+        if line:
+            name, _, value = line.partition(b":")
+            if name == b"data":
+                self._data.append(value.removeprefix(b" ").decode())
+            return None
+        if not self._data:
+            return None  # comments and empty lines count on: they must not come for ever
+        data = "\n".join(self._data)
+        self._data.clear()
+        self._size = 0
+        return data
+
+
+def carried(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
+    """Return `request` with what the model `to` may get of the messages of others; all of it if that is not known."""
+    if to is None or all(is_readable_by(message, to) for message in request.messages):
+        return request
+    messages: list[Message] = []
+    stable = 0
+    for index, message in enumerate(request.messages):
+        if index == request.stable_messages:
+            stable = len(messages)
+        if is_readable_by(message, to):
+            messages.append(message)
+        elif isinstance(message, AssistantMessage) and (content := portable(message.content)):
+            messages.append(replace(message, content=content))
+    if request.stable_messages >= len(request.messages):
+        stable = len(messages)
+    return replace(request, messages=tuple(messages), stable_messages=stable)
+
 
 SILENCE_S = 120.0
 """How long a stream may send nothing at all. An API sends something every few seconds, so this is a dead connection."""
@@ -269,7 +360,7 @@ class HttpProvider:
             return self._connection
 
     def _build(self) -> "ApiConnection":
-        from desktop_agent.core.providers.http.connection import ApiConnection
+        from desktop_agent.core.providers.http_connection import ApiConnection
 
         proxy = proxy_for(self._endpoint.address)
         silence_s = self._endpoint.silence_s

@@ -1,13 +1,18 @@
-"""A `ModelRequest` as the body of a Messages API request: pure, and valid whatever the conversation went through.
+"""Anthropic's Messages API as a wire format, and its requests: valid whatever the conversation went through.
 
 What the API refuses never gets into a body: blank text, empty messages, two user messages in a row, a name or an id
-with other characters than it allows, thinking without its signature. Fields of ours never get in either. Cache
-marks say where the stable parts end: behind the tools, the system prompt, the messages of the previous request, and the
-last message.
+with other characters than it allows, thinking without its signature. Fields of ours never get in either. Cache marks
+say where the stable parts end: behind the tools, the system prompt, the messages of the previous request, and the
+last message. Source: https://platform.claude.com/docs/en/api/messages
 """
 
+import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, assert_never, cast
 
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import WireName
+from desktop_agent.core.protocol.foreign_json import object_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
@@ -24,16 +29,22 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserBlock,
 )
-from desktop_agent.core.providers.anthropic.hosted_calls import WEB_SEARCH, settle, text_block
-from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
-from desktop_agent.core.providers.http.pictures import (
+from desktop_agent.core.providers.anthropic_stream import WEB_SEARCH, AnthropicReader, read_refusal, settle, text_block
+from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, not_the_api
+from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
     EncodedPictures,
+    HostedSearch,
+    LeftOut,
     Pictures,
+    call_id_in,
     data_of,
     encode_body,
+    require_tool_name,
+    size_in,
+    tool_name_in,
 )
-from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
 _LONGEST_NAME = 128
 _LONGEST_CALL_ID = 1_000
@@ -193,3 +204,120 @@ def _tool(tool: ToolDefinition) -> JsonObject:
     schema = cast("JsonObject", repaired_json(tool.input_schema))
     wire: JsonObject = {"name": tool.name, "input_schema": {"type": "object"} | schema}
     return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
+
+
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+    """Return the models of a `GET /v1/models` answer that can still be used, in its order.
+
+    Raises `ProviderError` if it is no such answer.
+    """
+    data = _object(page, call, "the list of models is not JSON").get("data")
+    if not isinstance(data, list):
+        raise not_the_api(call, "the list of models has no data")
+    entries = (cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict))
+    return [_listed(entry) for entry in entries if isinstance(entry.get("id"), str) and _is_usable(entry)]
+
+
+def read_count(answer: bytes, call: FailedCall) -> int:
+    """Return what the API counted. Raises `ProviderError` for an answer that has no count."""
+    count = size_in(_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
+    if count is None:
+        raise not_the_api(call, "the count of tokens has no number")
+    return count
+
+
+def _is_usable(entry: JsonObject) -> bool:
+    return entry.get("lifecycle") != "retired"
+
+
+def _listed(entry: JsonObject) -> ListedModel:
+    can = object_in(entry, "capabilities")
+    efforts = object_in(can, "effort")
+    label = entry.get("display_name")
+    return ListedModel(
+        name=cast("str", entry["id"]),
+        label=label if isinstance(label, str) else "",
+        context_tokens=size_in(entry, "max_input_tokens"),
+        output_tokens=size_in(entry, "max_tokens"),
+        takes_images=_supports(can, "image_input"),
+        thinks=_supports(can, "thinking"),
+        takes_tools=True if can else None,
+        efforts=tuple(level for level in _EFFORTS if _supports(efforts, level)) if "effort" in can else None,
+    )
+
+
+def _supports(abilities: JsonObject, name: str) -> bool | None:
+    """Return whether an ability is there; `None` where the list does not say."""
+    said = object_in(abilities, name).get("supported")
+    return said if isinstance(said, bool) else None
+
+
+def _object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
+    """Return the object that an answer is, an empty one for other JSON."""
+    try:
+        fields: object = json.loads(answer)
+    except (ValueError, RecursionError):
+        raise not_the_api(call, flaw) from None
+    return cast("JsonObject", fields) if isinstance(fields, dict) else {}
+
+
+API_VERSION = "2026-10-21"
+
+ONLY_AT_HOME = frozenset({"diagnostics"})
+"""What gateways that speak this format need not know."""
+
+
+class AnthropicCounting:
+    """The count of tokens, which is free."""
+
+    path = "/v1/messages/count_tokens"
+
+    def __init__(self, hosted_search: HostedSearch) -> None:
+        """`hosted_search` knows with which tools the request will be sent."""
+        self._hosted_search = hosted_search
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        return encode_count(request, pictures, Shape(searches=self._hosted_search.is_offered(request)))
+
+    def read(self, answer: bytes, call: FailedCall) -> int:
+        return read_count(answer, call)
+
+
+class AnthropicFormat:
+    """Messages, streamed."""
+
+    name: WireName = "anthropic"
+    answers_path = "/v1/messages"
+    models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
+
+    def __init__(self, *, never: Collection[str] = (), searches: bool = False) -> None:
+        """`never` names the fields that are left out of every request; `searches` says that the API can search."""
+        self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
+        self._left_out = LeftOut("diagnostics", never=never)
+        self._hosted_search = HostedSearch(is_there=searches)
+        self.counting = AnthropicCounting(self._hosted_search)
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        left_out = self._left_out.for_model(request.model)
+        return encode_request(request, pictures, Shape(left_out, searches=self._hosted_search.is_offered(request)))
+
+    def reader(self) -> AnthropicReader:
+        return AnthropicReader()
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
+
+    def sends_effort(self, model: str) -> bool:
+        """Return that the level of effort is always sent: why it is refused is shown."""
+        return True
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a list that are not retired."""
+        return read_models(page, call)

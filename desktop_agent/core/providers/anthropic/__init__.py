@@ -1,1 +1,0 @@
-"""Anthropic's Messages API: how requests are written and answers read. Knows no connection and no key."""

@@ -1,0 +1,537 @@
+"""Reads an answer of Anthropic's Messages API: its blocks while they arrive, its web searches, its errors.
+
+Pure, in the order the events arrive, trusting none of them. A message exists only after `message_stop`, with a stop
+reason and every block closed. The SDK's own accumulator is not used: it silently shortens the arguments of a call that
+was cut off, and calls a stream that ended early a success.
+Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for what missed the cache,
+https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast, get_args
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ProviderFault
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    CacheMiss,
+    CacheMissReason,
+    Citation,
+    HostedCall,
+    HostedTool,
+    JsonObject,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    StopReason,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    Usage,
+    WebPage,
+)
+from desktop_agent.core.providers.faults import ErrorEventError, Refusal, RefusedError, broken_off, fault_of_status
+from desktop_agent.core.providers.provider import (
+    Completion,
+    HostedCallChunk,
+    StreamPiece,
+    TextChunk,
+    ThinkingChunk,
+    ToolInputChunk,
+)
+from desktop_agent.core.providers.strict_json import TextJoiner, is_too_deep, parse_arguments, repaired, repaired_json
+from desktop_agent.core.providers.wire_format import (
+    NumberedParts,
+    count_in,
+    decode_event,
+    message_id_in,
+    optional_text,
+    required_index,
+    required_name,
+    required_object,
+    required_text,
+    required_token,
+    runnable_only_if_asked,
+)
+
+_FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
+    "authentication_error": "authentication",
+    "billing_error": "billing",
+    "permission_error": "permission",
+    "not_found_error": "not_found",
+    "request_too_large": "too_large",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "overloaded",
+    "overloaded_error": "overloaded",
+}
+"""The types that say more than the status does; `api_error` and `invalid_request_error` say less."""
+
+_BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
+"""Sent with statuses that pass by themselves or blame the request, but the account's owner has to act."""
+
+
+def read_refusal(error: RefusedError) -> Refusal:
+    """Return what a status other than success means."""
+    fields = object_in(error.body, "error")
+    kind, code = text_in(fields, "type"), text_in(object_in(fields, "details"), "error_code")
+    return Refusal(
+        fault=_fault(kind, code, error.status),
+        status=error.status,
+        type=kind,
+        code=code,
+        message=text_in(fields, "message") or error.words,
+        request_id=error.headers.get("request-id", ""),
+        parameter=_parameter(text_in(fields, "message")) if kind == "invalid_request_error" else "",
+        is_from_api=bool(kind),
+        names_model=kind == "not_found_error",
+    )
+
+
+def reported_error(event: JsonObject) -> Refusal:
+    """Return what an `error` event in the middle of a stream means."""
+    fields = object_in(event, "error")
+    kind = text_in(fields, "type")
+    return Refusal(
+        fault=_fault(kind, "", None),
+        type=kind,
+        message=text_in(fields, "message"),
+        request_id=text_in(event, "request_id"),
+        names_model=kind == "not_found_error",
+    )
+
+
+def _parameter(message: str) -> str:
+    """Return the field that a message is about, which has no other place: `diagnostics: Extra inputs are not …`."""
+    field, colon, _ = message.partition(":")
+    return field if colon and " " not in field else ""
+
+
+def _fault(kind: str, code: str, status: int | None) -> ProviderFault:
+    if code in _BILLING_CODES:
+        return "billing"
+    if by_type := _FAULT_OF_TYPE.get(kind):
+        return by_type
+    if status:
+        return fault_of_status(status)
+    return "invalid_request" if kind == "invalid_request_error" else "server"
+
+
+_REASONS: Mapping[str, CacheMissReason] = {
+    "model_changed": "model",
+    "system_changed": "system",
+    "tools_changed": "tools",
+    "messages_changed": "messages",
+}
+"""The others, `previous_message_not_found` and `unavailable`, do not say that anything was missed."""
+
+
+def cache_miss_in(message: JsonObject) -> CacheMiss | None:
+    """Return what the diagnostics of a message say; `None` where they say nothing, or not yet."""
+    why = object_in(object_in(message, "diagnostics"), "cache_miss_reason")
+    reason = _REASONS.get(text_in(why, "type"))
+    return CacheMiss(reason=reason, tokens=count_in(why, "cache_missed_input_tokens", 0)) if reason else None
+
+
+WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+"""The version without code that runs there, which all models with search take; and a bound for what it costs."""
+
+_LOCATION = "web_search_result_location"
+_USE = "server_tool_use"
+_RESULTS: Mapping[str, HostedTool] = {"web_search_tool_result": "web_search", "web_fetch_tool_result": "web_fetch"}
+_ERRORS: Mapping[str, str] = {
+    "max_uses_exceeded": "The model may not search more often in one answer.",
+    "too_many_requests": "The provider has too many searches at the moment.",
+    "unavailable": "The provider's search is not available at the moment.",
+    "invalid_tool_input": "The provider could not use what the model wanted to search for.",
+    "query_too_long": "What the model wanted to search for is too long.",
+    "request_too_large": "What was found is too large for the model.",
+}
+
+
+def hosted_call_in(block: JsonObject) -> HostedCall | None:
+    """Return what a block of an answer tells of a search; `None` for any other block."""
+    kind = text_in(block, "type")
+    if kind == _USE and text_in(block, "name") in _RESULTS.values():
+        asked = object_in(block, "input")
+        tool: HostedTool = "web_search" if text_in(block, "name") == "web_search" else "web_fetch"
+        query = text_in(asked, "query") or text_in(asked, "url")
+        return HostedCall(id=text_in(block, "id"), tool=tool, query=query, state="started")
+    if kind not in _RESULTS:
+        return None
+    call = HostedCall(id=text_in(block, "tool_use_id"), tool=_RESULTS[kind])
+    if code := text_in(object_in(block, "content"), "error_code"):
+        said = _ERRORS.get(code, f"The provider's search failed: {code}.")
+        return HostedCall(id=call.id, tool=call.tool, error=said, state="failed")
+    found = objects_in(block, "content") or [object_in(block, "content")]
+    pages = (WebPage(url=text_in(each, "url"), title=text_in(each, "title")) for each in found)
+    return HostedCall(id=call.id, tool=call.tool, pages=tuple(page for page in pages if page.url))
+
+
+def citation_in(citation: JsonObject) -> Citation | None:
+    """Return a citation of a page that was found; `None` for one of something else."""
+    if citation.get("type") != _LOCATION:
+        return None
+    url, title, quote, seal = (
+        repaired(text_in(citation, name)) for name in ("url", "title", "cited_text", "encrypted_index")
+    )
+    return Citation(url=url, title=title, quote=quote, seal=seal)
+
+
+def text_block(block: TextBlock) -> JsonObject:
+    """Return a text as it goes back, with the citations that it came with."""
+    wire: JsonObject = {"type": "text", "text": repaired(block.text)}
+    sealed = [each for each in block.citations if each.seal]
+    return wire | {"citations": [_citation(each) for each in sealed]} if sealed else wire
+
+
+def _citation(citation: Citation) -> JsonObject:
+    return {
+        "type": _LOCATION,
+        "url": citation.url,
+        "title": citation.title or None,
+        "cited_text": citation.quote,
+        "encrypted_index": citation.seal,
+    }
+
+
+def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
+    """Take calls without a result, and results without their call, out of these messages: a role and blocks each.
+
+    The API refuses both. A call in the last answer stays where that goes on: nothing follows but results of our tools.
+    """
+    asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
+    ended = {
+        text_in(block, "tool_use_id"): at
+        for at, (_, blocks) in enumerate(entries)
+        for block in blocks
+        if _is_end(block)
+    }
+    last = max((at for at, (role, _) in enumerate(entries) if role == "assistant"), default=-1)
+    after = [block for _, blocks in entries[last + 1 :] for block in blocks]
+    goes_on = not after or after[0].get("type") == "tool_result"
+
+    def is_whole(block: JsonObject, at: int) -> bool:
+        if _is_use(block):
+            return ended.get(text_in(block, "id"), -1) >= at or (at == last and goes_on)
+        return not _is_end(block) or asked.get(text_in(block, "tool_use_id"), len(entries)) <= at
+
+    for at, (_, blocks) in enumerate(entries):
+        blocks[:] = [block for block in blocks if is_whole(block, at)]
+
+
+def _is_use(block: JsonObject) -> bool:
+    return block.get("type") == _USE
+
+
+def _is_end(block: JsonObject) -> bool:
+    """Whether a block ends a call that ran there; a `tool_result` is one of ours."""
+    return text_in(block, "type").endswith("_tool_result")
+
+
+class GrowingBlock(ABC):
+    """A block between its start and its stop. Each step returns what there is to show, or `None`."""
+
+    def begin(self) -> StreamPiece | None:
+        """Return what the start already brought."""
+        return None
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        """Take one delta. Kinds that this block does not know are passed over."""
+        return None
+
+    def end(self) -> StreamPiece | None:
+        """Close the block: no delta may follow."""
+        return None
+
+    @abstractmethod
+    def result(self) -> AssistantBlock:
+        """Return the whole block. Only after `end`."""
+
+
+def start_block(fields: JsonObject) -> GrowingBlock:
+    """Return the block that a `content_block_start` opens; of a type that is not known, an opaque one."""
+    match required_text(fields, "type"):
+        case "text":
+            return _GrowingText(fields)
+        case "thinking":
+            return _GrowingThinking(fields)
+        case "tool_use":
+            return _GrowingToolUse(fields)
+        case "redacted_thinking":
+            return _GrowingRedactedThinking(fields)
+        case _:
+            return _GrowingOpaque(fields)
+
+
+class _GrowingText(GrowingBlock):
+    """Text, and the pages that it rests on. Other citations are passed over: we send no documents."""
+
+    _name: ClassVar = "text"
+    _chunk: ClassVar[type[TextChunk | ThinkingChunk]] = TextChunk
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._first = optional_text(fields, self._name)
+        self._joiner = TextJoiner()
+        self._parts: list[str] = []
+        self._citations = [cited for each in objects_in(fields, "citations") if (cited := citation_in(each))]
+
+    def begin(self) -> StreamPiece | None:
+        return self._shown(self._joiner.add(self._first))
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") == "citations_delta" and (cited := citation_in(object_in(delta, "citation"))):
+            self._citations.append(cited)
+        if delta.get("type") != f"{self._name}_delta":
+            return None
+        return self._shown(self._joiner.add(required_text(delta, self._name)))
+
+    def end(self) -> StreamPiece | None:
+        return self._shown(self._joiner.end())
+
+    def result(self) -> AssistantBlock:
+        return TextBlock(text="".join(self._parts), citations=tuple(self._citations))
+
+    def _shown(self, text: str) -> StreamPiece | None:
+        if not text:
+            return None
+        self._parts.append(text)
+        return self._chunk(text=text)
+
+
+class _GrowingThinking(_GrowingText):
+    """Visible thinking and the signature over it."""
+
+    _name = "thinking"
+    _chunk = ThinkingChunk
+
+    def __init__(self, fields: JsonObject) -> None:
+        super().__init__(fields)
+        self._signature = repaired(optional_text(fields, "signature"))
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") != "signature_delta":
+            return super().add(delta)
+        self._signature = required_token(delta, "signature")
+        return None
+
+    def result(self) -> AssistantBlock:
+        return ThinkingBlock(thinking="".join(self._parts), signature=self._signature)
+
+
+class _GrowingToolUse(GrowingBlock):
+    """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._id = required_name(fields, "id")
+        self._name = required_name(fields, "name")
+        given = fields.get("input")
+        self._given = cast("JsonObject", given) if isinstance(given, dict) else {}
+        self._parts: list[str] = []
+        self._size = 0
+
+    def begin(self) -> StreamPiece | None:
+        return self._shown()
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") != "input_json_delta":
+            return None
+        part = required_text(delta, "partial_json")
+        if not part:
+            return None
+        self._parts.append(part)
+        self._size += len(part)
+        return self._shown()
+
+    def result(self) -> AssistantBlock:
+        text = repaired("".join(self._parts))
+        if not text and self._given:  # some gateways send the whole input with the start
+            text = json.dumps(self._given)
+        arguments, rejected = parse_arguments(text)
+        return ToolUseBlock(id=self._id, name=self._name, arguments=arguments, rejected=rejected)
+
+    def _shown(self) -> StreamPiece:
+        return ToolInputChunk(call_id=self._id, name=self._name, size=self._size)
+
+
+class _GrowingRedactedThinking(GrowingBlock):
+    """Encrypted thinking; it comes whole."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._data = required_token(fields, "data")
+
+    def result(self) -> AssistantBlock:
+        return RedactedThinkingBlock(data=self._data)
+
+
+class _GrowingOpaque(GrowingBlock):
+    """A block of a type that we do not know, kept whole so that it can go back.
+
+    Deltas follow one pattern in this API, so an unknown one is folded in by it: text grows, a list grows, anything else
+    replaces. `input_json_delta` is the text of `input`, and a `citations_delta` brings one of the `citations`.
+    """
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._payload = {name: _growable(value) for name, value in fields.items()}
+        self._input_parts: list[str] = []
+        self._whole: JsonObject = {}
+        self._call: HostedCall | None = None
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        match delta.get("type"):
+            case "input_json_delta":
+                self._input_parts.append(required_text(delta, "partial_json"))
+            case "citations_delta":
+                self._grow("citations", [delta.get("citation")])
+            case _:
+                for name, value in delta.items():
+                    if name != "type":
+                        self._grow(name, value)
+        return None
+
+    def end(self) -> StreamPiece | None:
+        if text := "".join(self._input_parts):
+            self._payload["input"] = parse_arguments(text).value
+        if is_too_deep(self._payload):
+            raise broken_off("a block is nested too deeply to be kept")
+        payload = {
+            name: "".join(value.parts) if isinstance(value, _Parts) else value for name, value in self._payload.items()
+        }
+        self._whole = cast("JsonObject", repaired_json(payload))
+        self._call = hosted_call_in(self._whole)
+        return HostedCallChunk(call=self._call) if self._call is not None else None
+
+    def result(self) -> AssistantBlock:
+        return OpaqueBlock(payload=self._whole, call=self._call)
+
+    def _grow(self, name: str, value: object) -> None:
+        so_far = self._payload.get(name)
+        if isinstance(so_far, _Parts) and isinstance(value, str):
+            so_far.parts.append(value)
+        elif isinstance(so_far, list) and isinstance(value, list):
+            cast("list[object]", so_far).extend(cast("list[object]", value))
+        else:
+            self._payload[name] = _growable(value)
+
+
+class _Parts(Struct, frozen=True):
+    """Text that grows: copied once in the end, and not for every delta."""
+
+    parts: list[str]
+
+
+def _growable(value: object) -> object:
+    match value:
+        case str():
+            return _Parts([value])
+        case list():
+            return list(cast("list[object]", value))
+        case _:
+            return value
+
+
+_STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
+
+
+class AnthropicReader:
+    """One message, from its first event to its last. Every method may raise `ProviderError` with the fault `stream`."""
+
+    def __init__(self) -> None:
+        self._message_id = ""
+        self._usage = Usage()
+        self._stop_reason: str | None = None
+        self._cache_miss: CacheMiss | None = None
+        self._explanation = ""
+        self._blocks = NumberedParts[GrowingBlock]()
+        self.is_untouched = True
+        """Whether nothing came at all that this API would send."""
+        self.is_whole = False
+        """Whether `message_stop` came: nothing after it counts."""
+
+    def add(self, data: str) -> tuple[StreamPiece, ...]:
+        """Take one event and return what there is to show. Unknown events are passed over.
+
+        Raises `ErrorEventError` for an error that the API reports.
+        """
+        event = decode_event(data)
+        piece = self._take(event) if event is not None else None
+        return (piece,) if piece is not None else ()
+
+    def completion(self) -> Completion:
+        """Return the whole message, or raise if any of it is missing."""
+        if not self.is_whole:
+            raise broken_off("the stream ended before the message did")
+        if self._stop_reason is None:
+            raise broken_off("the message ended without a reason")
+        if self._blocks.has_open:
+            raise broken_off("the message ended inside a block")
+        reason = cast("StopReason", self._stop_reason if self._stop_reason in _STOP_REASONS else "other")
+        blocks = (block.result() for block in self._blocks.in_order())
+        return Completion(
+            message_id=self._message_id,
+            content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
+            stop_reason=reason,
+            usage=self._usage,
+            explanation=self._explanation,
+            cache_miss=self._cache_miss,
+        )
+
+    def _take(self, event: JsonObject) -> StreamPiece | None:
+        match required_text(event, "type"):
+            case "error":
+                raise ErrorEventError(reported_error(event))
+            case "message_start":
+                self.is_untouched = False
+                message = required_object(event, "message")
+                self._message_id = message_id_in(message)
+                self._cache_miss = cache_miss_in(message)
+                self._count(message)
+            case "content_block_start":
+                return self._start(required_index(event), required_object(event, "content_block"))
+            case "content_block_delta":
+                delta = required_object(event, "delta")
+                self._blocks.measure(delta)
+                return self._blocks.at(required_index(event)).add(delta)
+            case "content_block_stop":
+                return self._blocks.end(required_index(event)).end()
+            case "message_delta":
+                delta = required_object(event, "delta")
+                reason = delta.get("stop_reason")
+                self._explanation = _explained(object_in(delta, "stop_details")) or self._explanation
+                self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
+                self._count(event)
+            case "message_stop":
+                self.is_whole = True
+            case _:
+                pass
+        return None
+
+    def _start(self, index: int, fields: JsonObject) -> StreamPiece | None:
+        self._blocks.measure(fields)
+        block = start_block(fields)
+        self._blocks.begin(index, block, is_call=fields.get("type") == "tool_use")
+        return block.begin()
+
+    def _count(self, event: JsonObject) -> None:
+        """Take the token counts of an event. They are totals, and a later event may leave some out."""
+        usage = event.get("usage")
+        if not isinstance(usage, dict):
+            return
+        counts, known = cast("JsonObject", usage), self._usage
+        self._usage = Usage(
+            input_tokens=count_in(counts, "input_tokens", known.input_tokens),
+            output_tokens=count_in(counts, "output_tokens", known.output_tokens),
+            cache_read_tokens=count_in(counts, "cache_read_input_tokens", known.cache_read_tokens),
+            cache_write_tokens=count_in(counts, "cache_creation_input_tokens", known.cache_write_tokens),
+            web_searches=count_in(object_in(counts, "server_tool_use"), "web_search_requests", known.web_searches),
+        )
+
+
+def _explained(details: JsonObject) -> str:
+    """Return what the API says about a refusal: its category, and perhaps a sentence."""
+    category, explanation = text_in(details, "category"), text_in(details, "explanation")
+    return repaired(": ".join(filter(None, (category.replace("_", " "), explanation))))

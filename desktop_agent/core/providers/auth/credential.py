@@ -1,0 +1,187 @@
+"""What tells an address who asks: a key, a token that is renewed, or nothing; as accounts and keys are now.
+
+A conversation may stay open for days after its provider was built, so a credential is looked up again when its account,
+or the account's key, has changed.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import KeyHeader
+from desktop_agent.core.providers.auth.tokens.source import TokenSource
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged
+
+
+class Credential(Protocol):
+    """Belongs to one account. Its representation never shows a secret."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return what goes with a request. Raises `CredentialsError` or `ProviderError` when there is none."""
+        ...
+
+    async def renew(self) -> bool:
+        """Take note that the address refused it, and return whether there is another to try now.
+
+        Raises `CredentialsError` when the user has to sign in again.
+        """
+        ...
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown, in any message: everything that it has sent."""
+        ...
+
+
+class KeyCredential:
+    """An API key. Only this one is sent, no credential that may lie around on the machine."""
+
+    def __init__(self, key: str, *, header: KeyHeader = "bearer", key_hint: str = "") -> None:
+        """`key_hint` tells the user where another key is entered."""
+        self._key = key.strip()
+        self._header = header
+        self._hint = key_hint
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self._key,)
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return the header with the key. Raises `ProviderError` for one that HTTP could not carry."""
+        if not (self._key and self._key.isascii() and self._key.isprintable() and " " not in self._key):
+            raise ProviderError(
+                "The key is not a key: it is empty or contains characters that keys do not have.",
+                fault="authentication",
+                hint=self._hint,
+            )
+        return {"Authorization": f"Bearer {self._key}"} if self._header == "bearer" else {"x-api-key": self._key}
+
+    async def renew(self) -> bool:
+        return False
+
+
+class NoCredential:
+    """For a server that asks for none."""
+
+    secrets: tuple[str, ...] = ()
+
+    async def headers(self) -> Mapping[str, str]:
+        return {}
+
+    async def renew(self) -> bool:
+        return False
+
+
+class Seen(Struct, frozen=True):
+    """What a credential depends on, without the credential itself."""
+
+    accounts: FileStamp | None
+    key_changes: int
+    """How often this process changed the account's key."""
+
+
+class CredentialLookup(Struct, frozen=True, eq=False):
+    """Where an account and its credential are found. Each raises `AgentError` that says why there is none."""
+
+    look: Callable[[], Seen]
+    """Blocks, for a moment."""
+    account: Callable[[], Awaitable[Account]]
+    credential: Callable[[Account], Awaitable[Credential]]
+
+
+async def current_credential(lookup: CredentialLookup) -> "tuple[Account, CurrentCredential]":
+    """Return an account as it is now, with its credential. Raises what `lookup` raises."""
+    seen = await asyncio.to_thread(lookup.look)  # before: what changes meanwhile is then noticed
+    account = await lookup.account()
+    return account, CurrentCredential(lookup, seen, account, await lookup.credential(account))
+
+
+class CurrentCredential:
+    """A credential that is looked up anew when its account, or the key of that, has changed.
+
+    An account that was taken out, or signed out, is used no more, and a key that was replaced is not sent again. What
+    another process does to a key alone is not noticed: the keyring might ask the user with every request.
+    """
+
+    def __init__(self, lookup: CredentialLookup, seen: Seen, account: Account, first: Credential) -> None:
+        """`account` and `first` were found after what was `seen`."""
+        self._lookup = lookup
+        self._seen = seen
+        self._account: Account = account
+        self._inner = first
+        self._secrets: tuple[str, ...] = ()
+        """Of those before."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Everything that was sent."""
+        return (*self._secrets, *self._inner.secrets)
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return what goes with a request. Raises what its lookup raises."""
+        now = await asyncio.to_thread(self._lookup.look)
+        is_same_key = now.key_changes == self._seen.key_changes
+        if not (is_same_key and is_unchanged(now.accounts, self._seen.accounts)):
+            account: Account = await self._lookup.account()
+            if not is_same_key or account != self._account:
+                found = await self._lookup.credential(account)
+                self._secrets = self.secrets
+                self._account = account
+                self._inner = found
+            self._seen = now
+        return await self._inner.headers()
+
+    async def renew(self) -> bool:
+        """Take note that the address refused it, and return whether there is another to try now."""
+        return await self._inner.renew()
+
+
+_REMEMBERED = 10
+
+
+class TokenCredential:
+    """Tokens of one account, as a bearer. Belongs to one event loop. The representation shows none."""
+
+    def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
+        """`headers` go with every request besides."""
+        self._source = source
+        self._headers = dict(headers or {})
+        self._sent: deque[str] = deque(maxlen=_REMEMBERED)
+        self._last: WeakKeyDictionary[asyncio.Task[object], str] = WeakKeyDictionary()
+        """What each task sent last: a request that was slow to be refused must not blame the token of another one."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The latest tokens that were sent; older ones are worth nothing any more."""
+        return tuple(self._sent)
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return what goes with a request of this task.
+
+        Raises `CredentialsError`, and `ProviderError` for what may pass by itself.
+        """
+        token = await self._source.access_token()
+        if token not in self._sent:
+            self._sent.append(token)
+        self._last[_this_task()] = token
+        return {"Authorization": f"Bearer {token}", **self._headers}
+
+    async def renew(self) -> bool:
+        """Have the token that this task sent last renewed, as the address refused it. Raises like `headers`."""
+        refused = self._last.pop(_this_task(), None)
+        if refused is None:
+            return False
+        await self._source.refused(refused)
+        return True
+
+
+def _this_task() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task

@@ -1,0 +1,182 @@
+"""What both of OpenAI's formats share, for OpenAI itself and the servers compatible with it: errors, models, usage.
+
+Errors: https://platform.openai.com/docs/guides/error-codes. Others fill the same fields with less: a code that is a
+number (OpenRouter), a type without a code (Ollama), or a text in place of the object (llama.cpp's proxies). Models:
+lists have ids, and what some servers say besides. Models that only embed, or answer with other things than text, are
+left out. For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a `slug`, some of them
+hidden.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from desktop_agent.core.base.errors import ProviderFault
+from desktop_agent.core.models.known_model import ListedModel, only_embeds
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in, texts_in
+from desktop_agent.core.protocol.model import JsonObject, Usage
+from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api
+from desktop_agent.core.providers.wire_format import count_in, size_in
+
+_FAULT_OF_CODE: Mapping[str, ProviderFault] = {
+    "invalid_api_key": "authentication",
+    "insufficient_quota": "billing",
+    "billing_hard_limit_reached": "billing",
+    "billing_not_active": "billing",
+    "model_not_found": "not_found",
+    "context_length_exceeded": "too_large",
+    "exceed_context_size_error": "too_large",
+    "request_too_large": "too_large",
+    "rate_limit_exceeded": "rate_limited",
+    "server_is_overloaded": "overloaded",
+    "slow_down": "overloaded",
+    "server_error": "server",
+}
+"""By code or type; they say more than the status does."""
+
+
+def read_refusal(error: RefusedError) -> Refusal:
+    """Return what a status other than success means."""
+    fields = object_in(error.body, "error")
+    said = text_in(error.body, "error")  # a plain text, as some servers send
+    refusal = _refusal(fields, error.status)
+    message = text_in(fields, "message") or said or error.words
+    return Refusal(
+        fault=refusal.fault,
+        status=error.status,
+        type=refusal.type,
+        code=refusal.code,
+        message=message,
+        request_id=error.headers.get("x-request-id", ""),
+        parameter=refusal.parameter,
+        is_from_api=bool(fields) or bool(said),
+        names_model=refusal.names_model,
+    )
+
+
+def reported_error(fields: JsonObject) -> Refusal:
+    """Return what an error in the middle of a stream means; `fields` has its code and message."""
+    status = fields.get("code")
+    return _refusal(fields, status if isinstance(status, int) and 400 <= status < 600 else None)
+
+
+def _refusal(fields: JsonObject, status: int | None) -> Refusal:
+    kind, code = text_in(fields, "type"), text_in(fields, "code")
+    fault = _FAULT_OF_CODE.get(code) or _FAULT_OF_CODE.get(kind)
+    if fault is None:
+        fault = fault_of_status(status) if status else "server"
+    return Refusal(
+        fault=fault,
+        type=kind,
+        code=code,
+        message=text_in(fields, "message"),
+        parameter=text_in(fields, "param"),
+        # At OpenAI, a path that does not exist is an `invalid_request_error` without a code; others have no codes.
+        names_model=code == "model_not_found" or (bool(fields) and kind != "invalid_request_error"),
+    )
+
+
+_PER_TOKENS = 1_000_000
+_MOST_DOLLARS = 1_000.0
+"""For one token. More is no price, nor is what is no number."""
+
+
+def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+    """Return the models of a `GET /models` answer, in its order. Raises `ProviderError` if it is no such answer."""
+    try:
+        answer: object = json.loads(page)
+    except (ValueError, RecursionError):
+        raise not_the_api(call, "the list of models is not JSON") from None
+    fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+    if isinstance(fields.get("models"), list) and "data" not in fields:
+        return [_of_a_plan(entry) for entry in objects_in(fields, "models") if _is_offered(entry)]
+    if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
+        raise not_the_api(call, "the list of models has no data")
+    return [_listed(entry) for entry in objects_in(fields, "data") if _answers_in_text(entry)]
+
+
+def _answers_in_text(entry: JsonObject) -> bool:
+    """Whether a model has a name and can answer in words, as far as its entry says."""
+    name, answers = text_in(entry, "id"), texts_in(object_in(entry, "architecture"), "output_modalities")
+    return bool(name) and not only_embeds(name) and (not answers or "text" in answers)
+
+
+def _listed(entry: JsonObject) -> ListedModel:
+    """Return an entry; the fields beyond `id` are OpenRouter's, LM Studio's and llama.cpp's."""
+    top, meta = object_in(entry, "top_provider"), object_in(entry, "meta")
+    parameters = texts_in(entry, "supported_parameters")
+    modalities = texts_in(object_in(entry, "architecture"), "input_modalities")
+    return ListedModel(
+        name=text_in(entry, "id"),
+        label=text_in(entry, "name"),
+        context_tokens=size_in(entry, "context_length")
+        or size_in(entry, "max_context_length")
+        or size_in(meta, "n_ctx_train"),
+        output_tokens=size_in(top, "max_completion_tokens"),
+        takes_images="image" in modalities if modalities else None,
+        takes_tools="tools" in parameters if parameters else None,
+        thinks="reasoning" in parameters if parameters else None,
+        price=_price(object_in(entry, "pricing")),
+    )
+
+
+def _price(pricing: JsonObject) -> Rates | None:
+    """Return OpenRouter's prices, which are texts and for one token; a negative one says that it depends."""
+    read, written = _dollars_in(pricing, "prompt"), _dollars_in(pricing, "completion")
+    if read is None or written is None:
+        return None
+    cache_read, cache_write = _dollars_in(pricing, "input_cache_read"), _dollars_in(pricing, "input_cache_write")
+    return Rates(input=read, output=written, cache_read=cache_read, cache_write=cache_write)
+
+
+def _dollars_in(pricing: JsonObject, key: str) -> float | None:
+    try:
+        dollars = float(text_in(pricing, key))
+    except ValueError:
+        return None
+    return round(dollars * _PER_TOKENS, 9) if 0 <= dollars <= _MOST_DOLLARS else None
+
+
+def _is_offered(entry: JsonObject) -> bool:
+    return bool(text_in(entry, "slug")) and text_in(entry, "visibility") != "hide"
+
+
+def _of_a_plan(entry: JsonObject) -> ListedModel:
+    levels = [text_in(level, "effort") for level in objects_in(entry, "supported_reasoning_levels")]
+    modalities = texts_in(entry, "input_modalities")
+    return ListedModel(
+        name=text_in(entry, "slug"),
+        label=text_in(entry, "display_name"),
+        context_tokens=size_in(entry, "context_window"),
+        takes_images="image" in modalities if modalities else None,
+        efforts=tuple(level for level in levels if level) if levels else None,
+    )
+
+
+def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
+    """Return the usage in `fields`, where the input and the output have these names."""
+    details = object_in(fields, f"{whole_input}_details")
+    read = count_in(details, "cached_tokens", 0)
+    written = count_in(details, "cache_write_tokens", 0)
+    whole = count_in(fields, whole_input, 0)
+    return Usage(
+        input_tokens=max(whole - read - written, 0),
+        output_tokens=count_in(fields, output, 0),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def cost_in(fields: JsonObject) -> float | None:
+    """Return what a request cost in US dollars, as OpenRouter reports it; `None` where it does not."""
+    value = fields.get("cost")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < math.inf else None
+
+
+def searches_in(fields: JsonObject) -> int:
+    """Return how often OpenRouter searched the web for a request."""
+    return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)

@@ -1,1 +1,0 @@
-"""What both of OpenAI's formats share: errors, the list of models, sizes."""

@@ -1,0 +1,245 @@
+"""The provider protocol: one request in, a stream of pieces out, and one complete message at the end.
+
+A provider translates; it does not retry, execute or remember. The turn does all three, the same way for every
+provider, so `stream` must be safe to call again with the same request after it failed. Beside the protocol: the pool
+of a session's providers, when to send a request again, and how each request is told of.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import aclosing, contextmanager
+from functools import partial
+from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.ids import CallId, new_request_id
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.live_events import RequestPurpose
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    CacheMiss,
+    HostedCall,
+    ModelRef,
+    ModelRequest,
+    StopReason,
+    Usage,
+)
+
+
+class TextChunk(Struct, frozen=True, kw_only=True):
+    """More text of the answer."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+class ThinkingChunk(Struct, frozen=True, kw_only=True):
+    """More visible thinking."""
+
+    text: str
+    type: Literal["thinking"] = "thinking"
+
+
+class ToolInputChunk(Struct, frozen=True, kw_only=True):
+    """The model is still writing the arguments of a call: `size` characters so far."""
+
+    call_id: CallId
+    name: str
+    size: int
+    type: Literal["tool_input"] = "tool_input"
+
+
+class HostedCallChunk(Struct, frozen=True, kw_only=True):
+    """The provider's own tool began, or ended."""
+
+    call: HostedCall
+    type: Literal["hosted_call"] = "hosted_call"
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """The whole message. Always the last piece of a stream; a stream without it failed.
+
+    Tool calls whose JSON did not parse strictly to an object carry `rejected` and empty arguments.
+    """
+
+    message_id: str
+    content: tuple[AssistantBlock, ...]
+    stop_reason: StopReason
+    usage: Usage
+    explanation: str = ""
+    """Why the model declined, in the provider's words, if it says."""
+    cache_miss: CacheMiss | None = None
+    """As far as the provider tells: `None` does not say that its cache was used."""
+    refused_effort: str = ""
+    """The level of effort that was refused, so that this is the first answer of the model without it."""
+    type: Literal["completion"] = "completion"
+
+
+StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk | Completion
+
+
+class Provider(Protocol):
+    """A source of model answers."""
+
+    @property
+    def label(self) -> str:
+        """What people call it: `Anthropic`, `Demo`."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        """Yield the answer in pieces, a `Completion` last.
+
+        Raises `ProviderError` for everything that can go wrong on the way, including a stream that ends early; a
+        partial tool call never becomes a `Completion`. Cancelling the consuming task closes the connection at once.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections. Safe to call twice; `stream` may not be called afterwards."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """What a provider has besides, when its address counts tokens and knows its models. Both ask over the network."""
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return how many tokens the request takes as input, without asking for an answer. Raises `ProviderError`.
+
+        `None` when the address counts none.
+        """
+        ...
+
+    async def context_window(self, model: str) -> int | None:
+        """Return the size of the model's window, or `None` when the address does not say. Raises `ProviderError`."""
+        ...
+
+
+ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
+"""Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
+
+
+async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
+    """Return the whole answer to a request beside the conversation, of which nothing is shown before its end.
+
+    Raises `ProviderError`. Cancelling closes the connection.
+    """
+    async with aclosing(provider.stream(request)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Completion):
+                return piece
+    raise ProviderError("The answer ended before it was complete.", fault="stream")
+
+
+class ProviderPool:
+    """Builds providers as they are needed, and closes them."""
+
+    def __init__(self, source: ProviderSource, on_first: Callable[[ModelRef], Awaitable[None]]) -> None:
+        """`on_first` is awaited for each model, once, before its provider is given out."""
+        self._source = source
+        self._on_first = on_first
+        self._built: dict[ModelRef, Provider] = {}
+        self._met: set[ModelRef] = set()
+
+    async def get(self, model: ModelRef) -> Provider:
+        """Return the provider of `model`, the same for every effort. Raises what its source raises."""
+        model = model.bare
+        if model not in self._built:
+            self._built[model] = await self._source(model)
+        if model not in self._met:
+            self._met.add(model)
+            await self._on_first(model)
+        return self._built[model]
+
+    def built(self, model: ModelRef) -> Provider | None:
+        """Return the provider of `model` if there is one already."""
+        return self._built.get(model.bare)
+
+    async def forget(self, model: ModelRef) -> None:
+        """Build it anew the next time: the user may give it another key or address meanwhile."""
+        if (provider := self._built.pop(model.bare, None)) is not None:
+            await provider.aclose()
+
+    def closers(self) -> tuple[Callable[[], Awaitable[None]], ...]:
+        return tuple(provider.aclose for provider in self._built.values())
+
+
+_SPREAD = 0.1
+"""Added to what a server asked for, at most: sessions that were refused together should not come back together."""
+
+
+class RetryPolicy(Struct, frozen=True, kw_only=True):
+    """Exponential backoff with jitter. Times in seconds; a try is one request, the first one included."""
+
+    max_tries: int = 5
+    base_s: float = 1.0
+    cap_s: float = 30.0
+    retry_after_cap_s: float = 60.0
+
+    def should_retry(self, error: ProviderError, attempt: int) -> bool:
+        """Whether to try again after try number `attempt` (from 1) failed with `error`."""
+        return error.is_transient and attempt < self.max_tries
+
+    def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:
+        """Return how long to wait after try number `attempt` (from 1). `random` returns a number from 0 to below 1.
+
+        What the server asked for is honoured, up to `retry_after_cap_s`. If it asked for nothing, the wait doubles from
+        `base_s` to `cap_s`, and is somewhere between half of that and all of it.
+        """
+        asked = error.retry_after_s
+        if asked is not None and asked > 0:
+            return min(asked * (1 + _SPREAD * random()), self.retry_after_cap_s)
+        doublings = min(max(attempt, 1) - 1, 64)  # 2.0**1024 would overflow
+        full = min(self.base_s * 2.0**doublings, self.cap_s)
+        return full * (1 + random()) / 2
+
+
+TellAnswer = Callable[[Completion], None]
+"""Called with the answer when it is whole."""
+
+
+@contextmanager
+def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
+    """Tell of one try of a request: sent when this is entered, and how it ended, once, at the latest when it is left.
+
+    Yields what is called with the answer. What is raised goes on.
+    """
+    tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
+    is_over = False
+
+    def answered(completion: Completion) -> None:
+        nonlocal is_over
+        is_over = True
+        stop, usage = completion.stop_reason, completion.usage
+        log.emit(tell(state="answered", message_id=completion.message_id, stop_reason=stop, usage=usage))
+
+    log.emit(tell(state="sent"))
+    try:
+        yield answered
+    except ProviderError as error:
+        if not is_over:
+            log.emit(tell(state="failed", fault=error.fault))
+        raise
+    except (asyncio.CancelledError, GeneratorExit):
+        if not is_over:
+            log.emit(tell(state="stopped"))
+        raise
+    else:
+        if not is_over:
+            log.emit(tell(state="failed", fault="stream"))
+
+
+async def reported_answer(
+    log: EventLog, provider: Provider, model: ModelRef, request: ModelRequest, turn: int, purpose: RequestPurpose
+) -> Completion:
+    """Return the whole answer to a request beside the conversation, and tell of it. Raises `ProviderError`.
+
+    Cancelling closes the connection.
+    """
+    with reported(log, model, turn, purpose) as answered:
+        completion = await whole_answer(provider, request)
+        answered(completion)
+        return completion
