@@ -12,8 +12,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner

@@ -10,8 +10,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.credential import Credential
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import resolve_key
+from desktop_agent.core.providers.auth.keys import beside, resolve_key
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 from desktop_agent.core.settings.model_choice import NamedModel
 

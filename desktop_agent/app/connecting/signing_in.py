@@ -6,10 +6,9 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay
-from desktop_agent.core.providers.auth.other_programs import other_sign_ins
-from desktop_agent.core.providers.auth.profiles.profile import active_name, profiles
-from desktop_agent.core.providers.auth.sign_in.flow import Browser
-from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME
+from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
+from desktop_agent.core.providers.auth.browser_sign_in import Browser
+from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:

@@ -10,8 +10,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import entry_of
+from desktop_agent.core.providers.auth.keys import beside, entry_of
 from desktop_agent.ui.onboarding.state import Connected
 
 

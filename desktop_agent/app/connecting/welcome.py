@@ -19,8 +19,8 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
-from desktop_agent.core.providers.auth.other_programs import other_sign_ins
-from desktop_agent.core.providers.auth.profiles.profile import profiles
+from desktop_agent.core.providers.auth.anthropic_profiles import profiles
+from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Theme
 

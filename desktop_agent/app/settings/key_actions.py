@@ -12,8 +12,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import DEMO, vendor_of
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import ResolvedKey, beside, entry_of, resolve_key
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor, KeyStatus
 

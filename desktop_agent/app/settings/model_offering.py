@@ -16,8 +16,7 @@ from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
 from desktop_agent.core.models.vendors import known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import beside, entry_of, resolve_key
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.models.offers import AccountOffers, ModelKey
 

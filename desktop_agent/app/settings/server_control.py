@@ -19,9 +19,8 @@ from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
-from desktop_agent.core.providers.auth.servers.defining import define_server, forget_server
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView
 

@@ -16,16 +16,15 @@ from desktop_agent.core.models.account import Account, named
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.other_programs import other_sign_ins
-from desktop_agent.core.providers.auth.profiles.profile import active_name, profiles
+from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside
 from desktop_agent.core.providers.auth.sign_ins import (
     CHATGPT_NAME,
     CHATGPT_PROVIDER,
     OPENROUTER_PROVIDER,
     PROFILE_PROVIDER,
     SignIns,
+    other_sign_ins,
 )
 
 _WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."

@@ -19,9 +19,8 @@ from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_table
 from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
-from desktop_agent.core.providers.auth.servers.defining import define_server, forget_server
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

@@ -11,8 +11,8 @@ from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from desktop_agent.core.system.workspace import current_folder
 
 

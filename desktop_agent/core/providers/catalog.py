@@ -11,8 +11,7 @@ from desktop_agent.core.models.vendors import DEMO, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.credential import Credential, CredentialLookup, Seen, current_credential
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.demo import demo_provider
 from desktop_agent.core.providers.http_provider import HttpProvider

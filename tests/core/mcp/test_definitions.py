@@ -15,7 +15,7 @@ from desktop_agent.core.mcp.reading import Definitions, definition_in, read_defi
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.settings.loading import load_settings
 from tests.memory_keyring import MemoryKeyring
 

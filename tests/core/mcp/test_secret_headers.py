@@ -13,8 +13,7 @@ from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers, read_secret_headers, without_secrets
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.settings.loading import load_settings
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring
 from tests.servers.mcp_http import Fault, McpHttpServer

@@ -1,1 +1,1 @@
-"""Where keys come from: the environment first, then the system's keyring."""
+"""Who asks: the accounts of the user, their keys and sign-ins, and the credentials of MCP servers."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import KeyHeader
-from desktop_agent.core.providers.auth.tokens.source import TokenSource
+from desktop_agent.core.providers.auth.token_renewal import TokenSource
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 

@@ -1,17 +1,26 @@
 """API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
 
-A keyring call is synchronous and may wait for a user who is asked to unlock it, as long as `keyring_calls` says:
-callers on the event loop go through `keyring_calls.beside`, never through an executor, whose threads the end of the
-process waits for. `keyring` is imported at the first call (75 ms).
+A keyring call is synchronous and may wait for a user who is asked to unlock it: callers on the event loop go through
+`beside`, never through an executor, whose threads the end of the process waits for. `keyring` is imported at the
+first call (75 ms). Such a call may never return: the service is silent, or its prompt is out of sight. It runs in a
+daemon thread, for which the process does not wait when it exits; its connection closes then, and the prompt with it.
+A process of its own was rejected: each call would cost the start of an interpreter, and the key would travel through
+a pipe.
 """
 
+import asyncio
 import importlib
+import re
+import secrets
 import secrets as random_secrets
+import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -19,12 +28,125 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.core.providers.auth.keyring_calls import USE_ENVIRONMENT, KeyringCalls, Limits
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 T = TypeVar("T")
+
+USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long is waited, in seconds."""
+
+    quiet_s: float = 2.0
+    """Until it is said what is waited for."""
+    answer_s: float = 5.0
+    """For a keyring that does not ask the user anything."""
+    user_s: float = 60.0
+    """For one that asks the user, or may do so."""
+
+
+class KeyringCalls:
+    """Carries out calls of one keyring, one thread each. For any thread."""
+
+    def __init__(
+        self,
+        tell: Callable[[str], None] = lambda _: None,
+        over: Callable[[], None] = lambda: None,
+        limits: Limits | None = None,
+    ) -> None:
+        """`tell` hears what is waited for, and then `over` that it is no more, both on the thread that waits."""
+        self._tell = tell
+        self._over = over
+        self._limits = limits or Limits()
+        self._has_given_up = threading.Event()
+        self._stuck: Future[Any] | None = None
+
+    def call(self, work: Callable[[], T], may_ask: Callable[[], bool]) -> T:
+        """Return what `work` returns, and raise what it raises. Blocks, never longer than the limits.
+
+        `may_ask` says before whether it may ask the user something. Raises `CredentialsError` when it takes too long,
+        and at once while an earlier call still does.
+        """
+        if self._stuck is not None and not self._stuck.done():
+            raise _no_answer()
+        is_asking = threading.Event()
+
+        def carry_out() -> T:
+            if may_ask():
+                is_asking.set()
+            return work()
+
+        call = _started(carry_out, "keyring")
+        if not self._wait(call, is_asking):
+            self._stuck = call
+            raise _not_unlocked(self._limits.user_s) if is_asking.is_set() else _no_answer()
+        return call.result()
+
+    def give_up(self) -> None:
+        """Wait for nothing any more: the application ends."""
+        self._has_given_up.set()
+
+    def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:
+        """Wait for the end of a call, and return whether it has come."""
+        begun = time.monotonic()
+        has_said = False
+        with ExitStack() as end:
+            while not call.done() and not self._has_given_up.is_set():
+                waited = time.monotonic() - begun
+                if waited >= (self._limits.user_s if is_asking.is_set() else self._limits.answer_s):
+                    break
+                if not has_said and waited >= self._limits.quiet_s:
+                    has_said = True
+                    self._tell(self._words(is_asking=is_asking.is_set()))
+                    end.callback(self._over)
+                wait((call,), _LOOK_EVERY_S)
+            return call.done()
+
+    def _words(self, *, is_asking: bool) -> str:
+        if is_asking:
+            return f"Waiting for the keyring: it may ask you to unlock it. At most {self._limits.user_s:.0f} seconds."
+        return f"Waiting for the keyring to answer. At most {self._limits.answer_s:.0f} seconds."
+
+
+async def beside(work: Callable[[], T]) -> T:
+    """Return what blocking `work` returns. Being cancelled leaves it alone; no loop or process waits for its end."""
+    return await asyncio.wrap_future(_started(work, "key"))
+
+
+_LOOK_EVERY_S = 0.1
+
+
+def _started(work: Callable[[], T], name: str) -> Future[T]:
+    """Begin `work` in a daemon thread of this name, and return what it comes to."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be cancelled any more
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def _no_answer() -> CredentialsError:
+    hint = f"Unlock or restart it and try again. {USE_ENVIRONMENT}"
+    return CredentialsError("The keyring does not answer.", hint=hint)
+
+
+def _not_unlocked(limit_s: float) -> CredentialsError:
+    return CredentialsError(
+        f"The keyring was not unlocked within {limit_s:.0f} seconds.",
+        hint=f"Unlock it and try again. {USE_ENVIRONMENT}",
+    )
+
 
 SERVICE = "desktop-agent"
 """The service name of every entry in the keyring; the user name is the account's `entry_of`."""
@@ -252,3 +374,67 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
             )
         case _:
             return f"The keyring could not {verb} the key.", f"The details say why. {USE_ENVIRONMENT}"
+
+
+# Secrets that are longer than an entry of a keyring may be, kept in several. Windows takes 2,560 bytes an entry, in
+# UTF-16: 1,280 characters, and access tokens are longer. Each piece says which writing it belongs to and of how many it
+# is one, so pieces of two writings are never put together. All of it blocks, and raises `CredentialsError`.
+
+PIECE_CHARS = 1_000
+
+"""How much of a secret one entry takes."""
+
+_PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
+
+
+class Entries(Protocol):
+    """A keyring, as `SystemKeyStore` is one."""
+
+    def get(self, entry: str, /) -> str | None: ...
+
+    def set(self, entry: str, secret: str, /) -> None: ...
+
+    def delete(self, entry: str, /) -> None: ...
+
+
+def read_long(entries: Entries, name: str) -> str | None:
+    """Return the secret, or `None` when there is none, or none that is whole."""
+    first = _piece(entries.get(name))
+    if first is None:
+        return None
+    texts = [first["text"]]
+    for entry in _further(name, int(first["count"])):
+        piece = _piece(entries.get(entry))
+        if piece is None or piece["writing"] != first["writing"]:
+            return None
+        texts.append(piece["text"])
+    return "".join(texts)
+
+
+def write_long(entries: Entries, name: str, secret: str) -> None:
+    """Keep the secret, which has no white space, in place of an earlier one."""
+    earlier = _piece(entries.get(name))
+    texts = [secret[start : start + PIECE_CHARS] for start in range(0, len(secret), PIECE_CHARS)]
+    writing = secrets.token_hex(4)
+    for entry, text in zip((name, *_further(name, len(texts))), texts, strict=True):
+        entries.set(entry, f"{writing}/{len(texts)}:{text}")
+    if earlier is not None:
+        for entry in _further(name, int(earlier["count"]), have=len(texts)):
+            entries.delete(entry)
+
+
+def delete_long(entries: Entries, name: str) -> None:
+    """Forget the secret. No error when there is none."""
+    first = _piece(entries.get(name))
+    for entry in _further(name, int(first["count"]) if first is not None else 1):
+        entries.delete(entry)
+    entries.delete(name)  # last: it says how many there are
+
+
+def _further(name: str, count: int, *, have: int = 1) -> Iterator[str]:
+    """Yield the names of the entries behind the first `have` ones."""
+    return (f"{name}/{number}" for number in range(have + 1, count + 1))
+
+
+def _piece(kept: str | None) -> re.Match[str] | None:
+    return _PIECE.fullmatch(kept) if kept is not None else None

@@ -1,4 +1,7 @@
-"""Signs accounts in and out, and gives out what that brought: the keyring, the browser and the accounts together."""
+"""Signs accounts in and out, and gives out what that brought: the keyring, the browser and the accounts together.
+
+Sign-ins of other programs on this machine are not read: `other_sign_ins` says that they are there, and why.
+"""
 
 import asyncio
 import hashlib
@@ -7,29 +10,67 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, SignedOutError, UnsafeSettingsError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.providers.auth import vendor_sign_ins
 from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.anthropic_profiles import Profile, read_profile, request_headers, token_source
+from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
-from desktop_agent.core.providers.auth.profiles.profile import Profile, read_profile
-from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
-from desktop_agent.core.providers.auth.sign_in import chatgpt, openrouter
-from desktop_agent.core.providers.auth.sign_in.flow import Browser
-from desktop_agent.core.providers.auth.sign_in.host_id import host_id
-from desktop_agent.core.providers.auth.sign_in.registration import (
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of
+from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, TokenSource, renewing
+from desktop_agent.core.providers.auth.vendor_sign_ins import (
+    CHATGPT,
+    OPENROUTER,
+    ChatGptService,
+    OpenRouterService,
     Registration,
     delete_registration,
+    host_id,
     read_registration,
     write_registration,
 )
-from desktop_agent.core.providers.auth.sign_in.services import CHATGPT, OPENROUTER, ChatGptService, OpenRouterService
-from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
-from desktop_agent.core.providers.auth.tokens.source import RenewingSource, TokenSource
+
+
+class OtherSignIn(Struct, frozen=True, kw_only=True):
+    """A sign-in that another program keeps, with what to tell the user about it."""
+
+    program: str
+    why_not: str
+    instead: str
+
+
+_CODEX = OtherSignIn(
+    program="Codex",
+    why_not="Codex is signed in with ChatGPT on this machine. Its tokens can be used once each: another program that "
+    "uses them signs Codex out.",
+    instead="Sign in with ChatGPT here as well. It uses the same plan, and Codex stays signed in.",
+)
+_CLAUDE_CODE = OtherSignIn(
+    program="Claude Code",
+    why_not="Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in "
+    "of a Claude subscription, so it is not read.",
+    instead="Use an API key, or a profile of Anthropic's own tools (`ant auth login`).",
+)
+
+
+def other_sign_ins(environ: Mapping[str, str] = os.environ) -> tuple[OtherSignIn, ...]:
+    """Return those that are there. Looks whether files exist, which blocks; never raises."""
+    codex = Path(environ.get("CODEX_HOME") or Path.home() / ".codex") / "auth.json"
+    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / ".credentials.json"
+    return tuple(sign_in for file, sign_in in ((codex, _CODEX), (claude, _CLAUDE_CODE)) if _exists(file))
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:
+        return False
+
 
 CHATGPT_PROVIDER = "openai"
 CHATGPT_NAME = "chatgpt"
@@ -82,7 +123,7 @@ class SignIns:
         await self._require_keyring()
         entry = entry_of(account)
         earlier = await beside(lambda: read_registration(self._keys, entry))
-        signed_in = await chatgpt.sign_in(
+        signed_in = await vendor_sign_ins.sign_in_with_chatgpt(
             browser,
             host_id=await asyncio.to_thread(host_id, self._data),
             clock=self._clock,
@@ -103,7 +144,9 @@ class SignIns:
         """
         account = await self._new_or_same(Account(provider=OPENROUTER_PROVIDER, name=name))
         await self._require_keyring()
-        key = await openrouter.sign_in(browser, clock=self._clock, service=self._services.openrouter)
+        key = await vendor_sign_ins.sign_in_with_openrouter(
+            browser, clock=self._clock, service=self._services.openrouter
+        )
         await beside(lambda: self._keys.set(entry_of(account), key))
         if not account.is_usual:
             await asyncio.to_thread(self._accounts.put, account)
@@ -169,7 +212,7 @@ class SignIns:
         entry = entry_of(account)
         return RenewingSource(
             self._kept(account),
-            chatgpt.ChatGptRenewal(registration.client_id, clock=self._clock, service=self._services.chatgpt),
+            vendor_sign_ins.ChatGptRenewal(registration.client_id, clock=self._clock, service=self._services.chatgpt),
             clock=self._clock,
             lock=lambda: self._lock(entry),
             tell=self._tell,

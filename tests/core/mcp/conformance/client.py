@@ -26,10 +26,8 @@ from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.protocol.model import Allowed, Answer, Decision, FormField, ServerQuestion
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.client_secret import keep_client_secret
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring, keep_client_secret
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from tests.memory_keyring import MemoryKeyring
 from tests.servers.browser import UserInBrowser
 

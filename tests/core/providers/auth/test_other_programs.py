@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.providers.auth.other_programs import other_sign_ins
+from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 
 
 def files(home: Path) -> tuple[Path, Path]:

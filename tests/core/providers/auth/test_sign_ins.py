@@ -14,9 +14,9 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
-from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
 from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
-from desktop_agent.core.providers.auth.tokens.source import SignedOutError
+from desktop_agent.core.providers.auth.token_renewal import SignedOutError
+from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import EMAIL, KEY, AuthorizationServer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.providers.auth.profiles.profile import active_name, config_folder, profiles, read_profile
+from desktop_agent.core.providers.auth.anthropic_profiles import active_name, config_folder, profiles, read_profile
 
 Write = Callable[..., Path]
 

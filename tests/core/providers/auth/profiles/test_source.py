@@ -14,12 +14,14 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
-from desktop_agent.core.providers.auth.profiles.credentials_file import CredentialsFile
-from desktop_agent.core.providers.auth.profiles.profile import read_profile
-from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
-from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
-from desktop_agent.core.providers.auth.tokens.source import SignedOutError, TokenSource
+from desktop_agent.core.providers.auth.anthropic_profiles import (
+    CredentialsFile,
+    read_profile,
+    request_headers,
+    token_source,
+)
+from desktop_agent.core.providers.auth.token_renewal import SignedOutError, TokenSource, renewing
+from desktop_agent.core.providers.auth.tokens import Tokens
 from tests.servers.authorization_server import AuthorizationServer
 
 HOUR_S = 3600

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.providers.auth.servers.client_secret import keep_client_secret
+from desktop_agent.core.providers.auth.server_credentials import keep_client_secret
 from tests.core.providers.auth.servers.server_user import User
 from tests.servers.browser import UserInBrowser
 from tests.servers.mcp_authorization import Authorization

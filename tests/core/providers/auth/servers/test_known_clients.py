@@ -7,7 +7,7 @@ from pydantic import AnyUrl
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.providers.auth.servers.client_secret import keep_client_secret
+from desktop_agent.core.providers.auth.server_credentials import keep_client_secret
 from tests.core.providers.auth.servers.server_user import User
 from tests.servers.mcp_authorization import free_port
 

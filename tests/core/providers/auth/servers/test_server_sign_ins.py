@@ -10,8 +10,8 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError, UsageError
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from tests.core.mcp.test_connection import text_of, try_now, until
 from tests.core.providers.auth.servers.server_user import User
 from tests.memory_keyring import BrokenKeyring

@@ -2,7 +2,7 @@
 
 import re
 
-from desktop_agent.core.providers.auth.sign_in.attempt import Attempt, is_same
+from desktop_agent.core.providers.auth.browser_sign_in import Attempt, is_same
 
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 

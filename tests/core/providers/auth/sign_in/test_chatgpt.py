@@ -8,11 +8,15 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
-from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal, SignedIn, sign_in
-from desktop_agent.core.providers.auth.sign_in.registration import Registration
-from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
-from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.source import SignedOutError
+from desktop_agent.core.providers.auth.token_renewal import SignedOutError
+from desktop_agent.core.providers.auth.tokens import Tokens
+from desktop_agent.core.providers.auth.vendor_sign_ins import (
+    CHATGPT,
+    ChatGptRenewal,
+    Registration,
+    SignedIn,
+    sign_in_with_chatgpt,
+)
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, SUBJECT, AuthorizationServer, query_of
 from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
@@ -25,7 +29,9 @@ async def signed_in(
     server: AuthorizationServer, browser: UserInBrowser | None = None, earlier: Registration | None = None
 ) -> SignedIn:
     async with browser or UserInBrowser() as used:
-        return await sign_in(used, host_id=HOST_ID, clock=SystemClock(), earlier=earlier, service=server.chatgpt())
+        return await sign_in_with_chatgpt(
+            used, host_id=HOST_ID, clock=SystemClock(), earlier=earlier, service=server.chatgpt()
+        )
 
 
 async def failed(server: AuthorizationServer, earlier: Registration | None = None) -> CredentialsError:
@@ -92,7 +98,9 @@ async def test_a_wrong_state_does_not_count_and_the_user_is_told_in_the_end() ->
     clock = HandClock()
     async with AuthorizationServer(redirect={"state": "of-another-sign-in"}) as server:
         async with UserInBrowser() as browser:
-            running = asyncio.ensure_future(sign_in(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt()))
+            running = asyncio.ensure_future(
+                sign_in_with_chatgpt(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt())
+            )
             await browser.has_seen_a_page.wait()
             clock.move(600)
             with pytest.raises(CredentialsError, match="answer to another sign-in"):
@@ -114,7 +122,9 @@ async def test_a_page_that_guesses_does_not_end_the_sign_in() -> None:
 async def test_the_user_does_not_finish_it_in_time() -> None:
     clock, browser = HandClock(), ClosedBrowser()
     async with AuthorizationServer() as server:
-        running = asyncio.ensure_future(sign_in(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt()))
+        running = asyncio.ensure_future(
+            sign_in_with_chatgpt(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt())
+        )
         await browser.is_open.wait()
         clock.move(600)
         with pytest.raises(CredentialsError, match="not finished within 10 minutes"):
@@ -127,7 +137,7 @@ async def test_the_browser_is_closed_and_the_user_cancels() -> None:
     browser = ClosedBrowser()
     async with AuthorizationServer() as server:
         running = asyncio.ensure_future(
-            sign_in(browser, host_id=HOST_ID, clock=SystemClock(), service=server.chatgpt())
+            sign_in_with_chatgpt(browser, host_id=HOST_ID, clock=SystemClock(), service=server.chatgpt())
         )
         await browser.is_open.wait()
         running.cancel()
@@ -260,7 +270,7 @@ async def test_a_service_that_cannot_be_reached_is_explained() -> None:
             nowhere = gone.url
         unreachable = type(service)(authorize_url=service.authorize_url, token_url=f"{nowhere}/token")
         with pytest.raises(CredentialsError, match="could not be reached") as caught:
-            await sign_in(browser, host_id=HOST_ID, clock=SystemClock(), service=unreachable)
+            await sign_in_with_chatgpt(browser, host_id=HOST_ID, clock=SystemClock(), service=unreachable)
     assert nowhere in caught.value.hint
 
 

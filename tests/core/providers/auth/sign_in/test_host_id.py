@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.providers.auth.sign_in.host_id import host_id
+from desktop_agent.core.providers.auth.vendor_sign_ins import host_id
 
 
 def test_it_is_made_once_and_kept(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.providers.auth.sign_in.redirect import (
+from desktop_agent.core.providers.auth.browser_sign_in import (
     MAX_HEAD_BYTES,
     RedirectReceiver,
     read_parameters,

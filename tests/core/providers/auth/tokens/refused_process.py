@@ -9,11 +9,8 @@ from typing import cast
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal
-from desktop_agent.core.providers.auth.sign_in.services import ChatGptService
-from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
-from desktop_agent.core.providers.auth.tokens.source import RenewingSource
+from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, renewing
+from desktop_agent.core.providers.auth.vendor_sign_ins import ChatGptRenewal, ChatGptService
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.servers.authorization_server import ISSUED_CLIENT
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
-from desktop_agent.core.providers.auth.tokens.long_entries import PIECE_CHARS, delete_long, read_long, write_long
+from desktop_agent.core.providers.auth.keys import PIECE_CHARS, SystemKeyStore, delete_long, read_long, write_long
+from desktop_agent.core.providers.auth.token_renewal import KeyringTokens
+from desktop_agent.core.providers.auth.tokens import Tokens
 from tests.core.providers.auth.file_keyring import FileKeyring
 
 END = datetime(2026, 11, 21, 22, 37, tzinfo=UTC)

@@ -13,12 +13,9 @@ import pytest
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal
-from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
-from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
-from desktop_agent.core.providers.auth.tokens.source import RenewingSource, SignedOutError
+from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, SignedOutError, renewing
+from desktop_agent.core.providers.auth.tokens import Tokens
+from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT, ChatGptRenewal
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import ISSUED_CLIENT, AuthorizationServer

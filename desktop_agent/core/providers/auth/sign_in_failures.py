@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
-from desktop_agent.core.providers.auth.tokens.endpoint import RefusedGrantError
+from desktop_agent.core.providers.auth.tokens import RefusedGrantError
 
 _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 

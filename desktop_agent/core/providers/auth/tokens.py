@@ -1,7 +1,8 @@
-"""One request to the address where a service hands out tokens: a form or JSON there, JSON back.
+"""What a service grants, and one request to the address where it does so: a form or JSON there, JSON back.
 
 What goes there and what comes back are secrets: no error, log or representation made here quotes either, but for the
-code that names the kind of refusal. The HTTP client is imported with the first request, in a thread.
+code that names the kind of refusal. Answers are read strictly, as RFC 6749 5.1 and OpenID Connect have them. The HTTP
+client is imported with the first request, in a thread.
 """
 
 import asyncio
@@ -9,11 +10,14 @@ import os
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import msgspec
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.faults import fault_of_status, network_error
@@ -21,6 +25,91 @@ from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 if TYPE_CHECKING:
     import httpx2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Tokens of one account. The representation shows neither."""
+
+    access: str = field(repr=False)
+    refresh: str | None = field(default=None, repr=False)
+    """`None` when another program renews the access token."""
+    expires_at: datetime | None = None
+    """`None` when that is not known: the token is used until it is refused."""
+    scopes: frozenset[str] = frozenset()
+
+    def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
+        """Whether the access token is good for `margin` more."""
+        return self.expires_at is None or now + margin < self.expires_at
+
+
+class KeptTokens(Protocol):
+    """Where the tokens of one account are kept, for every process of the user. All of it raises `CredentialsError`."""
+
+    async def load(self) -> Tokens | None:
+        """Return what is kept now, or `None` without a sign-in."""
+        ...
+
+    async def keep(self, tokens: Tokens) -> None:
+        """Put `tokens` in the place of what is kept, the refresh token first."""
+        ...
+
+    async def drop(self) -> None:
+        """Forget tokens that the service takes no more. No error when there are none."""
+        ...
+
+
+_LONGEST_TOKEN = 16_384
+_LONGEST_LIFE_S = 10 * 366 * 24 * 3600
+
+_Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
+"""Printable, so that it can stand in a header."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenAnswer:
+    """A grant. The representation shows no token."""
+
+    access_token: _Secret = field(repr=False)
+    refresh_token: _Secret | None = field(default=None, repr=False)
+    id_token: _Secret | None = field(default=None, repr=False)
+    token_type: str = "Bearer"  # noqa: S105 - the kind of a token
+    expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
+    """Seconds."""
+    scope: str | None = None
+    """`None` when what was asked for is granted."""
+
+    def tokens(self, now: datetime, *, before: Tokens | None = None, scopes: frozenset[str] = frozenset()) -> Tokens:
+        """Return what is granted from `now` on. What the answer leaves out is as it was `before`, else `scopes`."""
+        refresh = before.refresh if before is not None and self.refresh_token is None else self.refresh_token
+        unsaid = before.scopes if before is not None else scopes
+        return Tokens(
+            access=self.access_token,
+            refresh=refresh,
+            expires_at=now + timedelta(seconds=self.expires_in) if self.expires_in is not None else None,
+            scopes=frozenset(self.scope.split()) if self.scope is not None else unsaid,
+        )
+
+
+def read_grant(body: bytes, service: str) -> TokenAnswer:
+    """Return the grant that a body is. Raises `ProviderError` for anything else, quoting nothing of it."""
+    try:
+        answer = msgspec.json.decode(body, type=learned(TokenAnswer))
+    except msgspec.DecodeError as error:  # its message has types and places, no values
+        raise _no_grant(service, str(error)) from None
+    if answer.token_type.lower() != "bearer":
+        raise _no_grant(service, "the tokens are of another type than Bearer")
+    return answer
+
+
+def _no_grant(service: str, detail: str) -> ProviderError:
+    return ProviderError(
+        f"{service} answered the sign-in with something else than tokens.",
+        fault="unacceptable",
+        hint="Try again. If it stays so, the application needs an update, or something stands in between.",
+        detail=detail,
+    )
+
 
 ANSWER_S = 30.0
 """How long an answer is waited for."""

@@ -1,14 +1,166 @@
-"""An access token whenever one is wanted: kept in memory, renewed in time, once for all who ask at the same time."""
+"""An access token whenever one is wanted: kept in memory and in the keyring, renewed in time, once for all who ask.
+
+A refresh token is good for one use, so one process at a time renews the tokens of an account.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
-from datetime import timedelta
-from typing import Protocol
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
-from desktop_agent.core.providers.auth.tokens.granted import KeptTokens, Tokens
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.providers.auth.keys import Entries, beside, delete_long, read_long, write_long
+from desktop_agent.core.providers.auth.tokens import KeptTokens, Tokens
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """What is kept of an access token, as JSON."""
+
+    token: str = field(repr=False)
+    expires_at: int | None = None
+    """Seconds since 1970."""
+    scopes: tuple[str, ...] = ()
+
+
+class KeyringTokens:
+    """The tokens of one account in the keyring: the refresh token in one entry, the access token in others.
+
+    Each call goes through a thread of its own, as the keyring may ask the user.
+    """
+
+    def __init__(self, entries: Entries, name: str) -> None:
+        """`name` is what the account's entries begin with."""
+        self._entries = entries
+        self._refresh = f"{name}/refresh"
+        self._access = f"{name}/access"
+
+    async def load(self) -> Tokens | None:
+        """Return what is kept, or `None`. With a refresh token alone, the access token counts as expired."""
+        return await beside(self._load)
+
+    async def keep(self, tokens: Tokens) -> None:
+        """Keep `tokens`: the refresh token first, since the one before it is worth nothing any more."""
+        await beside(lambda: self._keep(tokens))
+
+    async def drop(self) -> None:
+        """Forget both."""
+        await beside(self._drop)
+
+    def _load(self) -> Tokens | None:
+        refresh = read_long(self._entries, self._refresh)
+        access = _decoded(read_long(self._entries, self._access))
+        if access is None:
+            return Tokens(access="", refresh=refresh, expires_at=LONG_AGO) if refresh is not None else None
+        expires_at = datetime.fromtimestamp(access.expires_at, UTC) if access.expires_at is not None else None
+        return Tokens(access=access.token, refresh=refresh, expires_at=expires_at, scopes=frozenset(access.scopes))
+
+    def _keep(self, tokens: Tokens) -> None:
+        if tokens.refresh is not None:
+            write_long(self._entries, self._refresh, tokens.refresh)
+        expires_at = int(tokens.expires_at.timestamp()) if tokens.expires_at is not None else None
+        access = _Access(tokens.access, expires_at, tuple(sorted(tokens.scopes)))
+        write_long(self._entries, self._access, msgspec.json.encode(access).decode())
+
+    def _drop(self) -> None:
+        delete_long(self._entries, self._access)
+        delete_long(self._entries, self._refresh)
+
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a token ended that is not there."""
+
+
+def _decoded(kept: str | None) -> _Access | None:
+    if kept is None:
+        return None
+    try:
+        return msgspec.json.decode(kept, type=learned(_Access))
+    except msgspec.DecodeError:  # of another version: the refresh token brings another one
+        return None
+
+
+LIMIT_S = 120.0
+"""How long another process is waited for. It may be asking the user for the keyring, and then the network."""
+
+_LOOK_EVERY_S = 0.1
+
+
+@asynccontextmanager
+async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
+    """Hold the lock at `path` for the length of the block. It goes away with its process.
+
+    Raises `CredentialsError` when another process holds it for too long, or it cannot be made.
+    """
+    lock = await _lock_at(path)
+    began = clock.monotonic()
+    try:
+        while not await _acquired(lock):
+            if clock.monotonic() - began > LIMIT_S:
+                raise CredentialsError(
+                    "Another process has been renewing the sign-in for two minutes.",
+                    hint="See whether it waits for the keyring, then try again.",
+                )
+            await clock.sleep(_LOOK_EVERY_S)
+        yield
+    finally:
+        lock.release()
+
+
+async def _lock_at(path: Path) -> "FileLock":
+    def made() -> "FileLock":
+        from filelock import FileLock  # slow, and of no use before a token is renewed
+
+        make_private_folder(path.parent)
+        # Of no thread: taken in one, released in another.
+        return FileLock(path, timeout=0, mode=PRIVATE_FILE, thread_local=False)
+
+    try:
+        return await asyncio.to_thread(made)
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+async def _acquired(lock: "FileLock") -> bool:
+    """Try once, in a thread, and return whether it worked. Being cancelled meanwhile leaves nothing held."""
+    attempt = asyncio.ensure_future(asyncio.to_thread(_try, lock))
+    try:
+        return await asyncio.shield(attempt)
+    except asyncio.CancelledError:
+        await asyncio.gather(attempt, return_exceptions=True)  # a moment: nothing is waited for in there
+        raise
+
+
+def _try(lock: "FileLock") -> bool:
+    from filelock import Timeout
+
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    except OSError as error:
+        raise _unusable(Path(lock.lock_file), error) from error
+    return True
+
+
+def _unusable(path: Path, error: OSError) -> CredentialsError:
+    return CredentialsError(
+        "The sign-in cannot be renewed: its lock cannot be used.",
+        hint="Check the application's data folder: `desktop-agent doctor`.",
+        detail=f"{path}: {error}",
+    )
+
 
 MARGIN = timedelta(minutes=2)
 """How long before its end an access token is renewed."""

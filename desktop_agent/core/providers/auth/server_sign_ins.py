@@ -1,22 +1,28 @@
-"""Signs the user in with MCP servers, and out: the browser, the SDK and the keyring together."""
+"""Signs the user in with MCP servers, and out; adds servers to the settings and takes them out with their secrets."""
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.secret_headers import forget_secret_headers
+from desktop_agent.core.mcp.secret_headers import Keyring, forget_secret_headers
 from desktop_agent.core.mcp.sign_in import GrantedAccess
-from desktop_agent.core.providers.auth.keyring_calls import beside
-from desktop_agent.core.providers.auth.servers.client_secret import forget_client_secret
-from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
-from desktop_agent.core.providers.auth.servers.sdk_sign_in import granted_by_user, granted_to_client
-from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.sign_in.attempt import Attempt
-from desktop_agent.core.providers.auth.sign_in.flow import Browser, code_from_browser
-from desktop_agent.core.providers.auth.sign_in.redirect import RedirectReceiver
+from desktop_agent.core.mcp.trust.records import ToolTrust
+from desktop_agent.core.mcp.writing import add_definitions
+from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
+from desktop_agent.core.providers.auth.keys import beside
+from desktop_agent.core.providers.auth.server_credentials import (
+    KeptSignIn,
+    ServerKeyring,
+    forget_client_secret,
+    granted_by_user,
+    granted_to_client,
+    keep_client_secret,
+)
 
 _REGISTERED_PATH = "/callback"
 """Where the browser comes back to when the client is known already: it is registered with that path."""
@@ -89,3 +95,35 @@ def _address(definition: ServerDefinition) -> Address:
 def _state_in(page: str) -> str:
     """Return the state that goes to the page where the user signs in: RFC 6749 10.12."""
     return parse_qs(urlsplit(page).query)["state"][-1]
+
+
+def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, client_secret: str = "") -> None:
+    """Add a server to the settings file, with the secret of its client in the keyring: both or neither.
+
+    Blocks. Raises what `add_definitions` raises.
+    """
+    is_kept = False
+
+    def keep() -> None:
+        nonlocal is_kept
+        if client_secret:
+            keep_client_secret(keyring, definition, client_secret)
+            is_kept = True
+
+    try:
+        add_definitions(path, (definition,), keyring, keep)
+    except AgentError:
+        if is_kept:
+            with suppress(CredentialsError):
+                forget_client_secret(keyring, definition)
+        raise
+
+
+async def forget_server(definition: ServerDefinition, sign_ins: ServerSignIns, trust: ToolTrust) -> None:
+    """Forget what is kept of a server that is no longer defined: which of its tools were allowed, and its secrets.
+
+    Raises `StorageError`, and `CredentialsError` when the keyring does not answer; the tools are forgotten then.
+    """
+    await asyncio.to_thread(trust.forget, definition)
+    if isinstance(definition.reached_by, Address):
+        await sign_ins.forget(definition)

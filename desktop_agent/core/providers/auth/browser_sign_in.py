@@ -1,0 +1,317 @@
+"""Signing in with a service in the browser: OAuth 2 for programs on a desktop, as RFC 8252 and RFC 7636 have it.
+
+The answer comes back to a port of 127.0.0.1 that takes one, and is open only meanwhile (RFC 8252 7.3 and 8.3). Other
+programs and pages can reach the port as well, so a request counts only when it names this host and port (no page of
+another name can, by way of a name server), this path, and this sign-in's state. What does not is answered and changes
+nothing. Nothing is kept here, and no failure quotes a code, a token or an address with one.
+
+Importing this module imports no HTTP client and opens nothing.
+"""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self, cast
+from urllib.parse import parse_qsl
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.providers.auth import sign_in_failures
+
+_RANDOM_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Three random texts of 43 characters each. The representation shows none."""
+
+    verifier: str = field(repr=False)
+    """Proves to the token endpoint that who has the code also began the sign-in: RFC 7636."""
+    state: str = field(repr=False)
+    """Comes back with the answer: RFC 6749 10.12."""
+    nonce: str = field(repr=False)
+    """Comes back in the identity token: OpenID Connect Core 3.1.2.1."""
+
+    @classmethod
+    def new(cls) -> Self:
+        """Return one that cannot be guessed."""
+        return cls(*(secrets.token_urlsafe(_RANDOM_BYTES) for _ in range(3)))
+
+    @property
+    def challenge(self) -> str:
+        """What the verifier is the proof for: its SHA-256, `code_challenge_method=S256`."""
+        digest = hashlib.sha256(self.verifier.encode("ascii")).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+
+
+def is_same(given: str, wanted: str) -> bool:
+    """Whether a text from outside is the secret one, in a time that says nothing about where they differ."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))
+
+
+class RedirectPage(NamedTuple):
+    """The page on which a sign-in ends in the browser: it has nothing of the request on it, and loads nothing."""
+
+    status: int
+    phrase: str
+    title: str
+    text: str
+
+
+TAKEN = RedirectPage(200, "OK", "Back to Desktop Agent", "The answer has arrived. You can close this window.")
+DECLINED = RedirectPage(
+    200, "OK", "Not signed in", "Desktop Agent knows that this was declined. You can close this window."
+)
+MALFORMED = RedirectPage(400, "Bad Request", "Not understood", "This is no request that Desktop Agent answers.")
+FOREIGN = RedirectPage(
+    400, "Bad Request", "Another sign-in", "This answer belongs to another sign-in. Begin again in Desktop Agent."
+)
+UNKNOWN = RedirectPage(404, "Not Found", "Nothing here", "Only the answer of a sign-in is taken here.")
+NOT_A_GET = RedirectPage(405, "Method Not Allowed", "Nothing here", "Only the answer of a sign-in is taken here.")
+REPLAYED = RedirectPage(410, "Gone", "Already used", "This answer was taken already. You can close this window.")
+MISDIRECTED = RedirectPage(421, "Misdirected Request", "Nothing here", "This request was meant for another address.")
+TOO_LONG = RedirectPage(431, "Request Header Fields Too Large", "Not understood", "The request is too long.")
+
+# The address of the page has the code in it: it is not to be kept, nor told to anybody, nor framed.
+_HEADERS = (
+    "Content-Type: text/html; charset=utf-8",
+    "Cache-Control: no-store",
+    "Referrer-Policy: no-referrer",
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "X-Content-Type-Options: nosniff",
+    "Connection: close",
+)
+
+_STYLE = (
+    ":root{color-scheme:light dark}h1{font-size:1.5rem}"
+    "body{font:1.1rem/1.6 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1.5rem}"
+)
+
+
+def response(page: RedirectPage) -> bytes:
+    """Return the whole HTTP response that shows `page`."""
+    body = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{page.title}</title><style>{_STYLE}</style>'
+        f"<h1>{page.title}</h1><p>{page.text}</p></html>\n"
+    ).encode()
+    lines = (f"HTTP/1.1 {page.status} {page.phrase}", *_HEADERS, f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
+
+
+MAX_HEAD_BYTES = 32 * 2**10
+"""The longest request: a code, a state, and the headers of a browser with many cookies for 127.0.0.1."""
+
+_HEAD_S = 10.0
+"""How long a connection may take to say what it wants. Browsers open some that they never use."""
+
+_MAX_PARAMETERS = 20
+
+
+class Request(NamedTuple):
+    """What is looked at of a request."""
+
+    method: str
+    path: str
+    query: str
+    host: str
+
+
+class RedirectReceiver:
+    """Listens from entering the context to leaving it. Belongs to one event loop."""
+
+    def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
+        """`state` is `None` for a service that sends none back: then the path must be one that cannot be guessed.
+
+        `host` is what the service gets; the port is one of 127.0.0.1 in any case, any that is free unless it is
+        given.
+        """
+        self._path = path
+        self._state = state
+        self._host = host
+        self._port = port
+        self._authority = ""
+        self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
+        self._is_taken = False
+        self._has_refused = False
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        """Begin to listen. Raises `CredentialsError` when that is not possible."""
+        try:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
+        except OSError as error:
+            failure = sign_in_failures.port_taken(self._port, error) if self._port else sign_in_failures.no_port(error)
+            raise failure from None
+        port = cast("int", self._server.sockets[0].getsockname()[1])
+        self._authority = f"{self._host}:{port}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the port, and every connection to it."""
+        self._server.close()
+        self._answer.cancel()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    @property
+    def address(self) -> str:
+        """Where the service is to send the browser."""
+        return f"http://{self._authority}{self._path}"
+
+    def expect(self, state: str) -> None:
+        """Take only the answer with this state from now on, for a sign-in whose state is made after its address."""
+        self._state = state
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether an answer with another state came, or a malformed one."""
+        return self._has_refused
+
+    async def answer(self) -> Mapping[str, str]:
+        """Wait for the browser and return the parameters that it brings. They are secrets."""
+        return await asyncio.shield(self._answer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        taken: Mapping[str, str] | None = None
+        try:
+            shown, taken = await self._judged(reader)
+            writer.write(response(shown))
+            await writer.drain()
+        except (ConnectionError, TimeoutError, asyncio.IncompleteReadError):
+            pass  # it went away, or never said anything
+        except asyncio.CancelledError:
+            pass  # by `__aexit__`, which waits for it; asyncio of Python 3.11 reports a cancelled one as an error
+        finally:
+            self._connections.discard(task)
+            writer.close()
+            if taken is not None and not self._answer.done():
+                self._answer.set_result(taken)
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def _judged(self, reader: asyncio.StreamReader) -> tuple[RedirectPage, Mapping[str, str] | None]:
+        """Return what to show for a connection's request, and the parameters when it brings the answer."""
+        try:
+            async with asyncio.timeout(_HEAD_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return TOO_LONG, None
+        request = read_request(head)
+        if request is None:
+            return MALFORMED, None
+        if request.host.lower() != self._authority:
+            return MISDIRECTED, None
+        if not is_same(request.path, self._path):
+            return UNKNOWN, None
+        if request.method != "GET":
+            return NOT_A_GET, None
+        return self._taken(read_parameters(request.query))
+
+    def _taken(self, parameters: Mapping[str, str] | None) -> tuple[RedirectPage, Mapping[str, str] | None]:
+        if parameters is None or (self._state is not None and not is_same(parameters.get("state", ""), self._state)):
+            self._has_refused = True
+            return FOREIGN, None
+        if self._is_taken:
+            return REPLAYED, None
+        self._is_taken = True
+        return (DECLINED if "error" in parameters else TAKEN), parameters
+
+
+def read_request(head: bytes) -> Request | None:
+    """Return the request that a head is, or `None` when it is none of HTTP/1 with exactly one host."""
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+    parts = first.split(" ")
+    hosts = [value.strip() for name, colon, value in (line.partition(":") for line in lines) if _is_host(name, colon)]
+    if len(parts) != 3 or not parts[2].startswith("HTTP/1.") or len(hosts) != 1:
+        return None
+    method, target, _ = parts
+    path, _, query = target.partition("?")
+    return Request(method, path, query, hosts[0])
+
+
+def read_parameters(query: str) -> Mapping[str, str] | None:
+    """Return the parameters of a query, or `None` when one is there twice, or there are too many."""
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
+    except ValueError:
+        return None
+    parameters = dict(pairs)
+    return parameters if len(parameters) == len(pairs) else None
+
+
+def _is_host(name: str, colon: str) -> bool:
+    return bool(colon) and name.lower() == "host"
+
+
+LIMIT_S = 600.0
+"""How long the user has in the browser. It may take a new account, or a code by mail."""
+
+
+class Browser(Protocol):
+    """How the user gets to the page of a service."""
+
+    async def open(self, address: str) -> bool:
+        """Open it in the user's browser, and return whether that seems to have worked."""
+        ...
+
+    def show(self, address: str) -> None:
+        """Show the address, for the user to open it by hand."""
+        ...
+
+
+async def code_from_browser(
+    service: str, address: str, receiver: RedirectReceiver, browser: Browser, clock: Clock
+) -> Mapping[str, str]:
+    """Have the user sign in at `address`, and return the parameters of the answer, a `code` among them.
+
+    Raises `CredentialsError` when it is declined, or not there in time. That a browser was closed cannot be seen: the
+    user cancels, or the time runs out.
+    """
+    opening = asyncio.ensure_future(_open(browser, address))
+    try:
+        parameters = await _in_time(service, receiver, clock, opening)
+    finally:
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+    if "error" in parameters:
+        raise sign_in_failures.declined(service, parameters)
+    if not parameters.get("code"):
+        raise sign_in_failures.no_code(service)
+    return parameters
+
+
+async def _open(browser: Browser, address: str) -> None:
+    if not await browser.open(address):
+        browser.show(address)
+
+
+async def _in_time(
+    service: str, receiver: RedirectReceiver, clock: Clock, opening: asyncio.Future[None]
+) -> Mapping[str, str]:
+    """Wait for the answer. A browser may take as long to be opened as it is open; what that raises is raised."""
+    answer = asyncio.ensure_future(receiver.answer())
+    limit = asyncio.ensure_future(clock.sleep(LIMIT_S))
+    try:
+        await asyncio.wait({answer, limit, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            opening.result()
+            await asyncio.wait({answer, limit}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise sign_in_failures.timed_out(service, LIMIT_S, has_refused=receiver.has_refused)
+        return answer.result()
+    finally:
+        answer.cancel()
+        limit.cancel()
+        await asyncio.gather(answer, limit, return_exceptions=True)

@@ -1,0 +1,409 @@
+"""What goes with the requests to an MCP server, from the keyring: its secret headers, and the tokens of a sign-in.
+
+The tokens are a user's, renewed where the registration says, or the application's own (RFC 6749 4.4): got when they
+are needed, and again when they end. The SDK that signs in is imported for the first sign-in.
+"""
+
+import asyncio
+import base64
+import importlib
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import cast
+from urllib.parse import quote
+
+import msgspec
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.web_address import address_of
+from desktop_agent.core.mcp.client import SignInNeededError
+from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.secret_headers import Keyring, read_secret_headers
+from desktop_agent.core.mcp.sign_in import AskInBrowser, Challenge, GrantedAccess, ServerRegistration, SignInRequest
+from desktop_agent.core.providers.auth.keys import (
+    USE_ENVIRONMENT,
+    SystemKeyStore,
+    beside,
+    delete_long,
+    read_long,
+    write_long,
+)
+from desktop_agent.core.providers.auth.token_renewal import (
+    LONG_AGO,
+    KeyringTokens,
+    RenewingSource,
+    SignedOutError,
+    TokenSource,
+    renewing,
+    signed_out,
+)
+from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
+
+
+class ServerKeyring:
+    """The entries of MCP servers. Every call may block, and raises `CredentialsError`."""
+
+    def __init__(self, keys: SystemKeyStore | None = None, *, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Without `keys` the keyring of this machine; `tell` hears what is waited for when that takes long."""
+        self._keys = keys or SystemKeyStore(tell=tell)
+
+    def get(self, entry: str) -> str | None:
+        """Return the secret of an entry, or `None`."""
+        with _in_our_words():
+            return self._keys.get(entry)
+
+    def set(self, entry: str, secret: str) -> None:
+        """Keep the secret of an entry, in place of an earlier one."""
+        with _in_our_words():
+            self._keys.set(entry, secret)
+
+    def delete(self, entry: str) -> None:
+        """Forget the secret of an entry. No error when there is none."""
+        with _in_our_words():
+            self._keys.delete(entry)
+
+    def require(self) -> None:
+        """Raise unless secrets can be kept."""
+        report = self._keys.probe()
+        if not report.is_usable:
+            raise CredentialsError(report.problem, hint=_hint(report.hint))
+
+
+@contextmanager
+def _in_our_words() -> Generator[None]:
+    """Leave out the way round that only keys of models have: an environment variable."""
+    try:
+        yield
+    except CredentialsError as error:
+        raise CredentialsError(error.title, hint=_hint(error.hint), detail=error.detail) from None
+
+
+def _hint(hint: str) -> str:
+    return hint.replace(USE_ENVIRONMENT, "").strip()
+
+
+def keep_client_secret(keyring: Keyring, definition: ServerDefinition, secret: str) -> None:
+    """Keep the secret of the client that the definition names."""
+    write_long(keyring, _entry(definition), secret)
+
+
+def read_client_secret(keyring: Keyring, definition: ServerDefinition) -> str:
+    """Return it; empty when there is none."""
+    return read_long(keyring, _entry(definition)) or "" if _has_client(definition) else ""
+
+
+def forget_client_secret(keyring: Keyring, definition: ServerDefinition) -> None:
+    """Delete it. No error when there is none."""
+    if _has_client(definition):
+        delete_long(keyring, _entry(definition))
+
+
+def _has_client(definition: ServerDefinition) -> bool:
+    return isinstance(definition.reached_by, Address) and bool(definition.reached_by.client_id)
+
+
+def _entry(definition: ServerDefinition) -> str:
+    address = definition.reached_by
+    assert isinstance(address, Address)
+    client = blake2b(f"{address.client_id}\n{address.issuer}".encode(), digest_size=8).hexdigest()
+    return f"mcp:{definition.name}@{address_of(address.url) or address.url}/client/{client}"
+
+
+class KeptSignIn:
+    """What the keyring has of the sign-in with one address; blocking calls raise `CredentialsError`."""
+
+    def __init__(self, keyring: Keyring, address: Address, data: Path, clock: Clock) -> None:
+        """`data` is the application's data folder, which has the locks."""
+        self._keyring = keyring
+        self._name = f"mcp:{address.url.partition('?')[0].rstrip('/')}"
+        self._data = data
+        self._clock = clock
+
+    @property
+    def tokens(self) -> KeyringTokens:
+        """Where its tokens are."""
+        return KeyringTokens(self._keyring, self._name)
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        """Keep everybody else, also other processes, from renewing or changing it."""
+        digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
+        return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
+
+    def read_registration(self) -> ServerRegistration | None:
+        """Return the registration, or `None` without a sign-in. Blocks."""
+        kept = read_long(self._keyring, f"{self._name}/registration")
+        try:
+            return msgspec.json.decode(kept, type=learned(ServerRegistration)) if kept is not None else None
+        except msgspec.DecodeError:  # of another version: the user signs in anew
+            return None
+
+    def read_challenge(self) -> str:
+        """Return the header with which the server asked for more than was granted, or nothing. Blocks."""
+        return read_long(self._keyring, f"{self._name}/challenge") or ""
+
+    def write_challenge(self, header: str) -> None:
+        """Keep it for the next sign-in. Blocks."""
+        write_long(self._keyring, f"{self._name}/challenge", header)
+
+    async def keep(self, granted: GrantedAccess) -> None:
+        """Keep what a sign-in brought, in place of the one before; what the server asked for is part of it."""
+        async with self.lock():
+            await self.tokens.drop()
+            await beside(lambda: self._write(granted.registration))
+            await self.tokens.keep(tokens_of(granted, self._clock.now()))
+
+    async def keep_tokens(self, granted: GrantedAccess) -> None:
+        """Keep the tokens alone, when others are got as they were; what the server asked for is asked for again."""
+        async with self.lock():
+            await self.tokens.keep(tokens_of(granted, self._clock.now()))
+
+    async def forget(self) -> None:
+        """Forget the sign-in. No error when there is none."""
+        async with self.lock():
+            await self.tokens.drop()
+            await beside(self._delete)
+
+    def _write(self, registration: ServerRegistration) -> None:
+        entry = f"{self._name}/registration"
+        write_long(self._keyring, entry, msgspec.json.encode(registration).decode())
+        self._delete_challenge()
+
+    def _delete(self) -> None:
+        delete_long(self._keyring, f"{self._name}/registration")
+        self._delete_challenge()
+
+    def _delete_challenge(self) -> None:
+        delete_long(self._keyring, f"{self._name}/challenge")
+
+
+def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:
+    """Return the tokens that a sign-in brought, with the time at which they end."""
+    expires_at = now + granted.expires_in if granted.expires_in is not None else None
+    return Tokens(access=granted.access, refresh=granted.refresh, expires_at=expires_at, scopes=granted.scopes)
+
+
+_SDK = "desktop_agent.core.mcp.sdk.http.sign_in"
+_SignIn = Callable[[SignInRequest, AskInBrowser], Awaitable[GrantedAccess]]
+
+
+async def granted_by_user(
+    keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str, ask: AskInBrowser
+) -> GrantedAccess:
+    """Have the user sign in. Raises `ServerError`, `CredentialsError`, and what `ask` raises."""
+    return await _granted(keyring, definition, kept, redirect, ask)
+
+
+async def granted_to_client(keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn) -> GrantedAccess:
+    """Sign in as the client that the definition names, without the user. Raises `ServerError`, `CredentialsError`."""
+    return await _granted(keyring, definition, kept, "", _nobody)
+
+
+async def _granted(
+    keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str, ask: AskInBrowser
+) -> GrantedAccess:
+    address = definition.reached_by
+    assert isinstance(address, Address)
+    headers = await beside(lambda: read_secret_headers(keyring, definition))
+    challenge = await beside(kept.read_challenge)
+    before = await kept.tokens.load() if challenge else None
+    request = SignInRequest(
+        address=address,
+        headers={**address.headers, **headers},
+        redirect=redirect,
+        client_secret=await beside(lambda: read_client_secret(keyring, definition)),
+        granted=before.scopes if before is not None else frozenset(),
+        challenge=challenge,
+    )
+    sdk = await asyncio.to_thread(importlib.import_module, _SDK)
+    return await cast("_SignIn", sdk.sign_in)(request, ask)
+
+
+async def _nobody(_page: str) -> Mapping[str, str]:
+    raise ServerError("It wants a user to sign in, but its definition says that there is none.")
+
+
+_OVER = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
+"""Refusals after which only the user can sign in again: RFC 6749 5.2."""
+
+
+class ServerRenewal:
+    """Renews the tokens for one server."""
+
+    def __init__(self, name: str, registration: ServerRegistration, clock: Clock) -> None:
+        self._name = name
+        self._registration = registration
+        self._clock = clock
+
+    @property
+    def service(self) -> str:
+        return f"the MCP server {self._name}"
+
+    @property
+    def how_to_sign_in(self) -> str:
+        return SignInNeededError(self._name).hint
+
+    async def renewed(self, tokens: Tokens) -> Tokens:
+        """Return what the refresh token brings; it is used up then. Raises as `Renewal` says."""
+        if not tokens.refresh:
+            raise signed_out(self, "there is no refresh token")
+        registration = self._registration
+        fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": registration.client_id}
+        fields |= {"resource": registration.resource} if registration.resource else {}
+        headers: dict[str, str] = {}
+        secret = registration.client_secret or ""
+        if registration.proof == "client_secret_post":
+            fields["client_secret"] = secret
+        elif registration.proof == "client_secret_basic":
+            pair = f"{quote(registration.client_id, safe='')}:{quote(secret, safe='')}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        try:
+            body = await TokenEndpoint(self.service, registration.token_url, headers=headers).post_form(fields)
+        except RefusedGrantError as error:
+            if error.code in _OVER:
+                raise signed_out(self, str(error)) from None
+            title = f"{self.service} did not renew the sign-in."
+            raise CredentialsError(title, hint=f"Try again. {self.how_to_sign_in}", detail=str(error)) from None
+        return read_grant(body, self.service).tokens(self._clock.now(), before=tokens)
+
+    def require_use(self, tokens: Tokens) -> None:
+        """Every token is good for what the server says that it is good for."""
+
+
+class ServerTokens:
+    """The tokens for one server, for its connection, with what goes wrong as `ServerError`."""
+
+    def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
+        """`asks_user` is whether the user decides what they allow."""
+        self._source = source
+        self._asks_user = asks_user
+        self._kept = kept
+        self._name = name
+
+    async def access_token(self) -> str:
+        """Return a token that is good now."""
+        try:
+            return await self._source.access_token()
+        except AgentError as error:
+            raise self._in_words(error) from error
+
+    async def refused(self, token: str) -> str:
+        """Return another token after the server refused `token`."""
+        try:
+            return await self._source.refused(token)
+        except AgentError as error:
+            raise self._in_words(error) from error
+
+    async def insufficient(self, token: str, challenge: Challenge) -> str:
+        """Return another token after the server wanted one that allows more, if the user has signed in since."""
+        try:
+            kept = await self._kept.tokens.load()
+            if kept is not None and kept.access != token:
+                return await self._source.refused(token)
+            if kept is not None and challenge.scopes <= kept.scopes:
+                raise ServerError(
+                    "It refuses this, although you allowed all that it asks for.",
+                    hint="Your account there may lack a right. Signing in again does not help.",
+                )
+            await beside(lambda: self._kept.write_challenge(challenge.header))
+            if not self._asks_user:
+                return await self._source.refused(token)
+        except AgentError as error:
+            raise self._in_words(error) from error
+        raise SignInNeededError(self._name, challenge.scopes)
+
+    def _in_words(self, error: AgentError) -> ServerError:
+        if isinstance(error, ServerError):
+            return error
+        if isinstance(error, SignedOutError):
+            return SignInNeededError(self._name)
+        return ServerError(error.title, hint=error.hint, detail=error.detail)
+
+
+def tokens_for(kept: KeptSignIn, registration: ServerRegistration, name: str, clock: Clock) -> ServerTokens:
+    """Return the tokens of a sign-in, renewed in time, once for all processes."""
+    renewal = ServerRenewal(name, registration, clock)
+    return ServerTokens(RenewingSource(kept.tokens, renewal, clock=clock, lock=kept.lock), kept, name)
+
+
+class ClientRenewal:
+    """Gets new tokens each time, as there is nothing to renew them by."""
+
+    def __init__(self, keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> None:
+        self._keyring = keyring
+        self._definition = definition
+        self._kept = kept
+        self._clock = clock
+
+    @property
+    def service(self) -> str:
+        return f"the MCP server {self._definition.name}"
+
+    @property
+    def how_to_sign_in(self) -> str:
+        return SignInNeededError(self._definition.name).hint
+
+    async def renewed(self, tokens: Tokens) -> Tokens:
+        """Return new ones. Raises `ServerError` and `CredentialsError`."""
+        del tokens
+        granted = await granted_to_client(self._keyring, self._definition, self._kept)
+        return tokens_of(granted, self._clock.now())
+
+    def require_use(self, tokens: Tokens) -> None:
+        """Every token is good for what the server says that it is good for."""
+
+
+class _TokensOfClient:
+    """What is kept; before the first time, a token that ended long ago, so that one is got."""
+
+    def __init__(self, kept: KeptTokens) -> None:
+        self._kept = kept
+
+    async def load(self) -> Tokens | None:
+        return await self._kept.load() or Tokens(access="", expires_at=LONG_AGO)
+
+    async def keep(self, tokens: Tokens) -> None:
+        await self._kept.keep(tokens)
+
+    async def drop(self) -> None:
+        await self._kept.drop()
+
+
+def tokens_for_client(keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> ServerTokens:
+    """Return the tokens of the client that the definition names, the same for all processes."""
+    renewal = ClientRenewal(keyring, definition, kept, clock)
+    source = RenewingSource(_TokensOfClient(kept.tokens), renewal, clock=clock, lock=kept.lock)
+    return ServerTokens(source, kept, definition.name, asks_user=False)
+
+
+class KeyringCredentials:
+    """The credentials of every server of the user."""
+
+    def __init__(self, keyring: Keyring, data: Path, clock: Clock) -> None:
+        """`data` is the application's data folder."""
+        self._keyring = keyring
+        self._data = data
+        self._clock = clock
+
+    async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
+        """Return the secret headers of a server with their values. Raises `ServerError` for one that has none."""
+        try:
+            return await beside(lambda: read_secret_headers(self._keyring, definition))
+        except CredentialsError as error:
+            raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
+
+    async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
+        """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
+        assert isinstance(definition.reached_by, Address)
+        kept = KeptSignIn(self._keyring, definition.reached_by, self._data, self._clock)
+        if definition.reached_by.grant == "client_credentials":
+            return tokens_for_client(self._keyring, definition, kept, self._clock)
+        try:
+            registration = await beside(kept.read_registration)
+        except CredentialsError as error:
+            raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
+        return tokens_for(kept, registration, definition.name, self._clock) if registration is not None else None

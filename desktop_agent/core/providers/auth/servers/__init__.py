@@ -1,1 +1,0 @@
-"""Credentials of MCP servers at an address, out of the keyring."""
