@@ -11,7 +11,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings import (
     LoadedSettings,

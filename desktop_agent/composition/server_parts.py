@@ -9,9 +9,9 @@ from desktop_agent.composition.settings_in_force import wanted_servers
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.trust.records import ToolTrust
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.environment import child_environment

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from desktop_agent.core.capture.safety import SafetyLimits
-from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.processes.cgroup import CommandLimits

@@ -11,7 +11,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.catalog import KnownModels

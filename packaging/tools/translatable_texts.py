@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import desktop_agent
-from desktop_agent.core.mcp.status import STATE_WORDS
+from desktop_agent.core.mcp.server_status import STATE_WORDS
 from desktop_agent.core.models.vendors import PROVIDER_LABELS
 from desktop_agent.core.settings import declared_section, declared_settings
 

@@ -26,8 +26,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.offers import ServerFacts
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerFacts, ServerStatus
 from desktop_agent.ui.settings.servers.card import ServerCard
 from desktop_agent.ui.settings.servers.tool_list import ToolRow
 from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView

@@ -12,13 +12,19 @@ from desktop_agent.app.settings.server_tools import ServerTools
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.importing import servers_in_file
-from desktop_agent.core.mcp.reading import Definitions, read_definitions
-from desktop_agent.core.mcp.status import ServerStatus
-from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.mcp.definition_file import (
+    Definitions,
+    add_definitions,
+    read_definitions,
+    remove_definition,
+    switch_server,
+    switch_tool,
+)
+from desktop_agent.core.mcp.new_servers import servers_in_file
+from desktop_agent.core.mcp.server_status import ServerStatus
+from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings

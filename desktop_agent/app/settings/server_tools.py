@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.context.tokens import tool_tokens
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.ui.settings.servers.view import ToolView
 

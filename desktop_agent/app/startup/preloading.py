@@ -56,7 +56,7 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
 
 
 def _load_core(bench: "Workbench") -> None:
-    for module in ("mentions.symbol_search", "mcp.catalogue", "models.local_server", "settings.live_settings"):
+    for module in ("mentions.symbol_search", "mcp.new_servers", "settings.live_settings"):
         import_module(f"desktop_agent.core.{module}")
     for tool in bench.shared_tools.tools:
         tool.definition()

@@ -9,7 +9,7 @@ from desktop_agent.cli.doctor.check import Check, State
 from desktop_agent.core.approvals import LiveRules, RulesFile
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Program
-from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.models.account import named
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts

@@ -12,13 +12,16 @@ from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.catalogue import known_server
-from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.importing import servers_in_file
-from desktop_agent.core.mcp.reading import definition_in
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_table
-from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.mcp.definition import Address, ServerDefinition, ServerSandbox, sandbox_table
+from desktop_agent.core.mcp.definition_file import (
+    add_definitions,
+    definition_in,
+    remove_definition,
+    switch_server,
+    switch_tool,
+)
+from desktop_agent.core.mcp.new_servers import known_server, servers_in_file
+from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 

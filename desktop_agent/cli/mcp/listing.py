@@ -9,9 +9,9 @@ from pathlib import Path
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.reading import LIST, read_definitions, server_name
+from desktop_agent.core.mcp.definition_file import LIST, read_definitions, server_name
+from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings

@@ -4,10 +4,9 @@ from msgspec.structs import asdict
 
 from desktop_agent.cli.console import table
 from desktop_agent.core.base.plain_text import named, number_of
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.offers import ServerFacts
-from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
-from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.server_status import STATE_WORDS, ServerFacts, unused_line
+from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.slash.server_prompts import command_name
 from desktop_agent.core.tools.servers.mcp_tool import McpTool

@@ -14,9 +14,9 @@ from desktop_agent.composition.server_parts import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.trust.records import ToolTrust
+from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.execution.confiner import SandboxProbe

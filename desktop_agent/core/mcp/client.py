@@ -1,15 +1,22 @@
-"""The protocol between a connection and whatever speaks to the server; the SDK is behind it, in `sdk/`."""
+"""The protocol between a connection and whatever speaks to the server, without the SDK's types; the SDK is in `sdk/`.
+
+What a server wants to ask the model (`sampling/createMessage`) is not to be trusted, and never enters the
+conversation of a session.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import (
+from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.mcp.server_status import (
     CallReply,
     OfferedPrompt,
     OfferedResource,
@@ -19,11 +26,115 @@ from desktop_agent.core.mcp.offers import (
     ResourceTemplate,
     ServerFacts,
 )
-from desktop_agent.core.mcp.sampling import SampleModel
-from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.mcp.sign_in import Challenge
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
+
+AskInBrowser = Callable[[str], Awaitable[Mapping[str, str]]]
+"""Has the user sign in at an address, and returns the parameters that the browser comes back with."""
+
+ClientProof = Literal["none", "client_secret_post", "client_secret_basic"]
+"""How the application proves who it is where tokens are handed out: RFC 7591 2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """What a server answered to a token that does not allow enough: RFC 6750 3.1, `insufficient_scope`."""
+
+    header: str
+    """Its `WWW-Authenticate`, in plain ASCII and bounded."""
+    scopes: frozenset[str]
+    """What it wants."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInRequest:
+    """A sign-in that is to be carried out. The representation shows no secret."""
+
+    address: Address
+    headers: Mapping[str, str] = field(repr=False)
+    """What goes with the requests to the server."""
+    redirect: str = ""
+    """Where the browser comes back to; empty when there is none."""
+    client_secret: str = field(default="", repr=False)
+    """What proves that the application is `address.client_id`: a secret, or a private key as PEM."""
+    granted: frozenset[str] = frozenset()
+    """The scopes of the sign-in before, which are asked for again if there is a `challenge`."""
+    challenge: str = ""
+    """The header with which the server asked for more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRegistration:
+    """What this application is where a server's tokens come from. The representation shows no secret."""
+
+    client_id: str
+    client_secret: str | None = field(default=None, repr=False)
+    proof: ClientProof = "none"
+    token_url: str
+    """Where tokens are renewed."""
+    resource: str = ""
+    """What the tokens are for: RFC 8707; empty where that is not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantedAccess:
+    """The tokens of a sign-in, and the registration that renews them. The representation shows no token."""
+
+    registration: ServerRegistration
+    access: str = field(repr=False)
+    refresh: str | None = field(default=None, repr=False)
+    expires_in: timedelta | None = None
+    """`None` when that is not known."""
+    scopes: frozenset[str] = frozenset()
+
+
+SampledStop = Literal["endTurn", "maxTokens"]
+
+
+class SampledMessage(Struct, frozen=True, kw_only=True):
+    """One message of the conversation that the server made up."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class SamplingRequest(Struct, frozen=True, kw_only=True):
+    """What is to be asked; its size is within limits."""
+
+    server: str
+    fingerprint: str
+    """Of the server's definition: another definition of the same name is another server."""
+    messages: tuple[SampledMessage, ...]
+    system: str = ""
+    max_tokens: int
+    notes: tuple[str, ...] = ()
+    """What else the server wanted and does not get, in sentences."""
+
+
+class SampledAnswer(Struct, frozen=True, kw_only=True):
+    """What the model answered."""
+
+    text: str
+    model: str
+    stop: SampledStop = "endTurn"
+
+
+class SamplingRefusedError(Exception):
+    """The model is not asked. `str(error)` says why, to the server."""
+
+
+class SamplingDeniedError(SamplingRefusedError):
+    """The user said no, or is not there to say yes."""
+
+
+SampleModel = Callable[[SamplingRequest], Awaitable[SampledAnswer]]
+"""Asks the model for a server while a call runs. Raises `SamplingRefusedError`."""
+
+
+async def no_model_to_ask(_: SamplingRequest) -> SampledAnswer:
+    """Refuse: no session, and so no model, belongs to the call."""
+    raise SamplingRefusedError("No model can be asked here.")
+
 
 _MOST_SCOPES = 10
 _LONGEST_SCOPE = 80

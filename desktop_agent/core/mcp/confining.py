@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import psutil
@@ -21,10 +22,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ServerError, ToolError
 from desktop_agent.core.base.paths import real_path
-from desktop_agent.core.mcp.definition import Program
-from desktop_agent.core.mcp.package_runners import runner_of
+from desktop_agent.core.mcp.definition import Program, ServerSandbox, folder_meant
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox, folder_meant
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.sandbox.home import launching
@@ -33,6 +32,69 @@ from desktop_agent.core.system.environment import confined_environment
 from desktop_agent.core.system.network.addresses import Resolver, system_resolver
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+
+class PackageRunner(Struct, frozen=True, kw_only=True):
+    """One of them."""
+
+    programs: tuple[str, ...]
+    caches: Mapping[str, str]
+    """Variables that name folders it writes, each with a folder in the cache."""
+    quiet: Mapping[str, str]
+    """Variables that keep it from asking its registry what it need not know."""
+    offline: Mapping[str, str]
+    """Variables that have it do with what it has."""
+    registries: tuple[str, ...]
+    """Hosts."""
+    named_by: tuple[str, ...]
+    """Variables that name other registries."""
+
+    def hosts(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the hosts that it downloads packages from: its registry, and those that the environment names."""
+        named = (word for name in self.named_by for word in environ.get(name, "").split())
+        return tuple(dict.fromkeys((*self.registries, *filter(None, map(_host_of, named)))))
+
+    def environ(self, cache: Path) -> dict[str, str]:
+        """Return the variables with which it keeps everything in `cache`."""
+        return {**{name: str(cache / folder) for name, folder in self.caches.items()}, **self.quiet}
+
+
+_RUNNERS = (
+    PackageRunner(
+        programs=("uvx", "uv"),
+        caches={"UV_CACHE_DIR": "uv", "UV_TOOL_DIR": "uv-tools"},
+        quiet={"UV_PYTHON_DOWNLOADS": "never"},
+        offline={"UV_OFFLINE": "1"},
+        registries=("pypi.org", "files.pythonhosted.org"),
+        named_by=("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"),
+    ),
+    PackageRunner(
+        programs=("npx", "npm"),
+        caches={"npm_config_cache": "npm"},
+        quiet={"npm_config_update_notifier": "false"},
+        offline={"npm_config_offline": "true"},
+        registries=("registry.npmjs.org",),
+        named_by=("npm_config_registry", "NPM_CONFIG_REGISTRY"),
+    ),
+)
+
+
+def runner_of(program: Program) -> PackageRunner | None:
+    """Return what downloads the server before it runs, if something does."""
+    name = Path(program.command).name
+    return next((runner for runner in _RUNNERS if name in runner.programs), None)
+
+
+def _host_of(url: str) -> str:
+    """Return the host of an address, as `AllowedHosts` has it; an index of uv may have a name before it."""
+    try:
+        parts = urlsplit(url.rpartition("=")[2] if "://" in url.rpartition("=")[2] else url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    return f"[{host}]{port}" if ":" in host else f"{host}{port}" if host else ""
+
 
 _WAY_OUT = "way-out"
 _OF_THE_SYSTEM = frozenset(os.defpath.split(os.pathsep))

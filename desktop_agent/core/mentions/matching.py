@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import has_hidden, named
-from desktop_agent.core.mcp.offers import OfferedResource
+from desktop_agent.core.mcp.server_status import OfferedResource
 from desktop_agent.core.mentions.grammar import written
 
 LONGEST_URI = 4_096

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
 from desktop_agent.core.base.plain_text import has_hidden, named
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
 from desktop_agent.core.mentions.path_grammar import written_path

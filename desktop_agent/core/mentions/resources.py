@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.offers import LinkPart, MediaPart, OfferedResource, Part, ResourcePart, TextPart
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.server_status import LinkPart, MediaPart, OfferedResource, Part, ResourcePart, TextPart
 from desktop_agent.core.mentions.grammar import Mention
 from desktop_agent.core.mentions.matching import meant_by
 from desktop_agent.core.protocol.model import Attachment

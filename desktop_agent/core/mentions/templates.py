@@ -7,7 +7,7 @@ from itertools import islice
 from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import has_hidden
-from desktop_agent.core.mcp.offers import ResourceTemplate
+from desktop_agent.core.mcp.server_status import ResourceTemplate
 from desktop_agent.core.mentions.grammar import written
 from desktop_agent.core.mentions.matching import VARIABLE
 from desktop_agent.core.mentions.offers import MOST_OFFERED, MentionOffer, OfferKind, shown_text

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import cast
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, thinking, travelling
 from desktop_agent.core.slash.declarations import Declaration, help_text

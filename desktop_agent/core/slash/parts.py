@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.export import ExportForm
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileImage, ModelRef

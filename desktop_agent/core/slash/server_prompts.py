@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.offers import OfferedPrompt
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.server_status import OfferedPrompt
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.parse import Invocation
 

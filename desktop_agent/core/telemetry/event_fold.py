@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, SpanKind, Tracer, set_span_in_context
 from opentelemetry.trace.status import Status, StatusCode
 
 from desktop_agent.core.base.ids import CallId, PromptId
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest, Attachment, Denied, ModelRef, ToolResult, Usage
 from desktop_agent.core.telemetry.conventions import (

@@ -40,7 +40,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.util.re import parse_env_headers
 
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings import TelemetrySettings
 from desktop_agent.core.system.network.connections import proxy_for

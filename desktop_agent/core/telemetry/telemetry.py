@@ -23,7 +23,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.base.secrets import is_secret_name, mask, secrets_in
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ToolUseBlock
 from desktop_agent.core.settings import TelemetrySettings

@@ -24,8 +24,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.mcp.client import AskUser, nobody_to_ask
-from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
+from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import (
     BlobRef,

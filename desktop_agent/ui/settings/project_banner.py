@@ -31,7 +31,7 @@ class ProjectBanner(BannerFrame):
     def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
         # Not for the first sight.
-        from desktop_agent.core.mcp.reading import read_definitions
+        from desktop_agent.core.mcp.definition_file import read_definitions
         from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 
         found = read_definitions(proposal.tables)

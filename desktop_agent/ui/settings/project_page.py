@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
-from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings import FileProblem, declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions

@@ -15,7 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.settings import load_settings
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.servers.card import ServerCard

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import Lease, ServerPool
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.server_pool import Lease, ServerPool
 from tests.core.mcp.conftest import server
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.mcp.sdk.http.challenges import challenge_in
+from desktop_agent.core.mcp.sdk.http_transport import challenge_in
 
 WANTED = 'Bearer error="insufficient_scope", scope="use write", resource_metadata="https://tickets.example/meta"'
 

@@ -10,13 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connecting.circuit_breaker import MOST_FAILURES
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, MediaPart, Progress, TextPart
-from desktop_agent.core.mcp.sdk.long_lists import MOST_PARTS, MOST_TOOLS, cut_long_lists
-from desktop_agent.core.mcp.status import ServerState
+from desktop_agent.core.mcp.sdk.sdk_results import MOST_PARTS, MOST_TOOLS, cut_long_lists
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.server_status import CallReply, MediaPart, Progress, ServerState, TextPart
 from desktop_agent.core.protocol.model import Allowed, Decision, ServerQuestion
 from tests.core.mcp.conftest import Connect, server
 from tests.core.stubborn import is_alive

@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.importing import plain_name, servers_in_json
-from desktop_agent.core.mcp.reading import Definitions, definition_in, read_definitions
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
-from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
+from desktop_agent.core.mcp.definition_file import (
+    Definitions,
+    add_definitions,
+    definition_in,
+    read_definitions,
+    remove_definition,
+    switch_server,
+    switch_tool,
+)
+from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.settings.loading import load_settings

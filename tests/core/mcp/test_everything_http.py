@@ -5,10 +5,10 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.client import SampledAnswer, SamplingRequest
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.offers import Progress
-from desktop_agent.core.mcp.sampling import SampledAnswer, SamplingRequest
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.server_status import Progress
 from tests.core.mcp.conftest import Connect
 from tests.core.mcp.test_connection import text_of, until
 from tests.npm.programs import npm_program

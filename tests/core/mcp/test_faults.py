@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+from desktop_agent.core.mcp.server_pool import ServerPool
 from tests.core.mcp.faults import AT_ONCE, FAULTS, suffer
 
 MANY = 200

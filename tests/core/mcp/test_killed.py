@@ -13,7 +13,7 @@ HOLDER = """
 import asyncio, os, sys
 from pathlib import Path
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.server_pool import ServerPool
 from tests.core.mcp.conftest import server
 
 async def hold():

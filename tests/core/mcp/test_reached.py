@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import ServerPool
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.offers import Progress
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.server_status import Progress
 from tests.core.mcp.conftest import Connect
 from tests.core.mcp.test_connection import text_of, try_now, until
 from tests.servers.mcp_http import DROPPED, Fault, McpHttpServer

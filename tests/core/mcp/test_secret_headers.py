@@ -7,11 +7,16 @@ from keyring.errors import NoKeyringError
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ServerError
-from desktop_agent.core.mcp.connecting.pool import ServerPool
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.reading import read_definitions
-from desktop_agent.core.mcp.secret_headers import forget_secret_headers, read_secret_headers, without_secrets
-from desktop_agent.core.mcp.writing import add_definitions, remove_definition
+from desktop_agent.core.mcp.definition_file import (
+    add_definitions,
+    forget_secret_headers,
+    read_definitions,
+    read_secret_headers,
+    remove_definition,
+    without_secrets,
+)
+from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.settings.loading import load_settings

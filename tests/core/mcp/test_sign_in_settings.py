@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.reading import definition_in, read_definitions
-from desktop_agent.core.mcp.writing import add_definitions
+from desktop_agent.core.mcp.definition_file import add_definitions, definition_in, read_definitions
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.settings.loading import load_settings

@@ -5,7 +5,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.mcp.sdk.http.sign_in_transport import SignInTransport
+from desktop_agent.core.mcp.sdk.oauth import SignInTransport
 from tests.servers.mcp_http import Fault, McpHttpServer
 
 

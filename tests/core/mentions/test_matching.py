@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.mcp.offers import OfferedResource
+from desktop_agent.core.mcp.server_status import OfferedResource
 from desktop_agent.core.mentions.grammar import mentions_in
 from desktop_agent.core.mentions.matching import meant_by, ways_to_mention
 

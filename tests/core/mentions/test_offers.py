@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.mcp.offers import OfferedResource, ResourceTemplate
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, mentions_in, typed_before
 from desktop_agent.core.mentions.offers import (
     FolderPaths,

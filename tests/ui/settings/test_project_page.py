@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.settings import (
     FileProblem,
     Settings,

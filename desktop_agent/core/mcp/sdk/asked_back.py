@@ -8,22 +8,257 @@ session must not answer for another.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 import mcp_types
 from mcp import MCPError
 from mcp.client.session import ClientRequestContext
+from msgspec.structs import replace
 from pydantic import ValidationError
 
-from desktop_agent.core.mcp.client import AskUser
-from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, SamplingRefusedError, SamplingRequest
-from desktop_agent.core.mcp.sdk.forms import UnaskableError, question_of
-from desktop_agent.core.mcp.sdk.sampled import refusal_of, request_of, result_of
+from desktop_agent.core.base.plain_text import has_hidden, named
+from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
+from desktop_agent.core.mcp.client import (
+    AskUser,
+    SampledAnswer,
+    SampledMessage,
+    SampleModel,
+    SamplingDeniedError,
+    SamplingRefusedError,
+    SamplingRequest,
+)
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.protocol.form_checking import mistake_in_answers
-from desktop_agent.core.protocol.model import Allowed, Decision, Denied, ServerQuestion
+from desktop_agent.core.protocol.form_checking import LARGEST, mistake_in, mistake_in_answers
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    Answer,
+    Decision,
+    Denied,
+    FieldFormat,
+    FieldKind,
+    FormField,
+    FormOption,
+    ServerQuestion,
+)
+
+MOST_FIELDS = 30
+MOST_OPTIONS = 200
+LONGEST_MESSAGE = 2_000
+LONGEST_LABEL = 200
+LONGEST_VALUE = 2_000
+LONGEST_ADDRESS = 4_000
+
+_KINDS: dict[str, FieldKind] = {
+    "string": "text",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "array": "choices",
+}
+_FORMATS: dict[str, FieldFormat] = {"email": "email", "uri": "uri", "date": "date", "date-time": "date-time"}
+_BOUNDS: dict[FieldKind, tuple[str, str]] = {
+    "text": ("minLength", "maxLength"),
+    "number": ("minimum", "maximum"),
+    "integer": ("minimum", "maximum"),
+    "choices": ("minItems", "maxItems"),
+}
+
+
+class UnaskableError(Exception):
+    """The user cannot be asked this. `str(error)` says why."""
+
+
+def question_of(server: str, params: mcp_types.ElicitRequestParams) -> ServerQuestion:
+    """Return the question. Raises `UnaskableError`."""
+    message = _question_text(params.message)
+    if isinstance(params, mcp_types.ElicitRequestURLParams):
+        return ServerQuestion(server=server, message=message, address=_address(params.url))
+    properties: object = params.requested_schema.get("properties", {})
+    if not isinstance(properties, dict):
+        raise UnaskableError("its form has no list of fields")
+    fields = cast("dict[str, object]", properties)
+    if len(fields) > MOST_FIELDS:
+        raise UnaskableError(f"its form has more than {MOST_FIELDS} fields")
+    required: object = params.requested_schema.get("required", ())
+    needed = cast("list[object]", required) if isinstance(required, list) else []
+    return ServerQuestion(
+        server=server,
+        message=message,
+        fields=tuple(_field(name, schema, is_required=name in needed) for name, schema in fields.items()),
+    )
+
+
+def _address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_known = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_known = False
+    if not is_known or is_readable_on_the_way(url):
+        raise UnaskableError("its address is neither https nor on this machine")
+    if has_userinfo(url) or has_hidden(url) or not url.isascii() or " " in url or "\\" in url:
+        raise UnaskableError("its address has a part that could make it read as another one")
+    if len(url) > LONGEST_ADDRESS:
+        raise UnaskableError(f"its address is longer than {LONGEST_ADDRESS:,} characters")
+    return url
+
+
+def _field(name: str, schema: object, *, is_required: bool) -> FormField:
+    if not isinstance(schema, dict) or len(name) > LONGEST_LABEL or not _is_storable(name):
+        raise UnaskableError("its form has a field that cannot be shown")
+    said = cast("dict[str, Any]", schema)
+    options = _options(said)
+    kind = _KINDS.get(str(said.get("type")))
+    if kind is None or (kind == "choices" and not options):
+        raise UnaskableError("its form has a field of a kind that forms do not have")
+    kind = "choice" if kind == "text" and options else kind
+    least, most = (_number(said.get(bound)) for bound in _BOUNDS.get(kind, ("", "")))
+    asked = FormField(
+        name=name,
+        label=_line(said.get("title") or name),
+        kind=kind,
+        description=_line(said.get("description"), LONGEST_VALUE),
+        is_required=is_required,
+        options=options,
+        format=_FORMATS.get(str(said.get("format")), "") if kind == "text" else "",
+        least=least,
+        most=most,
+    )
+    return _with_default(asked, said.get("default"))
+
+
+def _with_default(field: FormField, value: object) -> FormField:
+    """Return the field with what stands in it at first, if that is an answer to it."""
+    if isinstance(value, list):
+        value = tuple(map(str, cast("list[object]", value)))
+    if not isinstance(value, str | int | float | bool | tuple):
+        return field
+    default = cast("Answer", value)
+    texts = default if isinstance(default, tuple) else (str(default),)
+    if any(len(text) > LONGEST_VALUE or has_hidden(text) for text in texts) or mistake_in(field, default):
+        return field
+    return replace(field, default=default)
+
+
+def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
+    """Return what is to choose from, in each of the ways in which the versions of the protocol write it."""
+    items = schema.get("items")
+    source = cast("Mapping[str, Any]", items) if isinstance(items, dict) else schema
+    values = [value for value in _list(source.get("enum")) if isinstance(value, str)]
+    names = [*map(_line, _list(schema.get("enumNames")))]
+    options = [(value, names[at] if at < len(names) else "") for at, value in enumerate(values)]
+    titled = [*_list(source.get("oneOf")), *_list(source.get("anyOf"))]
+    both = [cast("dict[str, Any]", each) for each in titled if isinstance(each, dict)]
+    options += [(each["const"], _line(each.get("title"))) for each in both if isinstance(each.get("const"), str)]
+    if len(options) > MOST_OPTIONS:
+        raise UnaskableError(f"its form has a field with more than {MOST_OPTIONS} values")
+    if any(len(value) > LONGEST_VALUE or not _is_storable(value) for value, _ in options):
+        raise UnaskableError("its form has a value that cannot be shown")
+    return tuple(FormOption(value=value, label=label or _line(value)) for value, label in options)
+
+
+def _question_text(text: str) -> str:
+    lines = [named(line) for line in text[:LONGEST_MESSAGE].split("\n")]
+    return "\n".join(lines).strip() + ("…" if len(text) > LONGEST_MESSAGE else "")
+
+
+def _line(text: object, longest: int = LONGEST_LABEL) -> str:
+    """Return a text on one line with nothing hidden in it, as much of it as there is room for."""
+    if not isinstance(text, str):
+        return ""
+    return named(" ".join(text[:longest].split())) + ("…" if len(text) > longest else "")
+
+
+def _number(value: object) -> float | None:
+    """Return a bound that can be held to, or None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    return float(value) if is_number and isinstance(value, int | float) else None
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _is_storable(text: str) -> bool:
+    """Whether the journal can take it: not half a character (a lone surrogate)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+MOST_MESSAGES = 50
+LONGEST_TEXT = 40_000
+"""Of all messages and the system prompt, in characters: the user reads them before they are sent."""
+MOST_TOKENS = 4_096
+"""The longest answer, whatever the server asks for."""
+
+USER_REJECTED = -1
+"""The error of the protocol for a user's no."""
+
+
+def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageRequestParams) -> SamplingRequest:
+    """Return what is to be asked. Raises `SamplingRefusedError`."""
+    if params.tools or params.tool_choice is not None:
+        raise SamplingRefusedError("This client gives the model no tools when a server asks it.")
+    if not params.messages:
+        raise SamplingRefusedError("There is no message to ask the model with.")
+    if len(params.messages) > MOST_MESSAGES:
+        raise SamplingRefusedError(f"This client asks the model with at most {MOST_MESSAGES} messages.")
+    if params.max_tokens < 1:
+        raise SamplingRefusedError("The answer may have no token.")
+    messages = tuple(_sampled_message(message) for message in params.messages)
+    system = params.system_prompt or ""
+    if sum(len(message.text) for message in messages) + len(system) > LONGEST_TEXT:
+        raise SamplingRefusedError(f"This client asks the model with at most {LONGEST_TEXT:,} characters.")
+    return SamplingRequest(
+        server=server,
+        fingerprint=fingerprint,
+        messages=messages,
+        system=system,
+        max_tokens=min(params.max_tokens, MOST_TOKENS),
+        notes=_notes(params),
+    )
+
+
+def result_of(answer: SampledAnswer) -> mcp_types.CreateMessageResult:
+    """Return the answer for the server."""
+    content = mcp_types.TextContent(text=answer.text)
+    return mcp_types.CreateMessageResult(role="assistant", content=content, model=answer.model, stop_reason=answer.stop)
+
+
+def refusal_of(error: SamplingRefusedError) -> mcp_types.ErrorData:
+    """Return what the server gets in place of an answer."""
+    code = USER_REJECTED if isinstance(error, SamplingDeniedError) else mcp_types.INVALID_REQUEST
+    return mcp_types.ErrorData(code=code, message=str(error))
+
+
+def _sampled_message(message: mcp_types.SamplingMessage) -> SampledMessage:
+    texts: list[str] = []
+    for block in message.content_as_list:
+        if not isinstance(block, mcp_types.TextContent):
+            raise SamplingRefusedError(f"This client asks the model with text only, not with {block.type!r}.")
+        texts.append(block.text.encode(errors="replace").decode())  # a lone surrogate can be neither kept nor sent
+    return SampledMessage(role=message.role, text="\n".join(texts))
+
+
+def _notes(params: mcp_types.CreateMessageRequestParams) -> tuple[str, ...]:
+    notes: list[str] = []
+    if params.include_context not in (None, "none"):
+        notes.append("It wants the conversation to be sent along, and does not get it.")
+    if params.max_tokens > MOST_TOKENS:
+        notes.append(f"It wants up to {params.max_tokens:,} tokens of answer, and gets {MOST_TOKENS:,}.")
+    if params.model_preferences is not None:
+        notes.append("It prefers a certain kind of model, which is not regarded.")
+    if params.temperature is not None or params.stop_sequences:
+        notes.append("It sets a temperature or where the answer stops, which is not regarded.")
+    return tuple(notes)
+
 
 _MOST_PAGES = 5
 _MOST_QUESTIONS = 20

@@ -5,21 +5,114 @@ children, ended with them), bounds what one may print, and knows how it ended.
 """
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Final, cast
 
 import anyio
+import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
-from desktop_agent.core.mcp.sdk.lines import MOST_BYTES, LineSplitter, LineTooLongError
-from desktop_agent.core.mcp.sdk.messages import read_message
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.system.processes.child import ChildProcess, ProcessEnd, unhurried
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+MOST_BYTES = 16 * 1024 * 1024
+"""The longest message that is taken. More is no answer that any model could read."""
+
+
+class LineTooLongError(Exception):
+    """A line is longer than `MOST_BYTES`."""
+
+
+class LineSplitter:
+    """Splits a stream at its line feeds. Its work is proportional to what comes, also for one endless line."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._begun: list[bytes] = []
+        self._size = 0
+
+    def feed(self, content: bytes) -> list[bytes]:
+        """Return the lines that are whole now, without their ends and without empty ones. Raises `LineTooLongError`."""
+        first, *others = content.split(b"\n")
+        self._add(first)
+        if not others:
+            return []
+        whole = [b"".join(self._begun), *others[:-1]]
+        self._begun, self._size = [], 0
+        self._add(others[-1])
+        if any(len(line) > self._most_bytes for line in whole):
+            raise LineTooLongError
+        return [line for line in whole if line.strip()]
+
+    def _add(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._most_bytes:
+            self._begun = []
+            raise LineTooLongError
+        if part:
+            self._begun.append(part)
+
+
+UNREADABLE: Final = -32097
+"""The code of the error that stands for an answer that cannot be read."""
+
+NOT_READABLE: Final = "It answered with what cannot be read."
+
+_ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
+_AROUND: Final = 300
+"""How many characters at the ends of a line are looked through for what it answers."""
+
+
+def read_message(line: str) -> mcp_types.JSONRPCMessage:
+    """Return the message, or an error for the request that it answers. Raises `ValueError` for what is no message."""
+    try:
+        return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        answered = _mended(line) or _unreadable(line)
+        if answered is None:
+            raise
+        return answered
+
+
+def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
+    r"""Return a message with `?` for halves of pairs (`"\ud83d"`), which JavaScript writes where it cuts an emoji."""
+    try:
+        whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+        return mcp_types.jsonrpc_message_adapter.validate_json(whole, by_name=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
+    """Return the error for the request that the line answers; None when it answers none, as a line of a log."""
+    try:
+        found: object = json.loads(line)
+    except (ValueError, RecursionError):
+        number = _number_in(line)
+    else:
+        fields = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+        is_answer = "jsonrpc" in fields and "method" not in fields and ("result" in fields or "error" in fields)
+        number = fields.get("id") if is_answer else None
+    if not isinstance(number, int):
+        return None
+    error = mcp_types.ErrorData(code=UNREADABLE, message=NOT_READABLE)
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
+
+
+def _number_in(line: str) -> int | None:
+    ends = (line[:_AROUND], line[-_AROUND:])
+    is_answer = any('"jsonrpc"' in end for end in ends) and any('"result"' in end or '"error"' in end for end in ends)
+    found = next((match for match in map(_ID.search, ends) if match is not None), None)
+    return int(found.group(1)) if is_answer and found is not None else None
+
 
 GRACE_S = 2.0
 """From closing its input to TERM: the protocol's way to ask a server to end."""

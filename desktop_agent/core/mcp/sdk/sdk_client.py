@@ -1,33 +1,308 @@
 """Opens clients of the protocol on the official SDK: both eras, over a process or over HTTP."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TypeVar, cast
 
+import httpx2
 import mcp_types
 from mcp import Client as SdkClient
-from mcp import MCPError
+from mcp import InputRequiredRoundsExceededError, MCPError
 from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import CONNECTION_CLOSED, CORE_RESULT_TYPES, REQUEST_TIMEOUT
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl
+from pydantic import FileUrl, ValidationError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.mcp.client import BearerTokens, Client, ServerCredentials, SignInNeededError, Surroundings
+from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.mcp.client import (
+    AskUser,
+    BearerTokens,
+    Client,
+    ConnectionLostError,
+    SampledAnswer,
+    SampleModel,
+    SamplingRequest,
+    ServerCredentials,
+    SignInNeededError,
+    Surroundings,
+)
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.offers import ServerFacts
-from desktop_agent.core.mcp.sdk.asked_back import AskedBack
-from desktop_agent.core.mcp.sdk.complete_results import completing
-from desktop_agent.core.mcp.sdk.failures import in_words
-from desktop_agent.core.mcp.sdk.http.http_link import HttpLink, TokenAccess
-from desktop_agent.core.mcp.sdk.http.http_transport import reaching
-from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
-from desktop_agent.core.mcp.sdk.reading import unused_in
-from desktop_agent.core.mcp.sdk.server_client import ServerClient
+from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
+from desktop_agent.core.mcp.sdk.http_transport import HttpLink, TokenAccess, broken_off, reaching
+from desktop_agent.core.mcp.sdk.process_transport import NOT_READABLE, UNREADABLE, ServerProcess, Streams, running
+from desktop_agent.core.mcp.sdk.sdk_results import (
+    completed,
+    completing,
+    prompt_text,
+    prompts_of,
+    reply_of,
+    resource_parts,
+    resources_of,
+    templates_of,
+    tools_of,
+    unused_in,
+)
+from desktop_agent.core.mcp.server_status import (
+    CallReply,
+    OfferedPrompt,
+    OfferedResource,
+    OfferedTool,
+    Part,
+    Progress,
+    ResourceTemplate,
+    ServerFacts,
+)
+from desktop_agent.core.protocol.model import Decision, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+_LONGEST_KIND = 40
+_LONGEST_SAYING = 2_000
+"""How much is shown of what a server says of a failure, in characters."""
+
+_SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE message")
+_SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
+"""How the SDK begins to say so of what came by HTTP."""
+
+_KNOWN = (
+    ServerError,
+    MCPError,
+    ValidationError,
+    OSError,
+    InputRequiredRoundsExceededError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+)
+"""What is raised when a server does not do what was asked of it."""
+
+
+@contextmanager
+def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
+    """Turn what the SDK raises into `ServerError`."""
+    try:
+        yield
+    except TimeoutError:  # an `OSError` that the setter of the time limit handles
+        raise
+    except ServerError:
+        raise
+    except _KNOWN as error:
+        raise _explained(error, way) from error
+    except ExceptionGroup as group:
+        known, others = group.split(_KNOWN)
+        if known is None or others is not None:
+            raise
+        raise _explained(next(_leaves(cast("Exception", known))), way) from group
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        for inner in cast("ExceptionGroup[Exception]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
+    if isinstance(error, ServerError):
+        return error
+    if isinstance(error, ValidationError):
+        return _not_known(error)
+    if isinstance(error, InputRequiredRoundsExceededError):
+        return ServerError("The server asked again and again instead of answering.")
+    if not isinstance(error, MCPError):
+        return ServerError(f"It could not be reached: {_shortened(str(error))}.")
+    link = way if isinstance(way, HttpLink) else None
+    if link is not None and (failure := link.failure_in(error)) is not None:
+        return failure
+    if error.code == CONNECTION_CLOSED:
+        if link is not None:
+            link.end(broken_off())
+        return ConnectionLostError("The connection with the server was lost.")
+    if error.code == REQUEST_TIMEOUT:
+        return ServerError("The server did not answer in time.")
+    if error.code == UNREADABLE or error.message.startswith(_SDK_CANNOT_READ):
+        return ServerError(NOT_READABLE)
+    if error.message.startswith(_SDK_WANTS_ANOTHER_TYPE):
+        title = "It answers with something else than the protocol, such as a web page."
+        return ServerError(title, hint="Check the address.")
+    said = link.hidden(error.message) if link else error.message
+    return ServerError(f"The server refused: {_shortened(said)}")
+
+
+def _not_known(error: ValidationError) -> ServerError:
+    """Return what is said of an answer that cannot be read, with the kind that it says to be."""
+    for mistake in error.errors(include_url=False):
+        answer: object = mistake["input"]
+        if not isinstance(answer, dict):
+            continue
+        fields = cast("dict[str, object]", answer)
+        kind = fields.get("resultType")
+        if isinstance(kind, str) and kind not in CORE_RESULT_TYPES:
+            return ServerError(
+                f"It answered with a result of the kind {kind[:_LONGEST_KIND]!r}, which is not supported here."
+            )
+        if "task" in fields:
+            return ServerError("It answered with a task to be waited for, which is not supported here.")
+    return ServerError("It answered with what the protocol does not know.", detail=_shortened(str(error)))
+
+
+def _shortened(said: str) -> str:
+    """Return what a server said, so that it steers no terminal and fills no window."""
+    cut = said[:_LONGEST_SAYING]
+    return without_controls(cut) + (" …" if len(said) > len(cut) else "")
+
+
+class IdleTimeout:
+    """How long a server may give no sign while it works on a call; each sign starts the time again.
+
+    So does the answer to each of its questions. While a question waits for the user or for the model, the server waits,
+    and nothing runs out.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._questions = 0
+        self.limit = asyncio.timeout(timeout_s)
+        """Enter it for the call; it raises `TimeoutError`."""
+
+    def renew(self) -> None:
+        """Start the time again."""
+        if not self.limit.expired():
+            now = asyncio.get_running_loop().time()
+            self.limit.reschedule(None if self._questions else now + self._timeout_s)
+
+    @contextmanager
+    def suspended(self) -> Generator[None]:
+        """Stop the time meanwhile: the server has asked something."""
+
+        self._questions += 1
+        self.renew()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            self.renew()
+
+
+T = TypeVar("T")
+
+
+class ServerClient:
+    """A server that answers, by the SDK's client."""
+
+    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
+        self.facts = facts
+        self._client = client
+        self._way = way
+        self._asked = asked
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it was started here."""
+        return self._way.child.pid if isinstance(self._way, ServerProcess) and self._way.child is not None else None
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that it offers now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await tools_of(self._client)
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return every prompt that it offers now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await prompts_of(self._client)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
+        """Return the text that a prompt comes to. Raises `ServerError`."""
+        return await self._within(timeout_s, prompt_text(self._client, name, arguments))
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return every resource that it lists now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await resources_of(self._client)
+
+    async def templates(self) -> tuple[ResourceTemplate, ...]:
+        """Return every template of resources that it lists now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await templates_of(self._client)
+
+    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
+        """Return what the resource at `uri` holds, in its parts. Raises `ServerError`."""
+        return await self._within(timeout_s, resource_parts(self._client, uri))
+
+    async def complete(
+        self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
+    ) -> tuple[str, ...]:
+        """Return what a part of a template may be; nothing from a server that does not know. Raises `ServerError`."""
+        if not self.facts.has_completions:
+            return ()
+        return await self._within(timeout_s, completed(self._client, template, name, value, others))
+
+    async def _within(self, timeout_s: float, asking: Awaitable[T]) -> T:
+        try:
+            with in_words(self._way):
+                async with asyncio.timeout(timeout_s):
+                    return await asking
+        except TimeoutError as error:
+            raise ServerError(f"The server did not answer within {timeout_s:g} s.") from error
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        timeout_s: float,
+        on_progress: Callable[[Progress], None],
+        ask: AskUser,
+        sample: SampleModel,
+    ) -> CallReply:
+        """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
+        timeout = IdleTimeout(timeout_s)
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            timeout.renew()
+            on_progress(Progress(done=progress, total=total, message=message or ""))
+
+        async def asked(question: ServerQuestion) -> Decision:
+            with timeout.suspended():
+                return await ask(question)
+
+        async def sampled(request: SamplingRequest) -> SampledAnswer:
+            with timeout.suspended():
+                return await sample(request)
+
+        try:
+            with in_words(self._way):
+                async with timeout.limit, self._asked.during(asked, sampled):
+                    reply = await self._called(tool, dict(arguments), progressed)
+        except TimeoutError as error:
+            title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
+            raise ServerError(
+                title, hint="Ask for less at a time, or raise call_timeout_seconds of this server."
+            ) from error
+        return reply_of(reply)
+
+    async def _called(
+        self, tool: str, arguments: dict[str, object], progressed: ProgressFnT
+    ) -> mcp_types.CallToolResult:
+        """Call a tool; once more after the user visited what a server wants visited before it does anything."""
+        try:
+            return await self._client.call_tool(tool, arguments, progress_callback=progressed)
+        except MCPError as error:
+            if why := self._asked.why_refused(error):
+                raise ServerError(f"It needs an answer of the model, which it does not get: {why}") from error
+            if not await self._asked.have_visited(pages_wanted(error)):
+                raise
+        return await self._client.call_tool(tool, arguments, progress_callback=progressed)
+
+    async def ended(self) -> str:
+        """Return when the server is gone, and say how it went; raise `ServerError` for one that is only reached."""
+        return await self._way.ended()
 
 
 class SdkClients:

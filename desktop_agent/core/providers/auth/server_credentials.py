@@ -21,10 +21,16 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.web_address import address_of
-from desktop_agent.core.mcp.client import SignInNeededError
+from desktop_agent.core.mcp.client import (
+    AskInBrowser,
+    Challenge,
+    GrantedAccess,
+    ServerRegistration,
+    SignInNeededError,
+    SignInRequest,
+)
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.secret_headers import Keyring, read_secret_headers
-from desktop_agent.core.mcp.sign_in import AskInBrowser, Challenge, GrantedAccess, ServerRegistration, SignInRequest
+from desktop_agent.core.mcp.definition_file import Keyring, read_secret_headers
 from desktop_agent.core.providers.auth.keys import (
     USE_ENVIRONMENT,
     SystemKeyStore,
@@ -187,7 +193,7 @@ def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:
     return Tokens(access=granted.access, refresh=granted.refresh, expires_at=expires_at, scopes=granted.scopes)
 
 
-_SDK = "desktop_agent.core.mcp.sdk.http.sign_in"
+_SDK = "desktop_agent.core.mcp.sdk.oauth"
 _SignIn = Callable[[SignInRequest, AskInBrowser], Awaitable[GrantedAccess]]
 
 

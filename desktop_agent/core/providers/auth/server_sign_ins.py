@@ -8,11 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageError
+from desktop_agent.core.mcp.client import GrantedAccess
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.secret_headers import Keyring, forget_secret_headers
-from desktop_agent.core.mcp.sign_in import GrantedAccess
-from desktop_agent.core.mcp.trust.records import ToolTrust
-from desktop_agent.core.mcp.writing import add_definitions
+from desktop_agent.core.mcp.definition_file import Keyring, add_definitions, forget_secret_headers
+from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
 from desktop_agent.core.providers.auth.keys import beside
 from desktop_agent.core.providers.auth.server_credentials import (

@@ -13,8 +13,8 @@ from msgspec import Struct
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.client import AskUser
-from desktop_agent.core.mcp.sampling import (
+from desktop_agent.core.mcp.client import (
+    AskUser,
     SampledAnswer,
     SampledMessage,
     SampleModel,

@@ -23,11 +23,17 @@ from desktop_agent.core.base.errors import ServerError, StorageError, ToolError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.tokens import tool_tokens
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.offers import OfferedTool, Progress
-from desktop_agent.core.mcp.trust.definitions import definition_digest, introduced, is_same_definition
-from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools, tool_change
+from desktop_agent.core.mcp.server_status import OfferedTool, Progress
+from desktop_agent.core.mcp.trust import (
+    ToolTrust,
+    TrustedTools,
+    definition_digest,
+    introduced,
+    is_same_definition,
+    tool_change,
+)
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult

@@ -9,13 +9,12 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.connecting.pool import Lease, ServerPool
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.reading import Definitions
-from desktop_agent.core.mcp.trust.definitions import definition_digest
-from desktop_agent.core.mcp.trust.records import TrustedTools
+from desktop_agent.core.mcp.definition_file import Definitions
+from desktop_agent.core.mcp.server_pool import Lease, ServerPool
+from desktop_agent.core.mcp.server_status import OfferedTool
+from desktop_agent.core.mcp.trust import TrustedTools, definition_digest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.tools.registry import ToolRegistry

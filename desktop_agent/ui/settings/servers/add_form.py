@@ -4,8 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
-from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, known_server
-from desktop_agent.core.mcp.typed import is_address, typed_definition
+from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition
 from desktop_agent.ui.settings.parts import form, name_of, note, picker
 from desktop_agent.ui.settings.servers.address_fields import AddressFields
 from desktop_agent.ui.settings.servers.sandbox_fields import SandboxFields

@@ -6,7 +6,7 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import duration_text
-from desktop_agent.core.mcp.status import LastCall
+from desktop_agent.core.mcp.server_status import LastCall
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.servers.words import cut
 from desktop_agent.ui.theme import Space, Theme

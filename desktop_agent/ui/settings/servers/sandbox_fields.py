@@ -3,8 +3,8 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
-from desktop_agent.core.mcp.typed import typed_sandbox
+from desktop_agent.core.mcp.definition import ServerSandbox
+from desktop_agent.core.mcp.new_servers import typed_sandbox
 from desktop_agent.ui.settings.parts import form, name_of, note
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.theme import Space, Theme

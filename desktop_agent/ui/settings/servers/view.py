@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 
 
 class ToolView(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
+from desktop_agent.core.mcp.server_status import STATE_WORDS, unused_line
 from desktop_agent.ui.settings.servers.view import ServerView
 from desktop_agent.ui.translation.plurals import plural
 

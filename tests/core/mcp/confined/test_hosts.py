@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
+from desktop_agent.core.mcp.definition import ServerSandbox
 from desktop_agent.core.sandbox.find import Sandbox
 from tests.core.mcp.confined.conftest import Ground, OpenPool, Servers, confiner_for, said_by
 from tests.servers.web_server import Canned, WebServer

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connecting.connection import Connection
-from desktop_agent.core.mcp.definition import Program
-from desktop_agent.core.mcp.package_runners import runner_of
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
+from desktop_agent.core.mcp.confining import runner_of
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import Program, ServerSandbox
 from tests.core.mcp.confined.conftest import ACTING, Ground, Servers, said_by
 from tests.npm.programs import node, npx_in
 from tests.servers.web_server import Canned, WebServer

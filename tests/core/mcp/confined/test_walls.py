@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
+from desktop_agent.core.mcp.definition import ServerSandbox
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from tests.core.mcp.confined.conftest import Ground, OpenPool, Servers, confiner_for, said_by
 from tests.core.mcp.test_connection import until

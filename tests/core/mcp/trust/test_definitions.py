@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.plain_text import HIDING
-from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.trust.definitions import (
+from desktop_agent.core.mcp.server_status import OfferedTool
+from desktop_agent.core.mcp.trust import (
     MOST_SHOWN_CHARS,
     definition_digest,
     definition_texts,

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
+from desktop_agent.core.mcp.server_status import OfferedTool
+from desktop_agent.core.mcp.trust import ToolTrust, TrustedTools
 from tests.core.mcp.conftest import server
 
 ECHO = OfferedTool(name="echo", description="Says it. \ud800", input_schema={"type": "object"}, only_reads=True)

@@ -9,9 +9,8 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.mcp.connecting.pool import ServerPool
-from desktop_agent.core.mcp.trust.definitions import MOST_INTRODUCED_CHARS
-from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.trust import MOST_INTRODUCED_CHARS, ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, Rule

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.mcp.sdk.sampled import LONGEST_TEXT, MOST_MESSAGES, MOST_TOKENS
+from desktop_agent.core.mcp.sdk.asked_back import LONGEST_TEXT, MOST_MESSAGES, MOST_TOKENS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from mcp_types import ServerCapabilities, Tool
 
-from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.sdk.reading import NEEDS_TASK, ONLY_FOR_VIEW, offered_tool, unused_in
-from desktop_agent.core.mcp.status import unused_line
+from desktop_agent.core.mcp.sdk.sdk_results import NEEDS_TASK, ONLY_FOR_VIEW, offered_tool, unused_in
+from desktop_agent.core.mcp.server_status import OfferedTool, unused_line
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject

@@ -11,12 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton
 
-from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, KnownServer, known_server
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.offers import ServerFacts
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox
-from desktop_agent.core.mcp.status import LastCall, ServerStatus
-from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
+from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, KnownServer, known_server, typed_definition
+from desktop_agent.core.mcp.server_status import LastCall, ServerFacts, ServerStatus
 from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.servers.tool_list import ToolRow
 from desktop_agent.ui.settings.servers.view import ServersView, ServerView, SignInProgress, ToolView

@@ -17,10 +17,10 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import Client, OpenClient, ServerCredentials, Surroundings
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.connecting.connection import Connection
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 

@@ -7,8 +7,9 @@ Everything else asks that task: callers wait for it to be ready and speak to the
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,19 +20,143 @@ from desktop_agent.core.mcp.client import (
     Client,
     ConnectionLostError,
     OpenClient,
+    SampleModel,
     SignInNeededError,
     Surroundings,
+    no_model_to_ask,
     nobody_to_ask,
 )
-from desktop_agent.core.mcp.connecting.circuit_breaker import MOST_FAILURES, CircuitBreaker
-from desktop_agent.core.mcp.connecting.listing_rest import list_all_but_tools, list_resources_of
-from desktop_agent.core.mcp.connecting.relisting import Relisting
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Part, Progress
-from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
-from desktop_agent.core.mcp.status import LastCall, ServerStatus
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.mcp.server_status import CallReply, LastCall, OfferedTool, Part, Progress, ServerStatus
 
 logger = logging.getLogger(__name__)
+
+MOST_FAILURES: Final = 5
+"""After this many failed tries in a row only the user starts the server again."""
+
+FIRST_RETRY_PAUSE_S: Final = 1.0
+LONGEST_RETRY_PAUSE_S: Final = 60.0
+"""How long after a failure the server is not tried again; the pause doubles from the first to the longest."""
+
+
+class CircuitBreaker:
+    """Says whether a server that failed may be tried: after pauses that double, and after some failures no more."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._may_try_at = 0.0
+
+    def require_may_try(self, status: ServerStatus) -> None:
+        """Raise `ServerError` when the server of this status may not be tried now."""
+        if status.state == "resting":
+            title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
+            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
+        wait_s = self._may_try_at - self._clock.monotonic()
+        if wait_s > 0:
+            title = f"The MCP server {status.name} failed a moment ago: {status.problem}"
+            raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
+
+    def note_failures(self, in_a_row: int) -> None:
+        """Begin the pause after so many failures."""
+        pause_s = min(FIRST_RETRY_PAUSE_S * 2 ** (in_a_row - 1), LONGEST_RETRY_PAUSE_S)
+        self._may_try_at = self._clock.monotonic() + pause_s
+
+    def reset(self) -> None:
+        """Let it be tried at once."""
+        self._may_try_at = 0.0
+
+
+FIRST_LISTING_PAUSE_S: Final = 0.5
+LONGEST_LISTING_PAUSE_S: Final = 30.0
+"""How long after a listing the next one waits, as long as the changes go on; it doubles from the first to the longest.
+
+A server that says after each listing that its tools changed would otherwise be asked without an end.
+"""
+
+
+class Relisting:
+    """Follows what a server says of changes, and who waits for the listing after one. Belongs to one event loop."""
+
+    def __init__(self, clock: Clock, on_due: Callable[[], None]) -> None:
+        """`on_due` is called when `due_in_s` may have become less: the owner of the connection looks again."""
+        self._clock = clock
+        self._on_due = on_due
+        self._changes = 0
+        self._listed = 0
+        """How many changes the last listing has seen."""
+        self._pause_s = 0.0
+        self._next_at = 0.0
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        """Who waits, and for how many changes to be listed."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the server said that its tools changed, and has not listed them since."""
+        return self._listed < self._changes
+
+    @property
+    def due_in_s(self) -> float | None:
+        """How many seconds from now the tools are to be listed; None when nothing changed."""
+        if not self.is_pending:
+            return None
+        return 0.0 if self._waiting else max(0.0, self._next_at - self._clock.monotonic())
+
+    def note_change(self) -> None:
+        """Take note that the server said its tools changed."""
+        self._changes += 1
+        self._on_due()
+
+    async def run(self, list_tools: Callable[[], Awaitable[tuple[OfferedTool, ...]]]) -> tuple[OfferedTool, ...]:
+        """List the tools, and return them. What changes meanwhile is for the next listing."""
+        seen = self._changes
+        is_calm = self._clock.monotonic() > self._next_at + LONGEST_LISTING_PAUSE_S
+        self._pause_s = FIRST_LISTING_PAUSE_S if is_calm else min(2 * self._pause_s, LONGEST_LISTING_PAUSE_S)
+        tools = await list_tools()
+        self._next_at = self._clock.monotonic() + self._pause_s
+        self._settle(seen)
+        return tools
+
+    async def wait(self) -> None:
+        """Return when the tools were listed that changed before this was called, without a pause."""
+        listed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[listed] = self._changes
+        self._on_due()
+        try:
+            await listed
+        finally:
+            self._waiting.pop(listed, None)
+
+    def give_up(self) -> None:
+        """Release every waiting caller: the server is gone, and its next start lists its tools."""
+        self._settle(self._changes)
+
+    def _settle(self, seen: int) -> None:
+        self._listed = seen
+        for listed, wanted in list(self._waiting.items()):
+            if wanted <= seen and not listed.done():
+                listed.set_result(None)
+                del self._waiting[listed]
+
+
+async def list_all_but_tools(client: Client, log: ServerLog) -> dict[str, object]:
+    """Return its prompts, resources and templates. A server whose lists are broken is used for its tools."""
+    try:
+        prompts = await client.prompts() if client.facts.has_prompts else ()
+        return {"prompts": prompts, **await list_resources_of(client)}
+    except ConnectionLostError:
+        raise
+    except ServerError as error:
+        log.say(f"Its prompts and resources could not be listed: {error}")
+        return {"prompts": (), "resources": (), "templates": ()}
+
+
+async def list_resources_of(client: Client) -> dict[str, object]:
+    """Return its resources and templates. Raises `ServerError`."""
+    if not client.facts.has_resources:
+        return {"resources": (), "templates": ()}
+    return {"resources": await client.resources(), "templates": await client.templates()}
+
 
 _KEPT_CALLS = 20
 

@@ -1,1 +1,0 @@
-"""The life of one server, and one life of each for all sessions of a folder."""

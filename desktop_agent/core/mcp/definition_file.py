@@ -1,0 +1,449 @@
+"""Definitions in the settings file: read with every mistake named, added, removed and switched, the rest as it was.
+
+Headers that are credentials are in the keyring, and the file has only their names. An entry belongs to one header of
+one server at one address: another address has another entry, so no credential goes where it was not meant to go. What
+reads the keyring blocks, and raises `CredentialsError`.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, Protocol, TypedDict, cast, get_args
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import CredentialsError, UsageError
+from desktop_agent.core.base.secrets import is_secret_header
+from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.mcp.definition import (
+    CALL_TIMEOUT_S,
+    IDLE_S,
+    SANDBOX_KEYS,
+    STARTUP_TIMEOUT_MS,
+    Address,
+    DefinedBy,
+    Grant,
+    Program,
+    ServerDefinition,
+    sandbox_in,
+    sandbox_table,
+)
+from desktop_agent.core.settings.loading import FileProblem, FoundTable
+from desktop_agent.core.settings.table_file import TableList, choice_in, flag_in, size_in, table_of, text_in, texts_in
+
+SIGN_IN_KEYS = ("client_id", "issuer", "grant", "callback_port")
+
+_PLAIN = re.compile(r"[\x21-\x7e]{0,2000}")
+_MOST_PORT = 65_535
+
+
+class SignInValues(TypedDict):
+    """The fields of an address that say it."""
+
+    client_id: str
+    issuer: str
+    grant: Grant
+    callback_port: int
+
+
+def sign_in_values(values: Mapping[str, object]) -> SignInValues:
+    """Return them. Raises `ValueError` that says what is wrong."""
+    client_id, issuer = text_in(values, "client_id"), text_in(values, "issuer")
+    if _PLAIN.fullmatch(client_id) is None:
+        raise ValueError("client_id must be of printable ASCII without spaces")
+    if client_id.startswith("https://") and urlsplit(client_id).path in ("", "/"):
+        raise ValueError("client_id as a URL must have a path: it leads to a description of the application")
+    if issuer and not _is_issuer(issuer):
+        raise ValueError("issuer must begin with https://, as the authorisation server writes it")
+    grant = cast("Grant", choice_in(values, "grant", get_args(Grant), "authorization_code"))
+    if grant == "client_credentials" and not (client_id and issuer):
+        raise ValueError("grant client_credentials needs client_id, and issuer, the only one that the secret goes to")
+    port = size_in(values, "callback_port") or 0
+    if port > _MOST_PORT or (port and not client_id):
+        raise ValueError("callback_port must be a port, for a client_id that is registered with it")
+    return SignInValues(client_id=client_id, issuer=issuer, grant=grant, callback_port=port)
+
+
+def _is_issuer(url: str) -> bool:
+    is_web = url.startswith(("https://", "http://")) and _PLAIN.fullmatch(url) is not None
+    return is_web and not is_readable_on_the_way(url) and not has_userinfo(url)
+
+
+class Keyring(Protocol):
+    """What keeps secrets by the name of their entry."""
+
+    def get(self, entry: str, /) -> str | None: ...
+
+    def set(self, entry: str, secret: str, /) -> None: ...
+
+    def delete(self, entry: str, /) -> None: ...
+
+
+def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Mapping[str, str]]:
+    """Return the definition as it may be written down, and the headers that it may not have."""
+    address = definition.reached_by
+    if not isinstance(address, Address):
+        return definition, {}
+    secrets = {name: value for name, value in address.headers.items() if is_secret_header(name, value)}
+    if not secrets:
+        return definition, {}
+    public = {name: value for name, value in address.headers.items() if name not in secrets}
+    names = tuple(dict.fromkeys((*address.secret_headers, *secrets)))
+    return replace(definition, reached_by=replace(address, headers=public, secret_headers=names)), secrets
+
+
+def keep_secret_headers(keyring: Keyring, definition: ServerDefinition, secrets: Mapping[str, str]) -> None:
+    """Keep the values of a server's secret headers: all of them or none."""
+    kept: list[str] = []
+    try:
+        for name, value in secrets.items():
+            keyring.set(_entry(definition, name), value)
+            kept.append(name)
+    except CredentialsError:
+        with suppress(CredentialsError):
+            for name in kept:
+                keyring.delete(_entry(definition, name))
+        raise
+
+
+def read_secret_headers(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
+    """Return the secret headers of a server with their values. Raises for one that has none, too."""
+    found: dict[str, str] = {}
+    for name in _names(definition):
+        value = keyring.get(_entry(definition, name))
+        if value is None:
+            raise CredentialsError(
+                f"The keyring has no value for its header {name}.",
+                hint=f"Remove the server, and add it again with --header '{name}=…'.",
+            )
+        found[name] = value
+    return found
+
+
+def forget_secret_headers(keyring: Keyring, definition: ServerDefinition) -> None:
+    """Delete the values of a server's secret headers. No error when there are none."""
+    for name in _names(definition):
+        keyring.delete(_entry(definition, name))
+
+
+def _names(definition: ServerDefinition) -> tuple[str, ...]:
+    return definition.reached_by.secret_headers if isinstance(definition.reached_by, Address) else ()
+
+
+def _entry(definition: ServerDefinition, header: str) -> str:
+    assert isinstance(definition.reached_by, Address)
+    url = definition.reached_by.url
+    return f"mcp:{definition.name}@{address_of(url) or url}/header/{header.lower()}"
+
+
+# ruff: noqa: TRY004 - one kind of error for everything wrong with a definition
+
+LIST = "mcp.definitions"
+"""The list of tables in a settings file."""
+
+_NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
+"""Short enough that the name of a tool beside it still fits what providers accept; `__` stands between the two."""
+
+_LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
+_SWITCHES = ("enabled", "disabled_tools")
+_OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
+_OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted", *SIGN_IN_KEYS)
+KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
+
+
+class Definitions(Struct, frozen=True, kw_only=True):
+    """The servers that are defined, in their order, and what cannot be used."""
+
+    servers: tuple[ServerDefinition, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+    def named(self, name: str) -> ServerDefinition | None:
+        """Return the server of that name, if there is one."""
+        return next((server for server in self.servers if server.name == name), None)
+
+
+def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
+    """Return the servers that the tables define. A project's server never takes the place of one of the user's."""
+    found: dict[str, ServerDefinition] = {}
+    problems: list[FileProblem] = []
+    for table in tables:
+        if table.key != LIST:
+            continue
+        try:
+            definition = definition_in(table.value)
+            _require_no_secrets(definition)
+        except ValueError as error:
+            problems.append(_problem(table, str(error)))
+            continue
+        if definition.name in found:
+            message = f"there is another server named {definition.name!r}; only the first counts"
+            problems.append(_problem(table, message))
+        else:
+            origin: DefinedBy = "project" if table.is_project else "user"
+            found[definition.name] = replace(_with_folder(definition, table), defined_by=origin)
+    return Definitions(servers=tuple(found.values()), problems=tuple(problems))
+
+
+def _problem(table: FoundTable, message: str) -> FileProblem:
+    return FileProblem(table.path, f"{LIST} {table.number}", message, table.line)
+
+
+def _require_no_secrets(definition: ServerDefinition) -> None:
+    """A secret in a file is read by every program of the user, and copied with the file."""
+    _, secrets = without_secrets(definition)
+    if secrets:
+        name = next(iter(secrets))
+        raise ValueError(
+            f"the header {name} is a secret, which belongs in the keyring: take it out of this file, and define the "
+            f"server with `desktop-agent mcp add {definition.name} --url URL --header '{name}=…'`"
+        )
+
+
+def definition_in(entry: object) -> ServerDefinition:
+    """Return the server that one table defines. Raises `ValueError` that says what is wrong with it."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{LIST} entries must be tables")
+    values = table_of(cast("dict[str, object]", entry), KEYS)
+    name = server_name(values)
+    if "url" in values and "command" in values:
+        raise ValueError(f"mcp definition {name!r} has a command and a url; a server is started or reached, not both")
+    return ServerDefinition(
+        name=name,
+        reached_by=_address(values) if "url" in values else _program(values),
+        startup_timeout_ms=int(_positive(values, "startup_timeout_ms", STARTUP_TIMEOUT_MS)),
+        call_timeout_s=_positive(values, "call_timeout_seconds", CALL_TIMEOUT_S),
+        ttl_seconds=_positive(values, "ttl_seconds", IDLE_S),
+        is_enabled=flag_in(values, "enabled") if "enabled" in values else True,
+        disabled_tools=texts_in(values, "disabled_tools"),
+    )
+
+
+def server_name(values: Mapping[str, object]) -> str:
+    """Return the name that a table gives. Raises `ValueError` for one that cannot be used."""
+    if "name" not in values:
+        raise ValueError("mcp definition missing required 'name'")
+    name = values["name"]
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("mcp definition 'name' must contain text")
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(f"mcp definition {name!r}: a name has letters, digits, '-' and single '_', at most 32")
+    return name
+
+
+def _program(values: Mapping[str, object]) -> Program:
+    _require_none_of(values, _OF_ADDRESSES, "a server that is started")
+    if not text_in(values, "command").strip():
+        raise ValueError("mcp definition missing required 'command'")
+    return Program(
+        command=text_in(values, "command"),
+        args=_arguments(values.get("args", [])),
+        env=_variables(values.get("env", {})),
+        cwd=text_in(values, "cwd"),
+        encoding=text_in(values, "encoding") or "utf-8",
+        encoding_errors=cast(
+            'Literal["strict", "ignore", "replace"]',
+            choice_in(values, "encoding_errors", ("strict", "ignore", "replace"), "strict"),
+        ),
+        sandbox=sandbox_in(values),
+    )
+
+
+def _address(values: Mapping[str, object]) -> Address:
+    _require_none_of(values, _OF_PROGRAMS, "a server at an address")
+    url = text_in(values, "url", is_needed=True)
+    if not url.startswith(("https://", "http://")):
+        raise ValueError("url must begin with https:// or http://")
+    if has_userinfo(url):
+        raise ValueError("url has a user name or a password before the @; a credential belongs in the keyring")
+    return Address(
+        url=url,
+        headers=_variables(values.get("headers", {})),
+        secret_headers=texts_in(values, "secret_headers"),
+        allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
+        **sign_in_values(values),
+    )
+
+
+def _require_none_of(values: Mapping[str, object], keys: Iterable[str], what: str) -> None:
+    if wrong := next((key for key in keys if key in values), None):
+        raise ValueError(f"{what} has no {wrong!r}")
+
+
+def _arguments(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(shlex.split(value))
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
+        raise ValueError("args must be a list or string")
+    return tuple(cast("list[str]", value))
+
+
+def _variables(value: object) -> dict[str, str]:
+    """Return variables that are written as a table, as a list of tables, or as a list of KEY=VALUE."""
+    entries = cast("list[object]", value) if isinstance(value, list) else [value]
+    found: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, str):
+            name, sign, text = entry.partition("=")
+            if not sign or not name:
+                raise ValueError("env entries provided as strings must be KEY=VALUE")
+            found[name] = text
+        elif isinstance(entry, dict):
+            found |= _texts(cast("dict[str, object]", entry))
+        else:
+            raise ValueError("env must be a table, a list of tables or of KEY=VALUE")
+    return found
+
+
+def _texts(entry: Mapping[str, object]) -> dict[str, str]:
+    if set(entry) == {"name", "value"}:  # as lists of tables are often written
+        entry = {str(entry["name"]): entry["value"]}
+    if wrong := next((key for key, text in entry.items() if not isinstance(text, str)), None):
+        raise ValueError(f"the value of {wrong} must be a text")
+    return cast("dict[str, str]", dict(entry))
+
+
+def _positive(values: Mapping[str, object], key: str, usual: float) -> float:
+    value = values.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _LONGEST:
+        raise ValueError(f"{key} must be positive")
+    return value
+
+
+_LONGEST = 10**9
+
+
+def _with_folder(definition: ServerDefinition, table: FoundTable) -> ServerDefinition:
+    """Return the definition with its folder absolute: it is relative to the file it is written in."""
+    program = definition.reached_by
+    if not isinstance(program, Program) or not program.cwd:
+        return definition
+    folder = table.path.parent.parent if table.is_project else table.path.parent  # a project's file is in a folder
+    return replace(definition, reached_by=replace(program, cwd=str(folder / program.cwd)))
+
+
+def add_definitions(
+    path: Path,
+    definitions: tuple[ServerDefinition, ...],
+    keyring: Keyring,
+    keep_others: Callable[[], None] = lambda: None,
+) -> None:
+    """Add servers to the settings file, and their secret headers to the keyring, with only their names in the file.
+
+    `keep_others` keeps what else the keyring is to have of them, once it is certain that they can be added.
+
+    Blocks. Raises `UsageError` when there is one of a name already or the file is broken, `CredentialsError` when the
+    keyring does not keep a secret, and `StorageError`; nothing is written then.
+    """
+    split = [without_secrets(definition) for definition in definitions]
+    tables = [table_of_definition(definition) for definition, _ in split]
+
+    def change(entries: TableList) -> None:
+        for table in tables:
+            if _place_of(entries, str(table["name"])) is not None:
+                raise UsageError(
+                    f"There is a server named {table['name']!r} already.",
+                    hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
+                )
+            entries.append(table, is_spaced=True)
+        keep_others()
+        for definition, secrets in split:
+            keep_secret_headers(keyring, definition, secrets)
+
+    _change_list(path, change)
+
+
+def remove_definition(path: Path, name: str) -> ServerDefinition | None:
+    """Take a server out of the settings file, and return it, or `None` for one that could not be used. Blocks.
+
+    What the keyring has of it stays. Raises `UsageError` when there is none, and `StorageError`.
+    """
+    removed: list[Mapping[str, object]] = []
+
+    def change(entries: TableList) -> None:
+        place = _required(entries, name)
+        removed.append(entries.plain()[place])
+        entries.remove(place)
+
+    _change_list(path, change)
+    with suppress(ValueError):
+        return definition_in(removed[0])
+    return None
+
+
+def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:
+    """Let a server be used, or not. Blocks. Raises as `remove_definition` does."""
+    _change_one(path, name, lambda _: {"enabled": None if is_enabled else False})
+
+
+def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
+    """Let the model be offered a tool of a server, or not. Blocks. Raises as `remove_definition` does."""
+
+    def change(table: Mapping[str, object]) -> dict[str, object | None]:
+        disabled = [item for item in cast("list[str]", table.get("disabled_tools", [])) if item != tool]
+        disabled += [] if is_enabled else [tool]
+        return {"disabled_tools": disabled or None}
+
+    _change_one(path, name, change)
+
+
+def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
+    """Return the table that defines the server: what is as usual is left out."""
+    table: dict[str, object] = {"name": definition.name}
+    match definition.reached_by:
+        case Program() as program:
+            table |= {"command": program.command, "args": list(program.args), "env": dict(program.env)}
+            table |= {"cwd": program.cwd}
+            table |= {"encoding": program.encoding} if program.encoding != "utf-8" else {}
+            table |= {"encoding_errors": program.encoding_errors} if program.encoding_errors != "strict" else {}
+            table |= sandbox_table(program.sandbox)
+        case Address() as address:
+            table |= {"url": address.url, "headers": dict(address.headers)}
+            table |= {"secret_headers": list(address.secret_headers)}
+            table |= {"allow_unencrypted": True} if address.allow_unencrypted else {}
+            table |= {"client_id": address.client_id, "issuer": address.issuer}
+            table |= {"grant": address.grant} if address.grant != "authorization_code" else {}
+            table |= {"callback_port": address.callback_port} if address.callback_port else {}
+    usual = (
+        ("startup_timeout_ms", definition.startup_timeout_ms, STARTUP_TIMEOUT_MS),
+        ("call_timeout_seconds", definition.call_timeout_s, CALL_TIMEOUT_S),
+        ("ttl_seconds", definition.ttl_seconds, IDLE_S),
+    )
+    table |= {key: value for key, value, default in usual if value != default}
+    table |= {"disabled_tools": list(definition.disabled_tools)}
+    table |= {} if definition.is_enabled else {"enabled": False}
+    found = {key: value for key, value in table.items() if value not in ("", [], {})}
+    definition_in(found)  # what is written must be what can be read
+    return found
+
+
+def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
+    from desktop_agent.core.settings.settings_file import change_tables  # with a parser that takes a while to import
+
+    change_tables(path, LIST, change)
+
+
+def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
+    """Change what `change` returns of the table with this name; None takes a key out."""
+
+    def change_one(entries: TableList) -> None:
+        place = _required(entries, name)
+        entries.update(place, change(entries.plain()[place]))
+
+    _change_list(path, change_one)
+
+
+def _required(entries: TableList, name: str) -> int:
+    place = _place_of(entries, name)
+    if place is None:
+        known = [str(entry.get("name")) for entry in entries.plain()]
+        hint = f"There are: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
+        raise UsageError(f"There is no server named {name!r} in your settings.", hint=hint)
+    return place
+
+
+def _place_of(entries: TableList, name: str) -> int | None:
+    return entries.find(lambda entry: entry.get("name") == name)

@@ -1,0 +1,235 @@
+"""New servers: out of a list of known ones, out of what the user types, and out of other tools' JSON.
+
+None of the known ones is installed, started or trusted more than others because it is in the list.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.mcp.definition import (
+    NOT_CONFINED,
+    Program,
+    ServerDefinition,
+    ServerSandbox,
+    sandbox_in,
+    sandbox_table,
+)
+from desktop_agent.core.mcp.definition_file import definition_in
+
+_NODE = "Node.js, for npx."
+_UV = "uv, for uvx."
+_AWS = "uv, for uvx, and credentials of AWS: a profile in ~/.aws."
+
+
+class KnownServer(Struct, frozen=True, kw_only=True):
+    """One server, as its makers publish it."""
+
+    name: str
+    about: str
+    """What it is good for, in a sentence."""
+    needs: str
+    """What has to be there before it works."""
+    where: str
+    """A command line or an address."""
+    sandbox: ServerSandbox | None = None
+    """What confines it unless the user says otherwise; None: it needs more than a sandbox has, or runs elsewhere."""
+
+    @property
+    def confinement(self) -> str:
+        """What confines it then, in a sentence; empty for a server that runs elsewhere."""
+        if self.where.startswith("https://"):
+            return ""
+        return NOT_CONFINED if self.sandbox is None else self.sandbox.words
+
+
+KNOWN_SERVERS: tuple[KnownServer, ...] = (
+    KnownServer(
+        name="filesystem",
+        about="Reads, writes and searches files in the folders that it is given.",
+        needs=_NODE,
+        where="npx -y @modelcontextprotocol/server-filesystem .",
+        sandbox=ServerSandbox(folders=(".",)),
+    ),
+    KnownServer(
+        name="git",
+        about="Reads git repositories, and changes them unless it is confined.",
+        needs=f"git, and {_UV}",
+        where="uvx mcp-server-git",
+        sandbox=ServerSandbox(),
+    ),
+    KnownServer(
+        name="fetch",
+        about="Fetches web pages as text that models read well.",
+        needs=_UV,
+        where="uvx mcp-server-fetch",
+        sandbox=ServerSandbox(hosts=("*",)),
+    ),
+    KnownServer(
+        name="time",
+        about="Tells the time, and converts it between time zones.",
+        needs=_UV,
+        where="uvx mcp-server-time",
+        sandbox=ServerSandbox(),
+    ),
+    KnownServer(
+        name="playwright",
+        about="Drives a browser: opens pages, clicks, types and takes pictures.",
+        needs=_NODE,
+        where="npx -y @playwright/mcp@latest",
+    ),
+    KnownServer(
+        name="chrome-devtools",
+        about="Looks into pages in Chrome: console, network, performance.",
+        needs=f"Chrome, and {_NODE}",
+        where="npx -y chrome-devtools-mcp@latest",
+    ),
+    KnownServer(
+        name="aws-api",
+        about="Calls the services of AWS with your rights.",
+        needs=_AWS,
+        where="uvx awslabs.aws-api-mcp-server@latest",
+    ),
+    KnownServer(
+        name="aws-billing",
+        about="Explains what AWS costs, and where to save.",
+        needs=_AWS,
+        where="uvx awslabs.billing-cost-management-mcp-server@latest",
+    ),
+    KnownServer(
+        name="github",
+        about="Repositories, issues and pull requests on GitHub.",
+        needs="A token, by desktop-agent mcp add github --from github --header 'Authorization=Bearer …'",
+        where="https://api.githubcopilot.com/mcp/",
+    ),
+)
+
+
+def known_server(name: str) -> KnownServer:
+    """Return the server of this name. Raises `UsageError` that names those there are."""
+    found = next((server for server in KNOWN_SERVERS if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in KNOWN_SERVERS)
+        raise UsageError(f"There is no server named {name!r} in the catalogue.", hint=f"There are: {known}.")
+    return found
+
+
+def typed_definition(
+    name: str,
+    where: str,
+    sandbox: ServerSandbox | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+    client_id: str = "",
+) -> ServerDefinition:
+    """Return the server that is meant. Raises `ValueError` in words.
+
+    One at an address has the `headers`, by name, and the `client_id`; the sandbox is for one that is started here.
+    """
+    where = where.strip()
+    if is_address(where):
+        typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}
+        given = {key: value for key, value in typed.items() if value}
+        return definition_in({"name": name.strip(), "url": where, **given})
+    words = shlex.split(where, posix=os.name == "posix")
+    if not words:
+        raise ValueError("it needs a command line or an address")
+    return definition_in({"name": name.strip(), "command": words[0], "args": words[1:], **sandbox_table(sandbox)})
+
+
+def is_address(where: str) -> bool:
+    """Whether this is an address, and not a command line."""
+    return where.strip().lower().startswith(("https://", "http://"))
+
+
+def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
+    """Return what a server may do in the sandbox, each a list with commas. Raises `ValueError` in words."""
+    typed = {"folders": folders, "read_folders": read_folders, "hosts": hosts}
+    lists = {key: [word.strip() for word in text.split(",") if word.strip()] for key, text in typed.items()}
+    found = sandbox_in({"sandbox": True, **lists})
+    assert found is not None
+    return found
+
+
+_PLACES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",))
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
+_INPUT = re.compile(r"\$\{input:[^}]*\}")
+
+
+class ImportedServers(Struct, frozen=True, kw_only=True):
+    """What was found: the servers that can be taken over, and why the others cannot, by name."""
+
+    servers: tuple[ServerDefinition, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+def servers_in_file(path: Path) -> ImportedServers:
+    """Return the servers of such a file. Blocks. Raises `UsageError` as `servers_in_json` does."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read.", detail=str(error)) from error
+    found = servers_in_json(text)
+    return replace(found, servers=tuple(_absolute(server, real_path(path).parent) for server in found.servers))
+
+
+def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:
+    """Return the server with its folder absolute: it is relative to the file it was written in, which is not ours."""
+    program = server.reached_by
+    if isinstance(program, Program) and program.cwd:
+        return replace(server, reached_by=replace(program, cwd=str(folder / program.cwd)))
+    return server
+
+
+def servers_in_json(text: str) -> ImportedServers:
+    """Return the servers of such a file. Raises `UsageError` when it has no list of servers."""
+    try:
+        document: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError("The file is not JSON.", detail=str(error)) from error
+    servers: list[ServerDefinition] = []
+    problems: list[tuple[str, str]] = []
+    for name, entry in _entries(document).items():
+        try:
+            servers.append(_definition(name, entry))
+        except ValueError as error:
+            problems.append((name, str(error)))
+    return ImportedServers(servers=tuple(servers), problems=tuple(problems))
+
+
+def _entries(document: object) -> Mapping[str, object]:
+    for place in _PLACES:
+        found = document
+        for key in place:
+            found = cast("dict[str, object]", found).get(key) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            return cast("dict[str, object]", found)
+    raise UsageError("There is no list of MCP servers in the file.", hint='It should have a key "mcpServers".')
+
+
+def _definition(name: str, entry: object) -> ServerDefinition:
+    if not isinstance(entry, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 -- one kind of error for all that is wrong with an entry
+    values = cast("dict[str, object]", entry)
+    if values.get("type") == "sse":
+        raise ValueError("servers of the old SSE transport are not supported; ask for its streamable HTTP address")
+    if _INPUT.search(json.dumps(values)):
+        raise ValueError("it asks for values with ${input:…}; add it by hand with these values")
+    taken = {key: values[key] for key in ("command", "args", "env", "cwd", "url", "headers") if values.get(key)}
+    if "serverUrl" in values:  # as Windsurf writes it
+        taken["url"] = values["serverUrl"]
+    is_enabled = not values.get("disabled") and values.get("enabled", True) is True
+    return definition_in({"name": plain_name(name), **taken, **({} if is_enabled else {"enabled": False})})
+
+
+def plain_name(name: str) -> str:
+    """Return the name as a server of ours may have it."""
+    return _NOT_IN_NAMES.sub("-", name).strip("-")[:32].strip("-") or "server"

@@ -1,1 +1,0 @@
-"""Servers that are reached by HTTP, and signing in with them."""

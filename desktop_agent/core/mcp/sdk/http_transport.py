@@ -1,0 +1,414 @@
+"""Reaching a server by streamable HTTP: the SDK's transport over a client of ours, with bounds and failures in words.
+
+The SDK's transport ends with all of its requests when one of them raises. So none does: a failure becomes an answer
+of the protocol that carries the mark of the failure, and the caller of that one request gets it in words. No failure
+quotes an answer.
+"""
+
+import asyncio
+import json
+import logging
+import re
+import secrets
+import socket
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import cast
+
+import httpx2
+from mcp import MCPError
+from mcp.client import Transport
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
+from mcp.client.streamable_http import streamable_http_client
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import AgentError, ProviderError, ServerError
+from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.mcp.client import BearerTokens, Challenge, ConnectionLostError, SignInNeededError
+from desktop_agent.core.mcp.definition import Address
+from desktop_agent.core.mcp.sdk.process_transport import MOST_BYTES
+from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of, proxy_for
+from desktop_agent.core.system.network.http_client import server_client, server_transport
+
+logger = logging.getLogger(__name__)
+
+
+class SessionGoneError(ConnectionLostError):
+    """The server does not know the connection any more. That is no failure: the next call makes another one."""
+
+
+def session_gone() -> SessionGoneError:
+    """The server forgot who we are, as after a restart."""
+    return SessionGoneError(
+        "The server has forgotten this connection, so the call was not carried out.",
+        hint="Call it again: that connects anew.",
+    )
+
+
+def broken_off() -> ConnectionLostError:
+    """An answer began, and ended before it was whole."""
+    return ConnectionLostError("The answer ended before it was whole.")
+
+
+def no_address() -> ServerError:
+    """The URL is none."""
+    return ServerError("Its URL is not a web address.", hint="Write it in full: https://host/mcp.")
+
+
+def readable(address: str) -> ServerError:
+    """What is sent would leave this machine unencrypted."""
+    return ServerError(
+        f"Nothing was sent: {address} is not encrypted, so others on the way could read and change everything.",
+        hint="Use its https:// address, or set allow_unencrypted = true for this server in the settings file.",
+    )
+
+
+def readable_by_proxy(address: str, proxy: Proxy) -> ServerError:
+    """What is sent unencrypted would pass a proxy."""
+    return ServerError(
+        f"Nothing was sent: the proxy {proxy.address} could read and change everything.",
+        hint=f"{address} is not encrypted, and {proxy.named_by} names this proxy. Use an https:// address, or add the "
+        "host to NO_PROXY.",
+    )
+
+
+def too_large(most_bytes: int) -> ServerError:
+    """A message is longer than any model could read."""
+    return ServerError(f"It sent a message of more than {most_bytes // 1024**2} MiB.")
+
+
+def packed() -> ServerError:
+    """The answer is compressed, and was not asked to be."""
+    return ServerError(
+        "It packed its answer, although it was asked not to, so the answer was not read.",
+        hint="Compression must be off, also in a gateway before it.",
+    )
+
+
+def refused(status: int, address: str) -> ServerError:
+    """The server answered with a status and nothing of the protocol."""
+    title, hint = _REFUSALS.get(status, ("", ""))
+    if not title and status >= 500:
+        title, hint = "It failed by itself", "It is tried again when it is needed. Its own log says more."
+    return ServerError(f"{title or 'It refused the request'} (HTTP {status}).", hint=hint, detail=address)
+
+
+_REFUSALS = {
+    401: ("It does not take the credential in its header", "Remove the server, and add it again with another one."),
+    403: ("It does not allow this", "The credential may lack a right, or the server may be closed to this network."),
+    404: ("There is no MCP server at this address", "Check the path of its URL; for many it is /mcp."),
+    405: ("It takes no MCP messages at this address", "Check the path of its URL; for many it is /mcp."),
+    429: ("It was asked too often", "Wait a moment, and try again."),
+}
+
+
+def unreachable(error: Exception, address: str, proxy: Proxy | None) -> ServerError:
+    """Return what a request that failed with `error` means; `error` may wrap the real cause."""
+    causes = list(causes_of(error))
+    if known := next((cause for cause in causes if isinstance(cause, AgentError)), None):
+        return known if isinstance(known, ServerError) else ServerError(known.title, hint=known.hint)
+    title, hint = _words(causes, address)
+    if proxy is not None:
+        hint = f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).".strip()
+    return ConnectionLostError(title, hint=hint, detail=f"{address}: {names_of(causes)}")
+
+
+def _words(causes: list[BaseException], address: str) -> tuple[str, str]:
+    for cause in causes:
+        match cause:
+            case httpx2.ProxyError():
+                return "The proxy refused the connection.", "Ask who runs it, or change the variable that names it."
+            case httpx2.LocalProtocolError() | UnicodeEncodeError():
+                return "A header for this server cannot be sent.", "Headers have only letters of ASCII, in one line."
+            case socket.gaierror():
+                return f"The name in {address} is unknown.", "Check the address and the network connection."
+            case ssl.SSLCertVerificationError():
+                return (
+                    f"The certificate of {address} cannot be trusted.",
+                    "For one that your organisation made, let SSL_CERT_FILE name the file with its authority.",
+                )
+            case ssl.SSLError():
+                return f"{address} offers no encrypted connection that can be trusted.", "Check the address."
+            case ConnectionRefusedError():
+                return f"Nothing listens at {address}.", "Start the server, or check the address."
+            case httpx2.TimeoutException():
+                return f"{address} does not answer.", "Check the address and the network connection."
+            case httpx2.RemoteProtocolError():
+                return f"{address} does not speak HTTP, or broke off.", "Check the address."
+            case _:
+                pass
+    return f"{address} could not be reached.", "Check the address and the network connection."
+
+
+_HEADER = re.compile(r"[\x20-\x7e]{1,2000}")
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+"""RFC 6749 3.3."""
+
+_STATUS = 403
+
+
+def challenge_in(response: httpx2.Response) -> Challenge | None:
+    """Return what a server wants that refuses a token because it allows too little.
+
+    `None` for any other answer, also for one that does not say which scopes it wants.
+    """
+
+    header = response.headers.get("www-authenticate", "")
+    if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
+        return None
+    if extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return None
+    scopes = frozenset((extract_scope_from_www_auth(response) or "").split())
+    if not scopes or not all(map(_SCOPE.fullmatch, scopes)):
+        return None
+    return Challenge(header=header, scopes=scopes)
+
+
+class ChallengedTransport(httpx2.AsyncBaseTransport):
+    """Answers a request with a challenge itself when it was told one; all others go their way.
+
+    So the SDK signs in for what was refused before, which the request that it is given might not be.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self._challenge: httpx2.Response | None = None
+
+    def challenge(self, header: str) -> None:
+        """Answer the next request so: the token allows too little."""
+        self._challenge = httpx2.Response(_STATUS, headers={"WWW-Authenticate": header})
+
+    def want_token(self) -> None:
+        """Answer the next request so: there is no token."""
+        self._challenge = httpx2.Response(401)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        challenge, self._challenge = self._challenge, None
+        return challenge if challenge is not None else await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+_MOST_ERROR_BYTES = 64 * 1024
+"""How much is read of an answer that refuses; more is a page that nobody asked for."""
+
+_SESSION = "mcp-session-id"
+_MARK = "desktop-agent/failure"
+_FAILED = 500
+_MOST_FAILURES = 100
+_MOST_TOKENS = 4
+"""None, the one that is kept, the one that renews it, and one that allows more."""
+
+
+class TokenAccess(Struct, frozen=True, kw_only=True):
+    """How a connection comes by the user's sign-in, when the server asks for one."""
+
+    name: str
+    """The server's, for hints."""
+    tokens: Callable[[], Awaitable[BearerTokens]]
+    """Raises `SignInNeededError` without a sign-in."""
+    hide: Callable[[Collection[str]], None]
+    """Masks what a token brings into the log of the server."""
+
+
+class HttpLink(httpx2.AsyncBaseTransport):
+    """One connection's way to its server. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        address: str,
+        proxy: Proxy | None,
+        headers: Mapping[str, str],
+        access: TokenAccess,
+    ) -> None:
+        """`address` is what people see; `headers` go with every request, and their values are shown nowhere."""
+        self._inner = inner
+        self._address = address
+        self._headers = headers
+        self._access = access
+        self._tokens: BearerTokens | None = None
+        self._hidden = {word for value in headers.values() for word in (value, *value.split())}
+        self._proxy = proxy
+        self._failures: dict[str, ServerError] = {}
+        self._over: asyncio.Future[ServerError] = asyncio.get_running_loop().create_future()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._over.done():
+            return self._failed(request, self._over.result())
+        try:
+            request.headers.update(self._headers)
+            return await self._judged(request, await self._answer(request))
+        except (httpx2.HTTPError, httpx2.StreamError, OSError, UnicodeError) as error:
+            failure = unreachable(error, self._address, self._proxy)
+            self.end(failure)
+            return self._failed(request, failure)
+        except ServerError as failure:
+            if isinstance(failure, SignInNeededError) and not failure.scopes:
+                self.end(failure)  # what needs no more than it has goes on
+            return self._failed(request, failure)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def end(self, why: ServerError) -> None:
+        """Send nothing more: whoever has the connection gives it up."""
+        if not self._over.done():
+            self._over.set_result(why)
+
+    async def ended(self) -> str:
+        """Return when the server has forgotten the connection, or raise the `ServerError` that ended it."""
+        why = await asyncio.shield(self._over)
+        if isinstance(why, SessionGoneError):
+            return ""
+        raise why
+
+    def failure_in(self, error: MCPError) -> ServerError | None:
+        """Return the failure that an answer of ours stands for; a server cannot make one up."""
+        data: object = error.error.data
+        mark = cast("dict[str, object]", data).get(_MARK) if isinstance(data, dict) else None
+        return self._failures.pop(mark, None) if isinstance(mark, str) else None
+
+    def hidden(self, text: str) -> str:
+        """Return what a server said, without the credentials it was given."""
+        return mask(text, self._hidden)
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, with a token once the server has asked for one, and with another one if it refuses that."""
+        token = await self._tokens.access_token() if self._tokens is not None else ""
+        for _ in range(_MOST_TOKENS):
+            if token:
+                self._hidden.add(token)
+                self._access.hide((token,))
+                request.headers["Authorization"] = f"Bearer {token}"
+            response = await self._inner.handle_async_request(request)
+            challenge = challenge_in(response) if token else None
+            if (response.status_code != 401 and challenge is None) or self._has_credential:
+                return response
+            await response.aclose()
+            if self._tokens is None:
+                self._tokens = await self._access.tokens()
+                token = await self._tokens.access_token()
+            elif challenge is None:
+                token = await self._tokens.refused(token)
+            else:
+                token = await self._tokens.insufficient(token, challenge)
+        raise SignInNeededError(self._access.name)
+
+    @property
+    def _has_credential(self) -> bool:
+        """Whether the user gave one as a header, so that no sign-in is of use."""
+        return "authorization" in map(str.lower, self._headers)
+
+    def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
+        """Return the answer that carries a failure to the one who asked."""
+        if request.method == "DELETE":  # a farewell that does not arrive
+            return httpx2.Response(204, request=request)
+        logger.info("A request to %s failed: %s", self._address, failure.title)
+        mark = secrets.token_hex(16)
+        while len(self._failures) >= _MOST_FAILURES:  # of requests that nobody waited for
+            del self._failures[next(iter(self._failures))]
+        self._failures[mark] = failure
+        error = {"code": -32000, "message": failure.title, "data": {_MARK: mark}}
+        return httpx2.Response(_FAILED, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+
+    async def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Return the answer for the SDK, whole unless it is a stream. Raises `ServerError` for what is none."""
+        try:
+            if _is_stream(response):
+                return response  # the SDK bounds each event
+            content = await _read(response)
+        except BaseException:
+            await response.aclose()
+            raise
+        await response.aclose()
+        if response.status_code >= 400 and request.method == "POST":
+            self._require_protocol(request, response.status_code, _message(content))
+        return httpx2.Response(
+            response.status_code, headers=response.headers, content=content, extensions=response.extensions
+        )
+
+    def _require_protocol(self, request: httpx2.Request, status: int, message: Mapping[str, object]) -> None:
+        """Raise `ServerError` unless a refusal is an error of the protocol, which the SDK understands."""
+        is_error = isinstance(message.get("error"), dict)
+        has_session = _SESSION in request.headers
+        # 404 is what the protocol says; servers of the TypeScript SDK's examples answer 400 to nobody.
+        if has_session and (status == 404 or (status == 400 and message.get("id") is None)):
+            failure = session_gone()
+            self.end(failure)
+            raise failure
+        if status in (401, 403) or not is_error:
+            raise refused(status, self._address)
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    """Whether an answer comes in events. Raises `ServerError` for one that must be unpacked first."""
+    if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        raise packed()
+    return response.is_success and response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+
+async def _read(response: httpx2.Response) -> bytes:
+    """Return the body. Raises `ServerError` when it is too large, and what the network raises."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    content = bytearray()
+    async for piece in response.stream:
+        content += piece
+        if not response.is_success and len(content) > _MOST_ERROR_BYTES:
+            break
+        if len(content) > MOST_BYTES:
+            raise too_large(MOST_BYTES)
+    return bytes(content)
+
+
+def _message(content: bytes) -> Mapping[str, object]:
+    with suppress(ValueError, RecursionError):
+        found: object = json.loads(content)
+        if isinstance(found, dict):
+            return cast("dict[str, object]", found)
+    return {}
+
+
+_TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
+"""An answer may take as long as its call; that is bounded where it is called."""
+
+
+@asynccontextmanager
+async def reaching(
+    address: Address, secrets: Mapping[str, str], access: TokenAccess
+) -> AsyncGenerator[tuple[HttpLink, Transport]]:
+    """Give the way to a server, and the transport that goes it; nothing is sent yet.
+
+    The headers of the address go with every request, and the `secrets` as well, which are shown nowhere.
+    `access` is asked for a token when the server wants one.
+
+    Raises `ServerError` for an address that is not to be used.
+    """
+    logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # that it failed is said by us
+    shown = address_of(address.url)
+    if shown is None:
+        raise no_address()
+    if is_readable_on_the_way(address.url) and not address.allow_unencrypted:
+        raise readable(shown)
+    try:
+        proxy = proxy_for(address.url)
+        _require_unread(shown, address, proxy)
+        inner = await asyncio.to_thread(server_transport, proxy=proxy)
+    except ProviderError as error:
+        raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
+    link = HttpLink(inner, shown, proxy, {**address.headers, **secrets}, access)
+    async with server_client(link, timeout=_TIMES) as client:
+        yield link, streamable_http_client(address.url, http_client=client, max_sse_event_size=MOST_BYTES)
+
+
+def _quotes_nothing(record: logging.LogRecord) -> bool:
+    """Whether a line of the SDK's log has no traceback, which would quote what a server answered."""
+    return record.exc_info is None
+
+
+def _require_unread(shown: str, address: Address, proxy: Proxy | None) -> None:
+    if proxy is not None and is_readable_on_the_way(address.url):
+        raise readable_by_proxy(shown, proxy)

@@ -1,0 +1,393 @@
+"""What a server offers and answers, from the SDK's types to ours, within bounds, also where the SDK would refuse it.
+
+The version 2026-07-28 asks servers to say that a result is complete, and clients to do without (SEP-2322); the SDK
+refuses such a result. It also refuses a whole result for one content that it does not know, which is named instead.
+And it makes an object of every entry of a list, so that long ones are cut first: a message may have 16 MiB, which is
+room for 200,000 entries, and making objects of them keeps the loop for seconds.
+"""
+
+import base64
+import binascii
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import Context
+from types import TracebackType
+from typing import Final, Protocol, Self, TypeVar, cast
+
+import mcp_types
+from mcp import Client as SdkClient
+from mcp import MCPError
+from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.server_status import (
+    CallReply,
+    LinkPart,
+    MediaPart,
+    OfferedPrompt,
+    OfferedResource,
+    OfferedTool,
+    Part,
+    PromptArgument,
+    ResourcePart,
+    ResourceTemplate,
+    TextPart,
+)
+
+NEEDS_TASK = "It runs only as a task, which is waited for in other ways than a call. That is not supported here."
+ONLY_FOR_VIEW = "It is only for the server's own interactive view, which is not shown here."
+
+_LONGEST_ADDRESS = 200
+_MOST_UNUSED = 30
+_LONGEST_NAME = 100
+
+
+def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
+    """Return a listed tool."""
+    hints = tool.annotations
+    return OfferedTool(
+        name=tool.name,
+        title=tool.title or (hints.title if hints and hints.title else ""),
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        only_reads=hints.read_only_hint if hints else None,
+        destroys=hints.destructive_hint if hints else None,
+        annotations=hints.model_dump(mode="json", by_alias=True, exclude_none=True) if hints else {},
+        view=_view_of(tool),
+        unusable=_why_unusable(tool),
+    )
+
+
+def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
+    """Return what a server says that it can do, and what nothing here makes use of."""
+    known = {
+        "tasks": can.tasks is not None,
+        "subscriptions to resources": can.resources is not None and bool(can.resources.subscribe),
+    }
+    names = [*(can.extensions or {}), *(f"experimental: {name}" for name in can.experimental or {})]
+    said = [*(words for words, is_there in known.items() if is_there), *(name[:_LONGEST_NAME] for name in names)]
+    return tuple(said[:_MOST_UNUSED])
+
+
+def _ui_of(tool: mcp_types.Tool) -> Mapping[str, object]:
+    """Return what MCP Apps says of a tool (`_meta.ui`), if that is an object."""
+    ui: object = (tool.meta or {}).get("ui")
+    return cast("dict[str, object]", ui) if isinstance(ui, dict) else {}
+
+
+def _view_of(tool: mcp_types.Tool) -> str:
+    """Return the address of a tool's view, where MCP Apps has it now or had it before."""
+    address = _ui_of(tool).get("resourceUri", (tool.meta or {}).get("ui/resourceUri"))
+    return address[:_LONGEST_ADDRESS] if isinstance(address, str) else ""
+
+
+def _why_unusable(tool: mcp_types.Tool) -> str:
+    if tool.execution is not None and tool.execution.task_support == "required":
+        return NEEDS_TASK
+    return ONLY_FOR_VIEW if _ui_of(tool).get("visibility") == ["app"] else ""
+
+
+def reply_of(result: mcp_types.CallToolResult) -> CallReply:
+    """Return a result with all of its parts, in order."""
+    return CallReply(
+        parts=tuple(map(part_of, result.content)),
+        structured=result.structured_content,
+        is_error=result.is_error,
+    )
+
+
+def part_of(block: mcp_types.ContentBlock) -> Part:
+    """Return one part of what a server says."""
+    match block:
+        case mcp_types.TextContent():
+            return TextPart(block.text)
+        case mcp_types.ImageContent() | mcp_types.AudioContent():
+            return _media(block.data, block.mime_type, "")
+        case mcp_types.ResourceLink():
+            return LinkPart(block.uri, block.name, block.description or "", block.mime_type or "")
+        case mcp_types.EmbeddedResource():
+            return embedded(block.resource)
+
+
+def embedded(file: mcp_types.TextResourceContents | mcp_types.BlobResourceContents) -> Part:
+    """Return a file or a part of a resource, whole."""
+    if isinstance(file, mcp_types.TextResourceContents):
+        return ResourcePart(file.uri, file.text, file.mime_type or "")
+    return _media(file.blob, file.mime_type or "application/octet-stream", file.uri)
+
+
+def _media(data: str, media_type: str, uri: str) -> Part:
+    try:
+        return MediaPart(base64.b64decode(data, validate=True), media_type, uri)
+    except binascii.Error:
+        return TextPart(f"[{media_type} that is not valid base64 was left out]")
+
+
+MOST_LISTED: Final = 20_000
+"""How many entries one page of a listing keeps at most; more than `listing` takes is refused there, in words."""
+
+MOST_TOOLS: Final = 2_000
+"""How many tools of one server are listed. One more stays on a page, so that who reads it refuses the listing."""
+
+MOST_PARTS: Final = 1_000
+"""How many parts of a result, a resource or a prompt are taken; how many were left out stands behind them."""
+
+MOST_ASKED_AT_ONCE: Final = 20
+"""How much one answer of the stateless era may ask for; one that asks for more is refused, and nothing of it asked."""
+
+_LISTED: Final = {
+    "tools": MOST_TOOLS + 1,
+    "prompts": MOST_LISTED + 1,
+    "resources": MOST_LISTED + 1,
+    "resourceTemplates": MOST_LISTED + 1,
+}
+
+
+def cut_long_lists(result: dict[str, object]) -> None:
+    """Shorten the lists of a result, as it came, that are too long, and refuse one that asks for too much."""
+    _refuse_many_questions(result)
+    for name, most in _LISTED.items():
+        entries = result.get(name)
+        if isinstance(entries, list):
+            del cast("list[object]", entries)[most:]
+    _cut_parts(result, "content", lambda said: {"type": "text", "text": said})
+    _cut_parts(result, "contents", lambda said: {"uri": "", "text": said})
+    _cut_parts(result, "messages", lambda said: {"role": "user", "content": {"type": "text", "text": said}})
+
+
+def _refuse_many_questions(result: dict[str, object]) -> None:
+    """Put a failure in the place of a result that asks for very much: half of the answers would be no answer."""
+    asked = result.get("inputRequests")
+    if not isinstance(asked, dict) or result.get("resultType") != "input_required":
+        return
+    count = len(cast("dict[str, object]", asked))
+    if count > MOST_ASKED_AT_ONCE:
+        text = f"[The server asked for {count:,} things at once; no more than {MOST_ASKED_AT_ONCE} are answered.]"
+        result.clear()
+        result |= {"resultType": "complete", "isError": True, "content": [{"type": "text", "text": text}]}
+
+
+def _cut_parts(result: dict[str, object], name: str, part_saying: Callable[[str], object]) -> None:
+    found = result.get(name)
+    if not isinstance(found, list):
+        return
+    parts = cast("list[object]", found)
+    left_out = len(parts) - MOST_PARTS
+    if left_out > 0:
+        parts[MOST_PARTS:] = [part_saying(f"[{left_out:,} more parts of the server's answer were left out.]")]
+
+
+_KNOWN = frozenset({"text", "image", "audio", "resource_link", "resource"})
+_LONGEST_KIND = 40
+
+
+def name_unknown_contents(result: dict[str, object]) -> None:
+    """Put a text in the place of every content of a result, as it came, whose kind is not known."""
+    contents = result.get("content")
+    if isinstance(contents, list):
+        result["content"] = [_named(content) for content in cast("list[object]", contents)]
+
+
+def _named(content: object) -> object:
+    if not isinstance(content, dict):
+        return content
+    kind = cast("dict[str, object]", content).get("type")
+    if not isinstance(kind, str) or kind in _KNOWN:
+        return cast("object", content)
+    return {"type": "text", "text": f"[The server sent {kind[:_LONGEST_KIND]!r} here, which is not known: left out.]"}
+
+
+Message = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def completing(transport: AbstractAsyncContextManager[TransportStreams]) -> AsyncGenerator[TransportStreams]:
+    """Give the streams of a transport, with every result saying what kind it is."""
+    async with transport as (received, sent):
+        yield _Completing(received), sent
+
+
+class _Completing:
+    """What is received, in the context that it came in."""
+
+    def __init__(self, inner: ReadStream[Message]) -> None:
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Context | None:
+        """The context of the sender, which the SDK looks for here."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> Message:
+        return _completed(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        return _completed(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def _completed(item: Message) -> Message:
+    if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+        item.message.result.setdefault("resultType", "complete")
+        cut_long_lists(item.message.result)
+        name_unknown_contents(item.message.result)
+    return item
+
+
+MOST_PAGES = 2_000
+"""How many pages a list may have; a listing that never ends must not hang the session."""
+
+
+class _Page(Protocol):
+    @property
+    def next_cursor(self) -> str | None: ...
+
+
+MOST_COMPLETIONS = 100
+
+P = TypeVar("P", bound=_Page)
+
+
+async def tools_of(client: SdkClient) -> tuple[OfferedTool, ...]:
+    """Return every tool that the server offers now."""
+    pages = await _pages(
+        lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"), lambda page: page.tools, MOST_TOOLS
+    )
+    return tuple(offered_tool(tool) for page in pages for tool in page.tools)
+
+
+async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
+    """Return every prompt that the server offers now."""
+    pages = await _pages(
+        lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
+    )
+    return tuple(_prompt(prompt) for page in pages for prompt in page.prompts)
+
+
+async def resources_of(client: SdkClient) -> tuple[OfferedResource, ...]:
+    """Return every resource that the server lists now."""
+    pages = await _pages(
+        lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"), lambda page: page.resources
+    )
+    return tuple(
+        OfferedResource(
+            uri=found.uri,
+            name=found.name,
+            title=found.title or "",
+            media_type=found.mime_type or "",
+            description=found.description or "",
+            size=found.size,
+        )
+        for page in pages
+        for found in page.resources
+    )
+
+
+async def templates_of(client: SdkClient) -> tuple[ResourceTemplate, ...]:
+    """Return every template of resources that the server lists now; none of a server that knows no templates."""
+    try:
+        pages = await _pages(
+            lambda cursor: client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
+            lambda page: page.resource_templates,
+        )
+    except MCPError as error:
+        if error.code == mcp_types.METHOD_NOT_FOUND:
+            return ()
+        raise
+    return tuple(
+        ResourceTemplate(
+            uri_template=found.uri_template,
+            name=found.name,
+            title=found.title or "",
+            media_type=found.mime_type or "",
+            description=found.description or "",
+        )
+        for page in pages
+        for found in page.resource_templates
+    )
+
+
+async def resource_parts(client: SdkClient, uri: str) -> tuple[Part, ...]:
+    """Return what a resource holds, in its parts."""
+    result = await client.read_resource(uri, cache_mode="bypass")
+    return tuple(map(embedded, result.contents))
+
+
+async def completed(
+    client: SdkClient, template: str, name: str, value: str, others: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return what a part of a template may be. The protocol allows a hundred values."""
+    reference = mcp_types.ResourceTemplateReference(uri=template)
+    result = await client.complete(reference, {"name": name, "value": value}, dict(others) or None)
+    return tuple(result.completion.values[:MOST_COMPLETIONS])
+
+
+async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]) -> str:
+    """Return the messages of a prompt as one text."""
+    result = await client.get_prompt(name, dict(arguments))
+    return "\n\n".join(filter(None, map(_said, result.messages)))
+
+
+async def _pages(
+    fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]], most: int = MOST_LISTED
+) -> list[P]:
+    """Return all pages of a list. Raises `ServerError` for one that has too many, or that goes round in a circle."""
+    pages: list[P] = []
+    count = 0
+    cursors: set[str] = set()
+    cursor: str | None = None
+    while True:
+        page = await fetch(cursor)
+        pages.append(page)
+        count += len(items(page))
+        if count > most:
+            raise ServerError(f"Its list has more than {most:,} entries.")
+        cursor = page.next_cursor
+        if cursor is None:
+            return pages
+        if cursor in cursors:
+            raise ServerError("Its list never ends: it gives the same next page again.")
+        if len(pages) >= MOST_PAGES:
+            raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
+        cursors.add(cursor)
+
+
+def _prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:
+    return OfferedPrompt(
+        name=prompt.name,
+        title=prompt.title or "",
+        description=prompt.description or "",
+        arguments=tuple(
+            PromptArgument(name=argument.name, is_required=bool(argument.required))
+            for argument in prompt.arguments or ()
+        ),
+    )
+
+
+def _said(message: mcp_types.PromptMessage) -> str:
+    match part_of(message.content):
+        case TextPart(text=text):
+            said = text
+        case ResourcePart(uri=uri, text=text):
+            said = f"[{uri}]\n{text}"
+        case LinkPart(uri=uri, name=name):
+            said = f"[{name}, at {uri}]"
+        case MediaPart(media_type=media_type):
+            said = f"[{media_type}, which is left out]"
+    return said if message.role == "user" else f"Assistant: {said}"
