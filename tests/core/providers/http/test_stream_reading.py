@@ -1,10 +1,7 @@
-"""Whatever an event of an answer has in place of what it should: it comes to a message that can be kept, or to words.
-
-The events are those of a real answer in each format, with some value anywhere in them replaced.
-"""
+"""Streams are read whatever comes: events however they are cut, why an answer stopped, and hostile servers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
 import pytest
@@ -19,21 +16,105 @@ from desktop_agent.core.protocol.model import (
     AssistantMessage,
     ModelRef,
     ModelRequest,
+    StopReason,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
 )
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal
-from desktop_agent.core.providers.http_provider import carried
+from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, carried, event_data
 from desktop_agent.core.providers.provider import Completion, StreamPiece
-from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.providers.vendor_provider import keyed_provider, wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import decode
-from tests.core.providers.http.conftest import SPOKEN
-from tests.servers.dialects.dialect import Ask
-from tests.servers.script import Page, reply, search, text, thinking, tool_use
+from tests.core.providers.http.conftest import KEY, SPOKEN
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.chat import CHAT
+from tests.servers.dialects.dialect import Ask, Dialect
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.model_server import ModelServer
+from tests.servers.script import Page, Reply, reply, search, text, thinking, tool_use
+
+
+async def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:
+    """Return the data of the events in these bytes, which come in pieces of a size."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(sent), size):
+            yield sent[start : start + size]
+
+    return [data async for data in event_data(pieces())]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1_000])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+async def test_events_are_read_however_they_are_written_and_cut(mark: str, end: str, size: int) -> None:
+    lines = ["data: ä😀", "", ": comment", "event: x", "id: 7", "data:a", "data: b", "data", "", "", "data: last"]
+    sent = (mark + end.join(lines)).encode()
+    assert await data_of(sent, size=size) == ["ä😀", "a\nb\n", "last"]
+
+
+async def test_a_mark_of_the_order_of_bytes_is_one_only_at_the_beginning() -> None:
+    assert await data_of("data: a\n\n\ufeffdata: b\n\ndata: \ufeffc\n\n".encode()) == ["a", "\ufeffc"]
+
+
+async def test_what_is_no_utf8_or_larger_than_any_event_is_refused() -> None:
+    with pytest.raises(UnicodeDecodeError):
+        await data_of(b"data: \xff\n\n")
+    with pytest.raises(ProviderError, match="larger than any"):
+        await data_of(b"data: " + b"x" * MAX_EVENT_BYTES + b"\n\n")
+
+
+async def completed(vendor: str, dialect: Dialect, request: ModelRequest, answer: Reply) -> Completion:
+    async with ModelServer(answer, dialect=dialect, key=KEY) as server:
+        provider = keyed_provider(vendor, KEY, address=server.url)
+        try:
+            last = [piece async for piece in provider.stream(request)][-1]
+        finally:
+            await provider.aclose()
+    assert isinstance(last, Completion)
+    return last
+
+
+@pytest.mark.parametrize(
+    ("vendor", "dialect", "sent", "told"),
+    [
+        ("anthropic", ANTHROPIC, "pause_turn", "pause_turn"),
+        ("anthropic", ANTHROPIC, "stop_sequence", "stop_sequence"),
+        ("anthropic", ANTHROPIC, "model_context_window_exceeded", "model_context_window_exceeded"),
+        ("anthropic", ANTHROPIC, "compaction", "other"),
+        ("openai", RESPONSES, "content_filter", "refusal"),
+        ("openai", RESPONSES, "max_messages", "other"),
+        ("openai", RESPONSES, "steered", "other"),
+        ("openai-chat", CHAT, "content_filter", "refusal"),
+        ("openai-chat", CHAT, "length", "max_tokens"),
+    ],
+)
+async def test_a_reason_of_one_vendor_is_told_in_the_words_of_all(
+    model_request: ModelRequest, vendor: str, dialect: Dialect, sent: str, told: StopReason
+) -> None:
+    completion = await completed(vendor, dialect, model_request, reply(text("Hm."), stop_reason=sent))
+    assert completion.stop_reason == told
+
+
+@pytest.mark.parametrize(
+    ("explanation", "told"),
+    [
+        ("cyber: It could help an attacker.", "cyber: It could help an attacker."),
+        ("general_harms", "general harms"),
+        ("", ""),
+    ],
+)
+async def test_why_the_model_declined_is_told_as_far_as_it_is_said(
+    model_request: ModelRequest, explanation: str, told: str
+) -> None:
+    answer = reply(text("I can't."), stop_reason="refusal", explanation=explanation)
+    completion = await completed("anthropic", ANTHROPIC, model_request, answer)
+    assert (completion.stop_reason, completion.explanation) == ("refusal", told)
+
 
 DEEP: object = json.loads("[" * 150 + "]" * 150)
 VALUES: list[object] = [

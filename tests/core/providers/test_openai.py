@@ -1,17 +1,61 @@
-"""What compatible servers send in an answer, beside what OpenAI's own do."""
+"""What OpenAI's formats share, and what compatible servers send beside what OpenAI's own do."""
 
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.protocol.model import JsonObject, TextBlock, ToolUseBlock
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.protocol.model import JsonObject, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.chat_stream import ChatReader
-from desktop_agent.core.providers.faults import ErrorEventError
+from desktop_agent.core.providers.faults import ErrorEventError, FailedCall
+from desktop_agent.core.providers.openai import read_models
 from desktop_agent.core.providers.provider import TextChunk
 from desktop_agent.core.providers.responses_stream import ResponsesReader
-from desktop_agent.core.providers.wire_format import MessageReader
+from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.providers.wire_format import EncodedPictures, MessageReader
 from desktop_agent.core.system.network.connections import MAX_NAME_CHARS
+
+CALL = FailedCall(address="https://api.openai.com")
+
+
+def test_the_list_of_a_plan_has_slugs_and_leaves_out_what_is_hidden() -> None:
+    page = {
+        "models": [
+            {"slug": "gpt-large", "display_name": "GPT Large", "visibility": "list", "context_window": 272_000},
+            {"slug": "gpt-hidden", "visibility": "hide"},
+            {"display_name": "without a slug"},
+            "no object",
+            {"slug": "gpt-small"},
+        ]
+    }
+    models = read_models(json.dumps(page).encode(), CALL)
+    assert [(model.name, model.label, model.context_tokens) for model in models] == [
+        ("gpt-large", "GPT Large", 272_000),
+        ("gpt-small", "", None),
+    ]
+
+
+def test_the_usual_list_is_read_as_before_whatever_stands_beside_it() -> None:
+    page = {"object": "list", "data": [{"id": "a"}], "models": [{"slug": "b"}]}
+    assert [model.name for model in read_models(json.dumps(page).encode(), CALL)] == ["a"]
+
+
+@pytest.mark.parametrize("page", ["{}", "[]", '{"models": 7}', "no JSON"])
+def test_what_is_no_list_is_refused(page: str) -> None:
+    with pytest.raises(ProviderError):
+        read_models(page.encode(), CALL)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "says"), [("llamacpp", True), ("ollama", None), ("openai-chat", None), ("openai", None)]
+)
+def test_only_who_calls_one_by_one_is_told(model_request: ModelRequest, vendor: str, says: bool | None) -> None:
+    wire = wire_format_of(usual_account(vendor))
+    assert json.loads(wire.encode(model_request, EncodedPictures())).get("parallel_tool_calls") is says
+    without = json.loads(wire.encode(replace(model_request, tools=()), EncodedPictures()))
+    assert "parallel_tool_calls" not in without, "APIs refuse it without tools"
 
 
 def read(reader: MessageReader, *events: JsonObject) -> str:

@@ -1,8 +1,10 @@
-"""Signing in with ChatGPT: the whole way, against an authorisation server that is strict, and what can go wrong."""
+"""Signing in with ChatGPT and with OpenRouter."""
 
 import asyncio
 import logging
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +17,39 @@ from desktop_agent.core.providers.auth.vendor_sign_ins import (
     ChatGptRenewal,
     Registration,
     SignedIn,
+    host_id,
     sign_in_with_chatgpt,
+    sign_in_with_openrouter,
 )
 from tests.core.providers.auth.hand_clock import HandClock
-from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, SUBJECT, AuthorizationServer, query_of
+from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, KEY, SUBJECT, AuthorizationServer, query_of
 from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
+
+
+def test_it_is_made_once_and_kept(tmp_path: Path) -> None:
+    name = host_id(tmp_path / "data")
+    assert name.startswith("urn:uuid:")
+    assert host_id(tmp_path / "data") == name
+    assert host_id(tmp_path / "another installation") != name
+
+
+def test_those_who_ask_at_the_same_time_get_the_same(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(host_id, [tmp_path] * 16))) == 1
+
+
+@pytest.mark.parametrize("broken", [b"", b"\xff\xfe", b"somebody", b"urn:uuid:no"])
+def test_a_broken_one_is_made_anew(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "host-id").write_bytes(broken)
+    assert host_id(tmp_path) == host_id(tmp_path)
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(CredentialsError) as caught:
+        host_id(tmp_path / "data")
+    assert "data" in caught.value.detail
+
 
 HOST_ID = "urn:uuid:00000000-0000-4000-8000-000000000001"
 EARLIER = Registration(client_id=ISSUED_CLIENT, subject=SUBJECT, email=EMAIL)
@@ -324,3 +354,50 @@ async def test_no_secret_shows_up_in_what_is_printed_logged_or_raised(caplog: py
     said.append(caplog.text)
     assert len(secrets) > 10
     assert [secret for secret in secrets if any(secret in text for text in said)] == []
+
+
+async def test_a_sign_in_brings_a_key() -> None:
+    async with AuthorizationServer() as server, UserInBrowser() as browser:
+        assert await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter()) == KEY
+    (asked,), (proof,) = server.asked, server.token_requests
+    assert set(asked) == {"callback_url", "code_challenge", "code_challenge_method"}
+    assert asked["callback_url"].startswith("http://localhost:")
+    assert set(proof) == {"code", "code_verifier", "code_challenge_method"}
+    assert server.violations == []
+
+
+async def test_an_answer_to_a_guessed_path_does_not_count() -> None:
+    async with AuthorizationServer() as server, UserInBrowser(opens=False) as browser:
+        running = asyncio.ensure_future(
+            sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())
+        )
+        await browser.is_at_the_user.wait()
+        callback = query_of(browser.opened[0])["callback_url"]
+        assert (await ask(f"{callback.rpartition('/')[0]}/guessed?code=evil")).status == 404
+        browser.visit(browser.opened[0])
+        assert await running == KEY
+
+
+async def test_a_code_that_was_put_in_by_another_is_refused() -> None:
+    """Its proof is of another sign-in: what PKCE is for."""
+    async with AuthorizationServer(redirect={"code": "of-somebody-else"}) as server, UserInBrowser() as browser:
+        with pytest.raises(CredentialsError, match="refused to finish"):
+            await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())
+
+
+async def test_declining_is_explained() -> None:
+    async with (
+        AuthorizationServer(redirect={"error": "access_denied"}, without=("code",)) as server,
+        UserInBrowser() as browser,
+    ):
+        with pytest.raises(CredentialsError, match="OpenRouter was declined"):
+            await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())
+    assert "was declined" in browser.pages[0].body
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", '{"key": ""}', '{"key": "two words"}', '{"key": 7}', "<html>"])
+async def test_an_answer_without_a_key_is_explained(body: str) -> None:
+    async with AuthorizationServer(token_answer=(200, body)) as server, UserInBrowser() as browser:
+        with pytest.raises(CredentialsError, match="something else than a key") as caught:
+            await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())
+    assert "two words" not in caught.value.detail
