@@ -15,7 +15,7 @@ from desktop_agent.core.capture.git_objects import BASELINES
 from desktop_agent.core.capture.safety import SafetyCopies
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.policy.paths import sensitivity
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of

@@ -14,7 +14,7 @@ from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.packing import image_digests, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.models.vendors import PROVIDER_IDS
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.resuming.opening import read_whole_history

@@ -32,7 +32,7 @@ from msgspec.structs import asdict, replace
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision, Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings import FileProblem
 from desktop_agent.core.settings.table_file import (

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Job, JobState
 from desktop_agent.core.system.processes.child import ChildProcess, unhurried
 from desktop_agent.core.system.processes.output import continuation_bytes, create_private

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Callable
 
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
+from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 from desktop_agent.headless.input_lines import LONGEST_LINE_BYTES, lines_of
 
 

@@ -15,7 +15,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import SessionArchived
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
+from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace

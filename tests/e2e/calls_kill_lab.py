@@ -21,7 +21,7 @@ import msgspec
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.protocol.op_codec import decode_op
+from desktop_agent.core.protocol.ops import decode_op
 from tests.core.undo.real_history import Revert, opened, reverted
 from tests.e2e.kill_lab import live
 from tests.harness import Ground

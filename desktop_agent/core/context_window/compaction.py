@@ -18,7 +18,7 @@ from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.summaries import conversation_text, extracted, fitted, parsed, rendered, summary_text
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
 from desktop_agent.core.providers.provider import Provider, reported_answer
 from desktop_agent.core.transcript import Transcript

@@ -29,7 +29,7 @@ from desktop_agent.core.context_window.meter import Meter
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     CacheMiss,
     ContextReport,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import Calibration, request_tokens
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.provider import Counting, Provider
 from desktop_agent.core.tools.access import ToolOffer

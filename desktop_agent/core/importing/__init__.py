@@ -28,7 +28,7 @@ from desktop_agent.core.importing.conversation import ConversationWriter, Import
 from desktop_agent.core.importing.foreign_file import SOURCE_NAMES, FileFacts, SourceKind, read_objects
 from desktop_agent.core.importing.own import import_own, is_own, read_own
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.foreign_json import text_in
+from desktop_agent.core.protocol.codec import text_in
 from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.foreign_file import FileFacts, read_objects, time_in, whole_in
-from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 
 _OWN_WORDS = (

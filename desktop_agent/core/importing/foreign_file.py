@@ -9,8 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.protocol.codec import MalformedLineError
-from desktop_agent.core.protocol.foreign_json import text_in
+from desktop_agent.core.protocol.codec import MalformedLineError, text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
 

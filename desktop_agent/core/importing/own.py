@@ -15,8 +15,7 @@ from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MA
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.foreign_file import FileFacts, read_objects
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
-from desktop_agent.core.protocol.foreign_json import text_in
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.journal_reader import migrated
 

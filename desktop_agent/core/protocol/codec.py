@@ -1,7 +1,8 @@
 """The versioned codec between events and JSON: one flat object each, distinguished by `type`.
 
 `decode_event(encode_event(e)) == e` for every event, and a line of an unknown type or a later version survives a round
-trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole object.
+trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole object. JSON of a foreign shape is read
+with `text_in`, `object_in` and the like: whatever is there, the answer has the type that was asked for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,37 @@ from desktop_agent.core.protocol.events import (
     UnknownEvent,
 )
 from desktop_agent.core.protocol.model import JsonObject, Message
+
+
+def as_object(value: object) -> JsonObject:
+    """Return `value` if it is an object, else an empty one."""
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def text_in(fields: JsonObject, key: str) -> str:
+    """Return the text under `key`; empty when there is none."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def object_in(fields: JsonObject, key: str) -> JsonObject:
+    """Return the object under `key`; an empty one when there is none."""
+    return as_object(fields.get(key))
+
+
+def texts_in(fields: JsonObject, key: str) -> list[str]:
+    """Return the texts of the list under `key`; what else is in it is passed over."""
+    value = fields.get(key)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]
+
+
+def objects_in(fields: JsonObject, key: str) -> list[JsonObject]:
+    """Return the objects of the list under `key`; what else is in it is passed over."""
+    value = fields.get(key)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
+
 
 _NESTED = (dict, list, tuple)
 

@@ -1,57 +1,45 @@
 """Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
 
 Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
-Those about files are in `change_events`, the live ones in `live_events`; all of them are found here.
+Live events exist only while something runs: a durable event repeats their content, whole, later.
 """
 
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol, Self
 
-from msgspec import field
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from desktop_agent.core.base.ids import CallId, PromptId, SessionId
-from desktop_agent.core.protocol.change_events import REFUSALS as REFUSALS
-from desktop_agent.core.protocol.change_events import ChangePurpose as ChangePurpose
-from desktop_agent.core.protocol.change_events import (
-    ChangesPrepared,
-    ChangesRecorded,
-    ChangesRedone,
-    ChangesUndone,
-    CommentAdded,
-    CommentsRemoved,
-    ReviewMarked,
-    Rewound,
-)
-from desktop_agent.core.protocol.durable import UNSTAMPED as UNSTAMPED
-from desktop_agent.core.protocol.durable import DurableEvent
-from desktop_agent.core.protocol.live_events import (
-    CommandJudged,
-    ContextInspected,
-    ContextMeasured,
-    HostedCallReported,
-    JobsReported,
-    ModelRequestReported,
-    PromptRejected,
-    RetryWaitReported,
-    RulesReported,
-    TextDelta,
-    ThinkingDelta,
-    ToolOutputDelta,
-    ToolProgress,
-)
+from desktop_agent.core.base.errors import ProviderFault
+from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
     Attachment,
+    Author,
     CacheMiss,
     Capability,
+    ChangeSelection,
+    ContextReport,
+    ContextUse,
     Decision,
+    FileChange,
+    FileOutcome,
     Finite,
     FolderIdentity,
     GuidanceFile,
+    HostedCall,
+    Job,
     JsonObject,
+    LineComment,
     ModelRef,
+    OutsideFile,
     Pin,
+    RefChange,
+    ReviewState,
+    RewindScope,
+    Rule,
     SandboxMode,
     SessionPurpose,
     StopReason,
@@ -59,8 +47,23 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
     ToolSource,
+    Uncaptured,
     Usage,
 )
+
+UNSTAMPED = datetime.fromtimestamp(0, UTC)
+
+
+class DurableEvent(Struct, frozen=True, kw_only=True):
+    """An event that is written to the journal before any front end receives it."""
+
+    seq: int = 0
+    at: datetime = UNSTAMPED
+
+    def stamped(self, seq: int, at: datetime) -> Self:
+        """Return this event as the `seq`-th record of its session."""
+        return replace(self, seq=seq, at=at)
+
 
 FORMAT_VERSION = 1
 """Version of a journal line. A reader keeps lines of a later version untouched and skips them."""
@@ -394,6 +397,244 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
     type: str = "unknown"
 
 
+ChangePurpose = Literal["apply", "undo", "redo"]
+
+REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
+"""The codes of notices that an undo or redo was not carried out. It ends with one of them, or with its record."""
+
+
+class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
+    """Files are about to be written; their images are durable. The write-ahead record of a change, an undo or a redo.
+
+    If the process dies here, the files tell how far it got: each is either its before- or its after-image.
+    """
+
+    turn: int
+    call_id: CallId
+    purpose: ChangePurpose
+    changes: tuple[FileChange, ...]
+    snapshot: int | None = None
+    """For a command, whose changes are not known before: the snapshot of the folder that shows them afterwards."""
+    is_background: bool = False
+    """Whether the command goes on in the background: it is looked at again and again, until a last time."""
+    author: Author = "shell"
+    """Whose work the changes are that the snapshot will show."""
+    type: Literal["changes_prepared"] = "changes_prepared"
+
+
+class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
+    """A call changed these files; what could not be captured is named.
+
+    Without a call they are the user's own changes, noticed before something of the agent's came on top of them.
+    """
+
+    turn: int
+    call_id: CallId
+    changes: tuple[FileChange, ...]
+    uncaptured: tuple[Uncaptured, ...] = ()
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries of the git repository that the call moved or dropped."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
+    is_recoverable: bool = False
+    """Whether the command was one that destroys, and a safety copy was made before it ran."""
+    is_last_look: bool = False
+    """Whether a background command has ended, so that nothing more of it will come."""
+    type: Literal["changes_recorded"] = "changes_recorded"
+
+
+class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
+    """Changes were taken back; files that changed since in the same place were left alone and are listed."""
+
+    selection: ChangeSelection
+    change_ids: tuple[ChangeId, ...]
+    outcomes: tuple[FileOutcome, ...]
+    changes: tuple[FileChange, ...] = ()
+    """What was written, as entries of the ledger like any other: by `undo`, each with what it reverts."""
+    reason: str = ""
+    """A word of the user's to the model."""
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries that were put back."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that were put back."""
+    type: Literal["changes_undone"] = "changes_undone"
+
+
+class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
+    """Undone changes were applied again."""
+
+    selection: ChangeSelection
+    change_ids: tuple[ChangeId, ...]
+    outcomes: tuple[FileOutcome, ...]
+    changes: tuple[FileChange, ...] = ()
+    reason: str = ""
+    type: Literal["changes_redone"] = "changes_redone"
+
+
+class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
+    """The user decided about hunks of a file, or took a decision back."""
+
+    path: str
+    hunks: tuple[HunkKey, ...]
+    state: ReviewState
+    type: Literal["review_marked"] = "review_marked"
+
+
+class CommentAdded(DurableEvent, frozen=True, kw_only=True):
+    """The user wrote, or rewrote, a remark on lines of a diff."""
+
+    comment: LineComment
+    type: Literal["comment_added"] = "comment_added"
+
+
+class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
+    """Remarks were taken back, or sent to the agent."""
+
+    comment_ids: tuple[str, ...]
+    type: Literal["comments_removed"] = "comments_removed"
+
+
+class Rewound(DurableEvent, frozen=True, kw_only=True):
+    """The user went back to before `turn`: with the conversation, the files, or both.
+
+    A rewound conversation is still in the journal; the model does not see it any more.
+    """
+
+    turn: int
+    scope: RewindScope
+    type: Literal["rewound"] = "rewound"
+
+
+RequestPurpose = Literal["turn", "summary", "title", "server"]
+"""What a request to a model is for: the conversation, a summary of it, its title, or an MCP server that asks."""
+
+
+class TextDelta(Struct, frozen=True, kw_only=True):
+    """More text of the message being written."""
+
+    turn: int
+    text: str
+    type: Literal["text_delta"] = "text_delta"
+
+
+class ThinkingDelta(Struct, frozen=True, kw_only=True):
+    """More thinking of the message being written."""
+
+    turn: int
+    text: str
+    type: Literal["thinking_delta"] = "thinking_delta"
+
+
+class ToolOutputDelta(Struct, frozen=True, kw_only=True):
+    """More output of a running call, as it was written."""
+
+    turn: int
+    call_id: CallId
+    text: str
+    type: Literal["tool_output_delta"] = "tool_output_delta"
+
+
+class ToolProgress(Struct, frozen=True, kw_only=True):
+    """How far something is that takes a while: a call the model is still writing, a search, a scan."""
+
+    turn: int
+    call_id: CallId
+    name: str
+    message: str
+    type: Literal["tool_progress"] = "tool_progress"
+
+
+class HostedCallReported(Struct, frozen=True, kw_only=True):
+    """One of the provider's own tools began or ended, in the message being written."""
+
+    turn: int
+    at: datetime
+    call: HostedCall
+    type: Literal["hosted_call_reported"] = "hosted_call_reported"
+
+
+class PromptRejected(Struct, frozen=True, kw_only=True):
+    """A prompt could not be taken: nothing can be written, or what it mentions was not to be had, as a notice says.
+
+    Here is its text back, so that it is not lost.
+    """
+
+    text: str
+    type: Literal["prompt_rejected"] = "prompt_rejected"
+
+
+class RetryWaitReported(Struct, frozen=True, kw_only=True):
+    """A turn waits before it asks the model again, as the notice `retrying` before it says, or waits no longer."""
+
+    turn: int
+    is_waiting: bool
+    delay_s: Finite = 0.0
+    """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
+    type: Literal["retry_wait_reported"] = "retry_wait_reported"
+
+
+class ModelRequestReported(Struct, frozen=True, kw_only=True):
+    """A request was sent to a model, or has come to its end; told of each try, and of those beside the conversation."""
+
+    turn: int
+    request_id: str
+    """The same in both events of a request; new for each try."""
+    model: ModelRef
+    state: Literal["sent", "answered", "failed", "stopped"]
+    """`stopped`: the answer was not waited for."""
+    purpose: RequestPurpose = "turn"
+    fault: ProviderFault | None = None
+    """What went wrong, of one that failed."""
+    message_id: str = ""
+    """What the provider calls the answer."""
+    stop_reason: StopReason | None = None
+    usage: Usage | None = None
+    """What it took; `usage_reported` says it again, on record."""
+    type: Literal["model_request_reported"] = "model_request_reported"
+
+
+class JobsReported(Struct, frozen=True, kw_only=True):
+    """The session's background commands as they are now, oldest first."""
+
+    jobs: tuple[Job, ...]
+    type: Literal["jobs_reported"] = "jobs_reported"
+
+
+class RulesReported(Struct, frozen=True, kw_only=True):
+    """The rules in force in this session, the session's own first."""
+
+    rules: tuple[Rule, ...]
+    type: Literal["rules_reported"] = "rules_reported"
+
+
+class ContextMeasured(Struct, frozen=True, kw_only=True):
+    """How full the context is now."""
+
+    use: ContextUse
+    type: Literal["context_measured"] = "context_measured"
+
+
+class ContextInspected(Struct, frozen=True, kw_only=True):
+    """What the model would see now; the answer to `InspectContext`."""
+
+    report: ContextReport
+    type: Literal["context_inspected"] = "context_inspected"
+
+
+class CommandJudged(Struct, frozen=True, kw_only=True):
+    """What there is to know of a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
+
+    call_id: CallId
+    command: str
+    request: ApprovalRequest | None
+    """The question as it would be about this command; None when it must not run."""
+    digest: Digest | None = None
+    """What an answer to it carries (`Allowed.judged`); None while the safety copy is still being found out."""
+    obstacle: str = ""
+    """Why it must not run."""
+    type: Literal["command_judged"] = "command_judged"
+
+
 LiveEvent = (
     TextDelta
     | ThinkingDelta
@@ -449,3 +690,15 @@ KnownEvent = (
 )
 JournalEvent = KnownEvent | UnknownEvent
 Event = JournalEvent | LiveEvent
+
+
+class EventLog(Protocol):
+    """The one way an event becomes real."""
+
+    async def record(self, event: KnownEvent) -> None:
+        """Write `event`, send it to the front end, then return. Raises `StorageError`: then nothing may be acted on."""
+        ...
+
+    def emit(self, event: LiveEvent) -> None:
+        """Tell the front end at once; never written."""
+        ...

@@ -3,17 +3,21 @@
 An op is a request, not a promise: the events that follow report its outcome.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, cast, get_args
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ChangeSelection,
     CommittedFile,
     Decision,
     FileImage,
+    JsonObject,
     LineComment,
     ModelRef,
     Reverted,
@@ -375,3 +379,37 @@ Op = (
     | RevokeRule
     | Shutdown
 )
+
+
+class MalformedOpError(ValueError):
+    """What should be an op is no JSON object with a known type, or its fields are not those of the type."""
+
+
+def encode_op(op: Op) -> JsonObject:
+    """Return the JSON object of `op`."""
+    return encode(op)
+
+
+def decode_op(fields: object) -> Op:
+    """Return the op that `fields`, read from JSON, describes. Raises `MalformedOpError` that names the field."""
+    if not isinstance(fields, dict):
+        raise MalformedOpError("an op is a JSON object")
+    given = cast("JsonObject", fields)
+    kind = given.get("type")
+    known = _OPS.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        raise MalformedOpError(f"`type` must be one of {', '.join(_OPS)}")
+    unknown = next((key for key in given if key not in known.__struct_fields__), None)
+    if unknown is not None:
+        raise MalformedOpError(f"{kind} has no field {unknown!r}")
+    try:
+        op = convert(given, learned(known))
+    except ValidationError as error:
+        raise MalformedOpError(f"{kind}: {error}") from error
+    if isinstance(op, SubmitPrompt | Steer) and not op.text.strip():
+        raise MalformedOpError(f"{kind}: the message is empty - at `$.text`")
+    return op
+
+
+_OPS: Mapping[str, type[Op]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(Op)}
+"""By the default of the field `type`, which each declares last."""

@@ -17,7 +17,7 @@ from typing import ClassVar, cast, get_args
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderFault
-from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,

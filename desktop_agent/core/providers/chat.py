@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
-from desktop_agent.core.protocol.foreign_json import objects_in
+from desktop_agent.core.protocol.codec import objects_in
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,

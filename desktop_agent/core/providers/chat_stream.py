@@ -14,7 +14,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Citation,

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.protocol.foreign_json import as_object
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of
 

@@ -15,7 +15,7 @@ from typing import cast
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.models.known_model import ListedModel, only_embeds
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in, texts_in
+from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api
 from desktop_agent.core.providers.wire_format import count_in, size_in

@@ -16,8 +16,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, new_request_id
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.live_events import RequestPurpose
+from desktop_agent.core.protocol.events import EventLog, RequestPurpose
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,

@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
-from desktop_agent.core.protocol.foreign_json import text_in
+from desktop_agent.core.protocol.codec import text_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,

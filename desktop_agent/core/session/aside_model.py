@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, ProviderError
 from desktop_agent.core.models.known_model import KnownModel, price_words
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
 from desktop_agent.core.providers.provider import Completion, Provider, ProviderSource, reported_answer
 from desktop_agent.core.session.retries import Retries

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.session.failure_notices import notice_of
 from desktop_agent.core.session.session_state import SessionState

@@ -8,7 +8,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import AgentError, ProviderError, ProviderFault
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.settings.model_choice import NamedModel

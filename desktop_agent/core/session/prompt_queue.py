@@ -6,7 +6,7 @@ Each leaves the queue once: the first to take it, the user or the turn, has it, 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import PromptId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.transcript.entries import QueuedPrompt

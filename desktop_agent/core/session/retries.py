@@ -8,7 +8,7 @@ from random import Random
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.transcript import RETRYING
 

@@ -13,7 +13,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.provider import ProviderSource, reported_answer
 from desktop_agent.core.transcript import TextEntry, Transcript

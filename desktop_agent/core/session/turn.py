@@ -18,7 +18,7 @@ from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId, claim_id
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     ModelRef,

@@ -25,7 +25,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
-from desktop_agent.core.protocol.model.usage import COST_DIGITS
+from desktop_agent.core.protocol.model.sessions import COST_DIGITS
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, transaction
 from desktop_agent.core.store.journal.journal_reader import internalise

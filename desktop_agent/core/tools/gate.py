@@ -17,7 +17,7 @@ from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Forbid
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,

@@ -18,7 +18,7 @@ from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
 from desktop_agent.core.merge.merge import missing_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ChangeSelection, CommittedFile, FileChange, FileOutcome, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.system.processes.child import unhurried

@@ -13,7 +13,7 @@ from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, requir
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.processes.child import unhurried

@@ -1,38 +1,35 @@
-"""Frozen data that ops and events share: messages, tool calls, changes, approvals, diffs.
+"""Frozen data that ops and events share: messages, tool calls, changes, approvals, sessions.
 
-Frozen msgspec structs with no behaviour beyond small derived properties. `codec.py` turns them into JSON and back;
-importing this module is cheap and pulls in nothing else.
+Frozen msgspec structs with no behaviour beyond small derived properties, in a module for each subject; everyone imports
+the names from here. `codec.py` turns them into JSON and back; importing this module is cheap and pulls in nothing else.
+What is written to a journal (`docs/session-format.md`) is decoded for ever: add fields with a default, take none away.
 """
 
 from desktop_agent.core.protocol.model.approvals import (
     Aborted,
     Allowed,
+    Answer,
     ApprovalPolicy,
     ApprovalRequest,
     ApprovalScope,
     Decision,
     Denied,
+    FieldFormat,
+    FieldKind,
+    FormField,
+    FormOption,
     Rule,
     RuleEffect,
     RuleKind,
     RuleScope,
+    SampledText,
+    SamplingQuestion,
     SandboxMode,
     ScopeOffer,
     ScriptMark,
+    ServerQuestion,
     SpendingQuestion,
     ToolChange,
-)
-from desktop_agent.core.protocol.model.attachments import Attachment, AttachmentKind
-from desktop_agent.core.protocol.model.calls import (
-    Capability,
-    Job,
-    JobState,
-    TodoItem,
-    TodoStatus,
-    ToolCall,
-    ToolResult,
-    ToolSource,
-    ToolState,
 )
 from desktop_agent.core.protocol.model.changes import (
     Author,
@@ -40,41 +37,45 @@ from desktop_agent.core.protocol.model.changes import (
     ChangeSelection,
     Clash,
     CommittedFile,
+    Edit,
     FileChange,
+    FileDiff,
     FileExtras,
     FileImage,
     FileKind,
     FileOutcome,
+    Hunk,
+    Landmarks,
     LineComment,
     Maker,
+    MovedBlock,
     OutcomeState,
     OutsideFile,
     Owner,
     RefChange,
     Reverted,
+    ReviewHunk,
     ReviewState,
     RewindScope,
     Share,
+    Surplus,
     Uncaptured,
 )
-from desktop_agent.core.protocol.model.context import (
-    ContextReport,
-    ContextSection,
-    ContextUse,
-    GuidanceFile,
-    GuidanceScope,
-    Pin,
-    SectionKind,
-    Summary,
-)
-from desktop_agent.core.protocol.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 from desktop_agent.core.protocol.model.messages import (
     AssistantBlock,
     AssistantMessage,
+    Attachment,
+    AttachmentKind,
+    BlobRef,
+    Capability,
     Citation,
+    Finite,
     HostedCall,
     HostedTool,
     ImageBlock,
+    Job,
+    JobState,
+    JsonObject,
     Message,
     ModelRef,
     ModelRequest,
@@ -83,34 +84,41 @@ from desktop_agent.core.protocol.model.messages import (
     StopReason,
     TextBlock,
     ThinkingBlock,
+    TodoItem,
+    TodoStatus,
+    ToolCall,
     ToolDefinition,
+    ToolResult,
     ToolResultBlock,
+    ToolSource,
+    ToolState,
     ToolUseBlock,
     UserBlock,
     UserMessage,
     WebPage,
 )
-from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
-from desktop_agent.core.protocol.model.questions import (
-    Answer,
-    FieldFormat,
-    FieldKind,
-    FormField,
-    FormOption,
-    SampledText,
-    SamplingQuestion,
-    ServerQuestion,
-)
-from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.protocol.model.sessions import (
+    CacheMiss,
+    CacheMissReason,
+    ContextReport,
+    ContextSection,
+    ContextUse,
     DayAllowance,
     FolderIdentity,
+    GuidanceFile,
+    GuidanceScope,
+    HitKind,
+    Pin,
+    SearchHit,
+    SearchQuery,
+    SectionKind,
     SessionPurpose,
     SessionState,
     SessionSummary,
     Spending,
+    Summary,
+    Usage,
 )
-from desktop_agent.core.protocol.model.usage import CacheMiss, CacheMissReason, Usage
 
 __all__ = [
     "Aborted",

@@ -1,15 +1,135 @@
-"""Messages to and from a model, and what a provider is asked."""
+"""Messages to and from a model: their blocks, calls and attachments, and what a provider is asked."""
 
+import sys
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
 
+from desktop_agent.core.base.errors import ToolErrorType
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
-from desktop_agent.core.protocol.model.calls import ToolState
-from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
+
+JsonObject = dict[str, object]
+"""A decoded JSON object whose shape another program defines (tool arguments, metadata)."""
+
+Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+"""A measure or duration. None is infinite: a line that says so (`1e400` does) was not written by us."""
+
+
+class BlobRef(Struct, frozen=True, kw_only=True):
+    """A payload kept outside the journal: its digest, its length in bytes, and what it is."""
+
+    blob: Digest
+    size: int
+    media_type: str
+
+
+AttachmentKind = Literal["resource", "file", "picture", "folder", "session"]
+"""A resource of an MCP server, a file of text, a picture, what a folder holds, or another session."""
+
+
+class Attachment(Struct, frozen=True, kw_only=True):
+    """What a mention in a prompt stood for when the prompt was sent. Nothing of it is fetched again.
+
+    All texts but `mention` were written by a server, or are what a file held.
+    """
+
+    mention: str
+    """As it stands in the prompt: `@docs:readme`."""
+    server: str = ""
+    """The name of the MCP server that it came from; empty for all but a resource."""
+    uri: str
+    """Its address there; the path of a file or folder, relative to the workspace; the id of a session; a name."""
+    name: str
+    kind: AttachmentKind = "resource"
+    lines: str = ""
+    """Which lines of a file were meant, such as `10-40`; empty for all."""
+    digest: Digest | None = None
+    """Of the whole file, so that an edit notices when it changed since; None for what no edit tool takes."""
+    media_type: str = ""
+    size: int = 0
+    """Of all of it, in bytes."""
+    text: str = ""
+    """What the model reads of it."""
+    content: BlobRef | None = None
+    """The whole text, where `text` has only its beginning and its end."""
+    images: tuple[BlobRef, ...] = ()
+    """What the model is shown."""
+    files: tuple[BlobRef, ...] = ()
+    """What is neither text nor a picture: kept for the user."""
+
+
+Capability = Literal["read_fs", "write_fs", "exec_shell", "network"]
+"""What a tool can do to the world. The approval policy speaks in these words."""
+
+ToolSource = Literal["workspace", "external", "system"]
+"""Where a tool comes from: ours on this folder, an MCP server, or the application itself."""
+
+ToolState = Literal["started", "completed", "failed"]
+
+
+class ToolCall(Struct, frozen=True, kw_only=True):
+    """One call of a tool, as it will run: the arguments may have been edited by the user since the model wrote it."""
+
+    id: CallId
+    name: str
+    arguments: JsonObject
+
+
+class ToolResult(Struct, frozen=True, kw_only=True):
+    """What a tool call came to.
+
+    `content` is what the model reads, already within its limits; `output` points to the whole output when that was
+    longer. `metadata` and `error_type` are ours and never reach a provider.
+    """
+
+    content: str
+    is_error: bool = False
+    error_type: ToolErrorType | None = None
+    metadata: JsonObject = field(default_factory=dict[str, object])
+    output: BlobRef | None = None
+    images: tuple[BlobRef, ...] = ()
+    """Pictures that the model is shown beside `content`."""
+
+
+TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+class TodoItem(Struct, frozen=True, kw_only=True):
+    """One step of the agent's plan."""
+
+    id: str
+    content: str
+    status: TodoStatus = "pending"
+
+
+JobState = Literal["running", "exited", "stopped", "timed_out"]
+"""`exited` by itself, `stopped` on request, `timed_out` by the limit it was started with."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One background command as it is now."""
+
+    id: str
+    """`job-20261121-213700-0123abcd`: when it was started (UTC), then 32 random bits."""
+    command: str
+    """As people read it."""
+    cwd: Path
+    pid: int
+    log: Path
+    started_at: datetime
+    state: JobState = "running"
+    exit_code: int | None = None
+    """As shells count it; None while it runs."""
+    ended_at: datetime | None = None
+    memory_bytes: int = 0
+    """What its whole process tree holds; 0 when unknown or ended."""
+    last_line: str = ""
+    """The end of what it has printed."""
 
 
 class ModelRef(Struct, frozen=True, kw_only=True):

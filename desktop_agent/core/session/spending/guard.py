@@ -14,7 +14,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import new_question_id
 from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,

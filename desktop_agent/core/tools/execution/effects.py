@@ -11,7 +11,7 @@ from desktop_agent.core.capture.capture import CACHE_FAILS, CACHE_HINT, Snapshot
 from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end

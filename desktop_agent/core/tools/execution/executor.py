@@ -18,7 +18,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     Decision,

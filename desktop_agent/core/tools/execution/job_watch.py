@@ -16,7 +16,7 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.process_tree import Activity

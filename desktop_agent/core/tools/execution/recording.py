@@ -17,7 +17,7 @@ from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.changes.ledger import ChangeRecorder, Ledger
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.writers import Maker, Writers

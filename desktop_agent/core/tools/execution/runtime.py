@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceErr
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import Access

@@ -23,7 +23,7 @@ from desktop_agent.core.mcp.client import (
     SamplingRequest,
 )
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,

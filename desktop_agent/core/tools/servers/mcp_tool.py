@@ -35,7 +35,7 @@ from desktop_agent.core.mcp.trust import (
     tool_change,
 )
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.results import is_plain, result_of
 from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from msgspec import Struct
 
-from desktop_agent.core.protocol.foreign_json import as_object, object_in, objects_in
+from desktop_agent.core.protocol.codec import as_object, object_in, objects_in
 from desktop_agent.core.tools.web.page import HtmlReader
 
 LONGEST_TITLE = 200

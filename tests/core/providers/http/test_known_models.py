@@ -11,7 +11,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.core.protocol.foreign_json import object_in
+from desktop_agent.core.protocol.codec import object_in
 from desktop_agent.core.protocol.model import (
     JsonObject,
     ModelRef,

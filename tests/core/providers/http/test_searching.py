@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.protocol.foreign_json import objects_in
+from desktop_agent.core.protocol.codec import objects_in
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     Citation,
