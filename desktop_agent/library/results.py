@@ -20,7 +20,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Usage
 from desktop_agent.core.session.failure_notices import NO_ACCOUNT, NOT_FETCHED, SIGNED_OUT, UNSAFE_SETTINGS
-from desktop_agent.core.transcript.reading import readable
+from desktop_agent.core.transcript.entries import readable
 
 T = TypeVar("T")
 

@@ -35,7 +35,7 @@ from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.session_folder import new_session_folder
 from desktop_agent.core.system.private_files import make_private_file
 from desktop_agent.core.system.workspace import why_no_workspace
-from desktop_agent.core.transcript.reading import first_line
+from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
 """Lines. A file may begin with some that several programs could have written."""

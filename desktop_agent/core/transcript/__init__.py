@@ -4,9 +4,9 @@
 entries touches only the one that is streaming. Replaying a journal gives the same entries as having watched it live.
 """
 
-from desktop_agent.core.transcript.change_state import ChangeState
-from desktop_agent.core.transcript.context_state import ContextState
+from desktop_agent.core.transcript.change_state import ChangeState, Turned, Undone, UndoStep, undone_of
 from desktop_agent.core.transcript.entries import (
+    CUT_OFF_KEY,
     ChangeRecord,
     CompactionEntry,
     Destroyed,
@@ -18,11 +18,6 @@ from desktop_agent.core.transcript.entries import (
     TextEntry,
     ToolEntry,
     UndoEntry,
-)
-from desktop_agent.core.transcript.fold import Transcript, replay
-from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import (
-    CUT_OFF_KEY,
     asked_call,
     explanation_of,
     first_line,
@@ -30,10 +25,9 @@ from desktop_agent.core.transcript.reading import (
     spending_line,
     todos_of,
 )
-from desktop_agent.core.transcript.retry_notices import FALLBACK, RETRYING
-from desktop_agent.core.transcript.session_info import SessionInfo
-from desktop_agent.core.transcript.steps import Turned, Undone, UndoStep, undone_of
-from desktop_agent.core.transcript.turn_state import TurnState
+from desktop_agent.core.transcript.entry_fold import FALLBACK, RETRYING
+from desktop_agent.core.transcript.paged import Patch
+from desktop_agent.core.transcript.transcript import ContextState, SessionInfo, Transcript, TurnState, replay
 
 __all__ = [
     "CUT_OFF_KEY",

@@ -1,34 +1,176 @@
-"""What events do to the entries: the new ones, and those that something happens to."""
+"""What events do to the entries: the new ones, and those that something happens to.
 
+Calls that ran at a provider are shown as ours are, from the blocks of its message. Of notices of failed tries that
+follow each other only the last is shown, with the wait that is on.
+"""
+
+from collections.abc import Sequence
 from copy import copy
+from datetime import datetime
 from typing import Final, Literal
 
 from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import Citation, HostedCall
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    Citation,
+    HostedCall,
+    JsonObject,
+    OpaqueBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    WebPage,
+)
 from desktop_agent.core.transcript.entries import (
+    CUT_OFF_KEY,
     CompactionEntry,
     Destroyed,
     Entry,
     NoticeEntry,
+    Piece,
     SpendingEntry,
     TextEntry,
     ToolEntry,
+    readable,
 )
-from desktop_agent.core.transcript.hosted_calls import (
-    UNFINISHED,
-    begun_entry,
-    citations_of,
-    hosted_calls,
-    tell,
-    with_cited,
-)
-from desktop_agent.core.transcript.paged import PagedEntries
-from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import CUT_OFF_KEY, Piece, readable
-from desktop_agent.core.transcript.retry_notices import ANEW, RetryNotices
+from desktop_agent.core.transcript.paged import PagedEntries, Patch
+
+UNFINISHED = "The provider did not finish this."
+
+
+def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
+    """Return the calls that a message tells of, each once, in their order.
+
+    One that was begun and not ended has failed, unless the message `goes_on` with the next one.
+    """
+    calls: dict[CallId, HostedCall] = {}
+    for block in content:
+        if isinstance(block, OpaqueBlock) and (call := block.call) is not None:
+            begun = calls.get(call.id)
+            calls[call.id] = replace(call, tool=begun.tool, query=call.query or begun.query) if begun else call
+    if not goes_on:
+        for call_id, call in calls.items():
+            if call.state == "started":
+                calls[call_id] = replace(call, state="failed", error=UNFINISHED)
+    return calls
+
+
+def citations_of(content: Sequence[AssistantBlock]) -> dict[str, Citation]:
+    """Return the pages that the text of a message rests on, by their addresses."""
+    cited: dict[str, Citation] = {}
+    for block in content:
+        for citation in block.citations if isinstance(block, TextBlock) else ():
+            known = cited.setdefault(citation.url, citation)
+            if not known.quote:
+                cited[citation.url] = citation
+    return cited
+
+
+def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
+    """Return the entry of a call that begins."""
+    entry = ToolEntry(
+        turn=turn,
+        call=ToolCall(id=call.id, name=call.tool, arguments={}),
+        title=call.query,
+        is_read_only=False,
+        started_at=at,
+    )
+    tell(entry, call, {})
+    return entry
+
+
+def tell(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
+    """Put into an entry what is known of its call by now, with what the text says of the pages that were found."""
+    query = call.query or entry.title
+    arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
+    entry.call, entry.title = ToolCall(id=call.id, name=call.tool, arguments=arguments), query
+    entry.state = call.state
+    if call.state != "started":
+        entry.result = _result(call, cited)
+
+
+def with_cited(calls: dict[CallId, HostedCall], cited: dict[str, Citation]) -> dict[CallId, HostedCall]:
+    """Return `calls` with the pages that the text rests on and no call lists: the last search found them."""
+    listed = {page.url for call in calls.values() for page in call.pages}
+    more = tuple(WebPage(url=each.url, title=each.title) for each in cited.values() if each.url not in listed)
+    searches = [call for call in calls.values() if call.tool == "web_search" and call.state == "completed"]
+    if not more or not searches:
+        return calls
+    last = searches[-1]
+    return calls | {last.id: replace(last, pages=(*last.pages, *more))}
+
+
+def _result(call: HostedCall, cited: dict[str, Citation]) -> ToolResult:
+    if call.error:
+        return ToolResult(content=call.error, is_error=True, metadata={"at_provider": True})
+    pages = sorted(call.pages, key=lambda page: page.url not in cited)  # what the answer rests on comes first
+    found = [_found(page, cited.get(page.url)) for page in pages]
+    content = "\n".join("\n".join(filter(None, map(str, page.values()))) for page in found)
+    results: JsonObject = {"results": found} if call.tool == "web_search" else {}
+    return ToolResult(content=content, metadata=results | {"at_provider": True})
+
+
+def _found(page: WebPage, cited: Citation | None) -> JsonObject:
+    title = page.title or (cited.title if cited is not None else "")
+    return {"title": title or page.url, "link": page.url, "snippet": cited.quote if cited is not None else ""}
+
+
+RETRYING = "retrying"
+"""The notice code after which a half-streamed message is void: the request is sent again."""
+
+FALLBACK = "fallback"
+"""The notice code after which another model answers the request: a half-streamed message is void then, too."""
+
+ANEW: Final = frozenset((RETRYING, FALLBACK))
+"""The notice codes after which the message comes again from its beginning."""
+
+
+class RetryNotices(Struct):
+    """Which of the live entries is the notice of the wait before the next try."""
+
+    waiting: int | None = None
+    """Counted from the first live entry; none while nothing waits."""
+
+    def begin(self, paged: PagedEntries, wait_s: float) -> list[Patch]:
+        """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""
+        lasts = range(len(paged.entries) - 1, paged.base - 1, -1)
+        self.waiting = next((at - paged.base for at in lasts if _tells_retry(paged.entries[at])), None)
+        return self._mark(paged, is_waiting=True, wait_s=wait_s)
+
+    def end(self, paged: PagedEntries) -> list[Patch]:
+        """Say that nothing waits any more."""
+        patches = self._mark(paged, is_waiting=False, wait_s=0.0)
+        self.waiting = None
+        return patches
+
+    def _mark(self, paged: PagedEntries, *, is_waiting: bool, wait_s: float) -> list[Patch]:
+        if self.waiting is None:
+            return []
+        index = paged.base + self.waiting
+        entry = paged.entries[index]
+        if isinstance(entry, NoticeEntry):
+            entry.is_waiting, entry.wait_s = is_waiting, wait_s
+        return [Patch("update", index)]
+
+    def give_way(self, paged: PagedEntries, event: ev.Notice) -> list[Patch]:
+        """Remove the last entry if it reports a failed try, and `event` the next one: one of them is enough."""
+        if len(paged.entries) == paged.base or event.turn is None:
+            return []
+        last = paged.entries[-1]
+        is_same_turn = isinstance(last, NoticeEntry) and _tells_retry(last) and last.notice.turn == event.turn
+        if not (is_same_turn and (event.code in ANEW or event.level == "error")):
+            return []
+        self.waiting = None
+        return [paged.remove(len(paged.entries) - 1)]
+
+
+def _tells_retry(entry: Entry) -> bool:
+    return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING
+
 
 OUTPUT_TAIL_CHARS = 65_536
 """How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""

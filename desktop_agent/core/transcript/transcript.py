@@ -1,0 +1,478 @@
+"""The transcript: one event in, and patches that say what it changed.
+
+`Transcript` asks five folds, each only for the events of its set: what a session is, how far its turns are and what the
+model sees stand here and stay small however long it gets; changes are in `change_state`, the entries in `entry_fold`.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final, Literal
+
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
+
+from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    CacheMiss,
+    ContextUse,
+    FolderIdentity,
+    GuidanceFile,
+    Job,
+    ModelRef,
+    Pin,
+    Rule,
+    SandboxMode,
+    SessionPurpose,
+    TodoItem,
+    Usage,
+)
+from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
+from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage, QueuedPrompt, first_line, todos_of
+from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS, EntryFold
+from desktop_agent.core.transcript.paged import CHANGES, STATUS, PagedEntries, Patch
+
+CONTEXT_EVENTS: Final = frozenset(
+    (
+        ev.Rewound,
+        ev.Compacted,
+        ev.CompactionUndone,
+        ev.UsageReported,
+        ev.Pinned,
+        ev.Unpinned,
+        ev.GuidanceLoaded,
+        ev.ContextMeasured,
+    )
+)
+"""What `ContextState.apply` folds in; it does nothing with other events."""
+
+
+class ContextState(Struct):
+    """The fold of the context window. Only `apply` changes it."""
+
+    context_tokens: int = 0
+    """How full the context was after the last request."""
+    use: ContextUse | None = None
+    """The same against the model's window, as the running session last reported it."""
+    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
+    """What stays in the model's sight, by id, oldest first."""
+    guidance: tuple[GuidanceFile, ...] = ()
+    """The AGENTS.md files that hold."""
+    compactions: dict[str, int] = field(default_factory=dict[str, int])
+    """The summaries neither taken back nor rewound, each with the last turn it covers. The model sees the last."""
+    rewound: set[int] = field(default_factory=set[int])
+    """The turns that the model does not see any more."""
+
+    @property
+    def compaction_in_force(self) -> str | None:
+        """The summary that the model sees."""
+        return next(reversed(self.compactions), None)
+
+    def copy(self) -> "ContextState":
+        """Return the same for another fold."""
+        return replace(self, pins=dict(self.pins), compactions=dict(self.compactions), rewound=set(self.rewound))
+
+    def apply(self, event: ev.Event, last_turn: int) -> None:
+        """Fold one event in; `last_turn` is the last that began before it."""
+        match event:
+            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
+                self.rewound.update(range(turn, last_turn + 1))
+                self.compactions = {name: last for name, last in self.compactions.items() if last < turn}
+            case ev.Compacted(compaction_id=compaction_id, through_turn=through_turn):
+                self.compactions[compaction_id] = through_turn
+            case ev.CompactionUndone(compaction_id=compaction_id):
+                self.compactions.pop(compaction_id, None)
+            case ev.UsageReported(usage=usage, is_aside=False):
+                self.context_tokens = usage.context_tokens
+            case ev.Pinned(pin=pin):
+                self.pins[pin.id] = pin
+            case ev.Unpinned(pin_id=pin_id):
+                self.pins.pop(pin_id, None)
+            case ev.GuidanceLoaded(files=files):
+                self.guidance = files
+            case ev.ContextMeasured(use=use):
+                self.use = use
+            case _:
+                pass
+
+
+_SESSION_EVENTS: Final = frozenset(
+    (
+        ev.SessionOpened,
+        ev.FolderAccepted,
+        ev.SessionRenamed,
+        ev.SessionForked,
+        ev.SessionArchived,
+        ev.SessionPinned,
+        ev.ModeSet,
+        ev.TurnStarted,
+        ev.PromptSubmitted,
+        ev.JobsReported,
+        ev.RulesReported,
+    )
+)
+"""What says more of a session than that it goes on."""
+
+
+class SessionInfo(Struct):
+    """The fold of what concerns the session as a whole. Only `apply` changes it."""
+
+    session_id: SessionId = ""
+    workspace: str = ""
+    folder: FolderIdentity | None = None
+    """The identity of the folder at that path that it last worked in; None if not recorded."""
+    title: str = ""
+    model: ModelRef | None = None
+    approval: ApprovalPolicy = "on_write"
+    sandbox: SandboxMode = "restricted"
+    jobs: tuple[Job, ...] = ()
+    """The background commands of the running session; a journal alone has none."""
+    rules: tuple[Rule, ...] = ()
+    """The rules in force, as the running session last reported them."""
+    opened_at: datetime = ev.UNSTAMPED
+    updated_at: datetime = ev.UNSTAMPED
+    last_seq: int = 0
+    is_title_given: bool = False
+    """Whether the user gave the title."""
+    is_archived: bool = False
+    is_pinned: bool = False
+    """Whether the user wants the session at the top of the list."""
+    forked_from: SessionId = ""
+    purpose: SessionPurpose = "conversation"
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event in."""
+        if isinstance(event, ev.DurableEvent):
+            self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
+            self.updated_at = event.at
+        if type(event) in _SESSION_EVENTS:
+            self._take_in(event)
+
+    def _take_in(self, event: ev.Event) -> None:
+        match event:
+            case ev.SessionOpened():
+                self.session_id, self.workspace = event.session_id, event.workspace
+                self.folder = event.folder
+                self.purpose, self.opened_at = event.purpose, event.at
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+            case ev.FolderAccepted(folder=folder):
+                self.folder = folder
+            case ev.SessionRenamed(title=title, is_generated=is_generated):
+                self.title, self.is_title_given = title, not is_generated
+            case ev.SessionForked(source=source):
+                self.forked_from = source
+            case ev.SessionArchived(is_archived=is_archived):
+                self.is_archived = is_archived
+            case ev.SessionPinned(is_pinned=is_pinned):
+                self.is_pinned = is_pinned
+            case ev.ModeSet():
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+            case ev.TurnStarted(model=model):
+                self.model = model
+            case ev.PromptSubmitted(text=text) if not self.title:
+                self.title = first_line(text)
+            case ev.JobsReported(jobs=jobs):
+                self.jobs = jobs
+            case ev.RulesReported(rules=rules):
+                self.rules = rules
+            case _:
+                pass
+
+
+Status = Literal["idle", "working", "waiting"]
+
+CUT = 2_000
+"""How many characters of a prompt are kept when its entry goes to a page."""
+
+TURN_EVENTS: Final = frozenset(
+    (
+        ev.TurnStarted,
+        ev.TurnEnded,
+        ev.MessageDone,
+        ev.Compacted,
+        ev.ToolProgress,
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.ApprovalRequested,
+        ev.ApprovalResolved,
+        ev.PromptSubmitted,
+        ev.Steered,
+        ev.Queued,
+        ev.Unqueued,
+        ev.UsageReported,
+        ev.SessionForked,
+    )
+)
+"""What `TurnState.apply` folds in; it does nothing with other events."""
+
+
+class TurnState(Struct):
+    """The fold of the turns. Only `apply` and `cut_prompt` change it."""
+
+    todos: tuple[TodoItem, ...] = ()
+    """The agent's plan as it last wrote it."""
+    turn: int = 0
+    """The number of the last turn; 0 before the first."""
+    is_running: bool = False
+    last_end: ev.TurnEndReason | None = None
+    activity: str = ""
+    """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
+    usage: Usage = field(default_factory=Usage)
+    """Sum over all requests. What the copied ones of a fork cost is the other session's."""
+    turn_usage: Usage = field(default_factory=Usage)
+    """Sum over the requests of the last turn."""
+    cache_miss: CacheMiss | None = None
+    """The last one of the last turn."""
+    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
+    """Prompts that wait for the running turn: those that steer it first, the others oldest first."""
+    prompts: dict[int, str] = field(default_factory=dict[int, str])
+    """What the user asked, by turn. Of a long one on an earlier page only the beginning."""
+    cut_prompts: set[int] = field(default_factory=set[int])
+    """The turns of those."""
+    waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
+    """The questions without an answer, oldest first."""
+    asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
+    """When those were asked."""
+    ended_at: datetime | None = None
+    """When the last turn ended that did."""
+
+    @property
+    def status(self) -> Status:
+        """`waiting` when a running turn needs the user."""
+        if not self.is_running:
+            return "idle"
+        return "waiting" if self.waiting else "working"
+
+    @property
+    def pending_approvals(self) -> list[ApprovalRequest]:
+        """What waits for the user, oldest first."""
+        return list(self.waiting.values()) if self.is_running else []
+
+    def cut_prompt(self, turn: int, text: str) -> None:
+        """Keep only the beginning of a prompt that is long."""
+        if len(text) > CUT:
+            self.prompts[turn] = text[:CUT]
+            self.cut_prompts.add(turn)
+
+    def copy(self) -> "TurnState":
+        """Return the same for another fold."""
+        return structs.replace(
+            self,
+            queued=list(self.queued),
+            prompts=dict(self.prompts),
+            cut_prompts=set(self.cut_prompts),
+            waiting=dict(self.waiting),
+            asked_at=dict(self.asked_at),
+        )
+
+    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
+        """Fold one event in; `is_known_call` says whether there was the call that it is about."""
+        match event:
+            case ev.TurnStarted(turn=turn):
+                self.turn, self.is_running, self.activity = turn, True, ""
+                self._stop_steering()
+                self.turn_usage, self.cache_miss = Usage(), None
+            case ev.TurnEnded(reason=reason, at=at):
+                self.is_running, self.last_end, self.activity = False, reason, ""
+                self.ended_at = at
+                self._stop_steering()
+            case ev.MessageDone() | ev.Compacted():
+                self.activity = ""
+            case ev.ToolProgress(message=message):
+                self.activity = message
+            case ev.ToolCallStarted(call=call):
+                self._stop_waiting(call.id)
+            case ev.ToolCallFinished(result=result) if is_known_call:
+                todos = todos_of(result)
+                self.todos = self.todos if todos is None else todos
+            case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
+                self.waiting[request.call_id] = request
+                self.asked_at[request.call_id] = at
+            case ev.ApprovalResolved(call_id=call_id):
+                self._stop_waiting(call_id)
+            case ev.PromptSubmitted() | ev.Steered() | ev.Queued() | ev.Unqueued():
+                self._ask(event)
+            case ev.UsageReported():
+                self._count(event)
+            case ev.SessionForked():
+                self.usage = self.usage.paid_elsewhere()
+                self.turn_usage = self.turn_usage.paid_elsewhere()
+            case _:
+                pass
+
+    def _stop_waiting(self, call_id: CallId) -> None:
+        self.waiting.pop(call_id, None)
+        self.asked_at.pop(call_id, None)
+
+    def _count(self, event: ev.UsageReported) -> None:
+        self.usage += event.usage
+        if event.turn == self.turn:
+            self.turn_usage += event.usage
+            self.cache_miss = event.cache_miss or self.cache_miss
+
+    def _stop_steering(self) -> None:
+        """Let what was for a turn that is over wait like all others, in its place."""
+        self.queued = [structs.replace(prompt, is_steering=False) for prompt in self.queued]
+
+    def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
+        self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
+        if isinstance(event, ev.Queued):
+            prompt = QueuedPrompt(event.prompt_id, event.text, event.attachments, event.is_steering)
+            places = [waiting.prompt_id for waiting in self.queued]
+            self.queued.insert(places.index(event.before) if event.before in places else len(places), prompt)
+            self.queued.sort(key=lambda waiting: not waiting.is_steering)
+        elif isinstance(event, ev.PromptSubmitted):
+            self.prompts[event.turn] = event.text
+
+
+_CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared}
+_SILENT: Final = frozenset(
+    (
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.CommandJudged,
+        ev.HostedCallReported,
+        ev.RetryWaitReported,
+        ev.CommandRun,
+        ev.ChangesPrepared,
+        ev.RuleRevoked,
+        ev.PromptRejected,
+        ev.ContextInspected,
+        ev.UnknownEvent,
+    )
+)
+"""What says nothing beside its entry, if it has one."""
+_OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
+_SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
+"""What may put another summary in force."""
+
+
+class Transcript(Struct):
+    """One session as a user sees it: what is known of it, in four folds, and its entries.
+
+    Only `apply`, and loading its pages, changes it. The four stay small however long the conversation gets.
+    """
+
+    session: SessionInfo = field(default_factory=SessionInfo)
+    turns: TurnState = field(default_factory=TurnState)
+    changed: ChangeState = field(default_factory=ChangeState)
+    context: ContextState = field(default_factory=ContextState)
+    shown: EntryFold = field(default_factory=EntryFold)
+
+    # -- what is asked most --
+
+    @property
+    def turn(self) -> int:
+        """The number of the last turn; 0 before the first."""
+        return self.turns.turn
+
+    @property
+    def pending_approvals(self) -> list[ApprovalRequest]:
+        """What waits for the user, oldest first."""
+        return self.turns.pending_approvals
+
+    @property
+    def changes(self) -> dict[ChangeId, ChangeRecord]:
+        """All recorded changes in the order they were made, with the user's and with undos and redos."""
+        return self.changed.changes
+
+    @property
+    def paged(self) -> PagedEntries:
+        """The entries with the pages that they are on."""
+        return self.shown.paged
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What there is to read, oldest first."""
+        return self.shown.paged.entries
+
+    @property
+    def pages(self) -> list[JournalPage]:
+        """The pages before the live entries, the oldest first."""
+        return self.shown.paged.pages
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the journal is folded in. At first only the end of a long one is: a page without entries
+        stands for the rest, and what was changed there is not known."""
+        return all(page.entries for page in self.pages)
+
+    # -- pages --
+
+    def expand(self, number: int, page: "Transcript") -> list[Patch]:
+        """Put the entries of a page in the place of its placeholder; `page` is the fold of its lines alone."""
+        paged = self.paged
+        if paged.is_loaded(number) or not 0 <= number < len(paged.pages):
+            return []
+        for event in paged.late.get(number, ()):
+            page.apply(event)
+        for call_id, known in self.changed.destroyed.items():
+            if paged.page_of_call(call_id) == number and (entry := page.paged.tool_entry(call_id)) is not None:
+                entry.is_recovered = known.is_recovered
+        page.shown.note_in_force(self.context.compaction_in_force)
+        return [paged.put_in(number, page.paged)]
+
+    def page_out(self, page: JournalPage) -> None:
+        """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
+        for entry in self.paged.live:
+            if isinstance(entry, ev.PromptSubmitted):
+                self.turns.cut_prompt(entry.turn, entry.text)
+        self.paged.page_out(page)
+
+    def copy(self) -> "Transcript":
+        """Return the same for another fold: what either of them folds in is not seen by the other."""
+        return Transcript(
+            replace(self.session), self.turns.copy(), self.changed.copy(), self.context.copy(), self.shown.copy()
+        )
+
+    # -- the fold --
+
+    def apply(self, event: ev.Event) -> list[Patch]:
+        """Fold one event in and return what it changed. Never raises for events it does not expect."""
+        if isinstance(event, ev.TextDelta | ev.ThinkingDelta | ev.ToolOutputDelta):
+            return self.shown.apply(event)  # they come in great numbers, and only an entry grows
+        # Asking for the type spares most events of a long journal most of the questions that a `match` asks.
+        kind = type(event)
+        tool = self._tool_of(event) if kind in _OF_CALLS else None
+        self.session.apply(event)
+        if kind in TURN_EVENTS:
+            self.turns.apply(event, is_known_call=tool is not None)
+        if kind in CHANGE_EVENTS:
+            self.changed.apply(event, self.turns.turn, tool)
+        if kind in CONTEXT_EVENTS:
+            self.context.apply(event, self.turns.turn)
+        patches = self.shown.apply(event) if kind in ENTRY_EVENTS else []
+        if kind in _CHANGING:
+            if isinstance(event, ev.ChangesUndone | ev.ChangesRedone):
+                patches = [self.shown.add(self.changed.undos[-1]), *self.shown.note_recovered(self.changed.destroyed)]
+            patches.append(CHANGES)
+        elif kind in _SUMMARISING:
+            patches += self.shown.note_in_force(self.context.compaction_in_force)
+            patches.append(STATUS)
+        elif kind not in _SILENT or (tool is not None and _has_plan(event)):
+            patches.append(STATUS)
+        return patches
+
+    def _tool_of(self, event: ev.Event) -> str | None:
+        """The tool of the call that must be known for what the event says of it to count."""
+        match event:
+            case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
+                return self.paged.tool_of(call_id)
+            case ev.ApprovalRequested(request=request):
+                return self.paged.tool_of(request.call_id)
+            case _:
+                return None
+
+
+def replay(events: Iterable[ev.Event]) -> Transcript:
+    """Return the transcript of a whole journal."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+def _has_plan(event: ev.Event) -> bool:
+    return isinstance(event, ev.ToolCallFinished) and todos_of(event.result) is not None
