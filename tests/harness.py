@@ -34,7 +34,7 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

@@ -20,9 +20,8 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.own import declarations_of, read_own_commands
-from desktop_agent.core.slash.parts import CommandParts
-from desktop_agent.core.slash.server_prompts import prompts_of
+from desktop_agent.core.slash.prompt_commands import declarations_of, prompts_of, read_own_commands
+from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.tools.access import Access, ToolOffer
 from desktop_agent.core.tools.secret_files import finder_of_secrets

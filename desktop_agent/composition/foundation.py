@@ -19,8 +19,7 @@ from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.search.session_search import SessionSearch
-from desktop_agent.core.slash.live_config import LiveConfig
-from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.slash.session_commands import LiveConfig, Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.telemetry.telemetry import Telemetry

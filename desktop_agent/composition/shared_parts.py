@@ -17,7 +17,7 @@ from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.catalog import KnownModels
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME

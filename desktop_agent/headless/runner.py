@@ -22,7 +22,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, UNSAFE_SETTINGS
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.slash.parse import is_command, prompt_of
+from desktop_agent.core.slash.declarations import is_command, prompt_of
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.result import RunResult, collect_result, command_result, describe

@@ -11,7 +11,7 @@ from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
-from desktop_agent.core.slash.parse import parse
+from desktop_agent.core.slash.declarations import parse
 from desktop_agent.ui.window.bridge import SessionBridge
 
 

@@ -8,7 +8,7 @@ from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import STATE_WORDS, ServerFacts, unused_line
 from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
-from desktop_agent.core.slash.server_prompts import command_name
+from desktop_agent.core.slash.prompt_commands import command_name
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 
 _ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}

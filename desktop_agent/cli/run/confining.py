@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.slash.parse import is_command
+from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.headless import RunOptions
 
 

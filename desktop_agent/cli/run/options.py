@@ -16,7 +16,7 @@ from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.slash.parse import is_command
+from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules

@@ -21,7 +21,7 @@ from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.slash.parts import CommandParts
+from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.telemetry.telemetry import SessionTelemetry
 
 

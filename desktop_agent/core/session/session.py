@@ -29,7 +29,7 @@ from desktop_agent.core.session.readiness import Readiness
 from desktop_agent.core.session.recorder import capture_events
 from desktop_agent.core.session.turn_runner import TurnRunner
 from desktop_agent.core.slash.commands import SlashCommands
-from desktop_agent.core.slash.parts import Performed, SessionHands
+from desktop_agent.core.slash.session_commands import Performed, SessionHands
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import Undoing
 from desktop_agent.core.undo.renaming import Renaming

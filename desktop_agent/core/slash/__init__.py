@@ -1,6 +1,5 @@
 """Slash commands: a line that begins with `/` is carried out here and now, not sent to the model.
 
-`parse` reads the line, `declarations` lists the commands, `own` finds those that people write themselves, and
-`commands` carries them out, each by a module named after what it does. Windows may import the first three: they are
-data, and import nothing of what runs.
+`declarations` lists the commands and reads the line: data that windows may import, since it imports nothing of what
+runs. `prompt_commands` finds those that are prompts, and `commands` carries a command out, by the ops of its session.
 """

@@ -12,33 +12,30 @@ from typing import cast
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, thinking, travelling
-from desktop_agent.core.slash.declarations import Declaration, help_text
-from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
-from desktop_agent.core.slash.parse import Invocation, parse
-from desktop_agent.core.slash.parts import Answer, CommandParts, Reply, SessionHands, no_more
-from desktop_agent.core.slash.server_prompts import BETWEEN, prompts_of
-from desktop_agent.core.slash.wording import code
+from desktop_agent.core.slash import change_commands, session_commands
+from desktop_agent.core.slash.declarations import Declaration, Invocation, code, help_text, parse
+from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, declarations_of, prompts_of, read_own_commands
+from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionHands, no_more
 
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[Invocation, CommandParts, SessionHands], Awaitable[Answer]]
 
 _HANDLERS: dict[str, Handler] = {
-    "status": status.status,
-    "compact": compacting.compact,
-    "pin": pinning.pin,
-    "unpin": pinning.unpin,
-    "config": choosing.config,
-    "model": choosing.model,
-    "effort": thinking.effort,
-    "clear": travelling.clear,
-    "fork": travelling.fork,
-    "rewind": travelling.rewind,
-    "undo": changing.undo,
-    "redo": changing.redo,
-    "diff": changing.diff,
-    "export": exporting.export,
+    "status": session_commands.status,
+    "compact": session_commands.compact,
+    "pin": session_commands.pin,
+    "unpin": session_commands.unpin,
+    "config": session_commands.config,
+    "model": session_commands.model,
+    "effort": session_commands.effort,
+    "clear": session_commands.clear,
+    "fork": session_commands.fork,
+    "rewind": session_commands.rewind,
+    "undo": change_commands.undo,
+    "redo": change_commands.redo,
+    "diff": change_commands.diff,
+    "export": change_commands.export,
 }
 
 _ESCAPE = "To send it to the model as it is, begin with a space or a second slash."

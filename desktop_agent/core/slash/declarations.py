@@ -1,11 +1,48 @@
-"""The commands, declared once: what `/help`, the popup of the composer, the user guide and the tests are made from."""
+"""The commands, declared once, and how a line is read as one of them.
 
-from collections.abc import Sequence
+`/help`, the popup of the composer, the user guide and the tests are made from the declarations. A command is `/name`,
+then words, which may be quoted, or plain text up to the end. A prompt that begins with a slash is written with two of
+them, or with a space in front. A quotation mark counts only at the beginning of a word that ends with one, so that
+`/pin add don't touch it` needs no care. What commands say is markdown; names and texts of others come as code in it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.slash.wording import bullets, code
+_RUNS = re.compile(r"`+")
+
+
+def code(text: str) -> str:
+    """Return `text` as code within a line; line breaks become spaces."""
+    line = " ".join(text.split()) or " "
+    fence = "`" * (_longest_run(line) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return `text` as a block of code."""
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return `lines`, each of them markdown, as a list."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def shortened(text: str, longest: int = 120) -> str:
+    """Return the beginning of `text` on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _RUNS.findall(text)), default=0)
+
 
 Origin = Literal["built-in", "person", "project", "server"]
 """Who wrote a command: it comes with the application, from the user's folder, the project's, or an MCP server."""
@@ -105,3 +142,74 @@ def _described(command: Declaration) -> str:
     asks = "; asks the model" if is_ours and command.asks_model else ""
     problem = f"; cannot be used: {code(command.problem)}" if command.problem else ""
     return f"{code(usage(command))}{_ORIGINS[command.origin]}: {summary}{asks}{problem}"
+
+
+_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s|$)|\'([^\']*)\'(?=\s|$)|(\S+)', re.DOTALL)
+_ESCAPED = re.compile(r'\\(["\\])')
+_NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
+
+
+class Invocation(Struct, frozen=True):
+    """A command as it was written."""
+
+    name: str
+    """Without the slash."""
+    rest: str
+    """Everything behind the name, without the white space around it."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The rest as words."""
+        return split_words(self.rest)
+
+
+def is_command(text: str) -> bool:
+    """Whether `text`, as it was typed, is a command and no prompt."""
+    return text.startswith("/") and not text.startswith("//")
+
+
+def prompt_of(text: str) -> str:
+    """Return the prompt that `text` stands for, when it is no command."""
+    stripped = text.strip()
+    return stripped[1:] if text.startswith("//") else stripped
+
+
+def typed_prompt(prompt: str) -> str:
+    """Return how `prompt` has to be typed to be no command: the inverse of `prompt_of`."""
+    return f" {prompt}" if prompt.startswith("/") else prompt
+
+
+def parse(text: str) -> Invocation:
+    """Read a command. Never fails: what is no name is an unknown one."""
+    text = text.strip()
+    match = _NAME.match(text)
+    if match is None:
+        return Invocation("", text)
+    return Invocation(match[1].lower(), text[match.end() :])
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words of `text`. In double quotes `\\"` and `\\\\` stand for what follows the backslash."""
+    return tuple(_unquoted(match) for match in _WORD.finditer(text))
+
+
+def first_word(text: str) -> tuple[str, str]:
+    """Return the first word of `text` and what follows it, as it was written."""
+    match = _WORD.match(text.lstrip())
+    if match is None:
+        return "", ""
+    return _unquoted(match), text.lstrip()[match.end() :].strip()
+
+
+def plain_text(text: str) -> str:
+    """Return `text` without the quotation marks around all of it, if there are some."""
+    text = text.strip()
+    match = _WORD.fullmatch(text)
+    return _unquoted(match) if match is not None else text
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    double, single, bare = match.groups()
+    if double is not None:
+        return _ESCAPED.sub(r"\1", double)
+    return single if single is not None else bare

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.slash.parse import typed_prompt
+from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory

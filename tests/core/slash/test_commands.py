@@ -16,7 +16,7 @@ from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFi
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
-from desktop_agent.core.slash.parts import ExportForm, Services
+from desktop_agent.core.slash.session_commands import ExportForm, Services
 from tests.harness import Ground, Open
 
 SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'

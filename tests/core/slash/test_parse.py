@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.slash.parse import (
+from desktop_agent.core.slash.declarations import (
     first_word,
     is_command,
     parse,

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.parse import is_command
+from desktop_agent.core.slash.declarations import Declaration, is_command
 
 
 class Offer(Struct, frozen=True):

@@ -5,7 +5,7 @@ from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
+from desktop_agent.core.slash.declarations import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
 from desktop_agent.ui.chat.composer.control_row import ControlRow

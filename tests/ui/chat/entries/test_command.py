@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from desktop_agent.core.protocol.events import CommandRun
-from desktop_agent.core.slash.wording import bullets, code, fenced
+from desktop_agent.core.slash.declarations import bullets, code, fenced
 from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.transcript.copying import copied_row

@@ -1,0 +1,547 @@
+"""What commands work with, and those about the session: its model, context, pins, settings, status, and other turns."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.export import ExportForm
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.models.known_model import OWN, KnownModel, effort_meant, levels_of
+from desktop_agent.core.models.vendors import DEMO, known_vendor
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import FileImage, ModelRef, Pin, RewindScope
+from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.settings import read_value, setting_values, shown_value
+from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.settings.values import value_of
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.slash.declarations import (
+    BUILT_IN,
+    Declaration,
+    Invocation,
+    bullets,
+    code,
+    fenced,
+    first_word,
+    plain_text,
+    shortened,
+)
+from desktop_agent.core.tools.secret_files import SecretNames
+from desktop_agent.core.transcript import CompactionEntry, Transcript
+
+
+class ConfigWriter(Protocol):
+    """The settings, for `/config`."""
+
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
+        """Every setting with the value in force in this folder, as a settings file has it."""
+        ...
+
+    async def change(self, key: str, value: str, workspace: Path) -> str:
+        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
+
+        Raises `UsageError` and `StorageError`.
+        """
+        ...
+
+
+class Forker(Protocol):
+    """Copies sessions, for `/fork`."""
+
+    async def __call__(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        """Return the id of the copy. Raises `AgentError`."""
+        ...
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """What the application does beyond one session. A command whose service is missing is not offered."""
+
+    config: ConfigWriter | None = None
+    forker: Forker | None = None
+    exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
+    """Writes a session to a new file and returns its size in bytes; raises `UsageError` when there is one already."""
+
+    @property
+    def commands(self) -> tuple[Declaration, ...]:
+        """The built-in commands that can be carried out."""
+        missing = {
+            name
+            for name, service in (("config", self.config), ("fork", self.forker), ("export", self.exporter))
+            if service is None
+        }
+        return tuple(command for command in BUILT_IN if command.name not in missing)
+
+
+class CommandParts(Struct, frozen=True, kw_only=True):
+    """What commands of one session work with."""
+
+    transcript: Transcript
+    context_manager: ContextManager
+    workspace: Path
+    config_folder: Path
+    """Where the user's own commands are."""
+    secrets: Callable[[], SecretNames]
+    """Finds out which files of the workspace hold secrets."""
+    contents: Callable[[FileImage | None], bytes | None]
+    """The content of a recorded file; `None` where there is none. Blocks."""
+    services: Services
+    provider_ids: tuple[str, ...]
+    """Whose models can be chosen."""
+    model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
+    """Completes a model that is named in part by the one that answers now, and by the settings."""
+    accounts: AccountsFile
+    """By which models can be asked."""
+    servers: Callable[[], tuple[Connection, ...]]
+    """The MCP servers that the session may use."""
+
+
+class Performed(Struct, frozen=True):
+    """What became of an op that a command asked for."""
+
+    events: list[ev.KnownEvent]
+    """What was recorded for it, and the notices that it would have shown otherwise: the command says them."""
+    task: "asyncio.Task[None] | None" = None
+    """What goes on in the background; `events` grows while it does."""
+
+    @property
+    def notice(self) -> ev.Notice | None:
+        """Why it was not carried out, or what the user should know of it."""
+        return next((event for event in self.events if isinstance(event, ev.Notice)), None)
+
+
+class SessionHands(Struct, frozen=True, kw_only=True):
+    """The session, as far as its commands reach."""
+
+    perform: Callable[[ops.Op], Awaitable[Performed]]
+    """Carries out an op as if a front end had asked for it."""
+    prompt: Callable[[str, str], Awaitable[object]]
+    """Sends a prompt, or queues it; the second text is what of it the user typed, who may mention resources there."""
+    prompt_later: Callable[[str], None]
+    """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
+    say: Callable[[ev.CommandRun], Awaitable[None]]
+    """Records what a command came to."""
+    is_busy: Callable[[], bool]
+    """Whether the agent works."""
+
+
+class Reply(Struct, frozen=True):
+    """What a command says."""
+
+    output: str
+    is_error: bool = False
+    opens: SessionId = ""
+
+
+Answer = Reply | Awaitable[Reply]
+"""What a command says, or what will say it later: the session goes on meanwhile."""
+
+
+def refusal(notice: ev.Notice) -> Reply:
+    """Return a notice as what the command says."""
+    return Reply("\n\n".join(filter(None, (f"{notice.title} {notice.hint}".strip(), notice.detail))), is_error=True)
+
+
+def no_more(words: Sequence[str], usage: str) -> None:
+    """Raise `UsageError` when there are words left that mean nothing."""
+    if words:
+        raise UsageError(f"`{words[0]}` means nothing there.", hint=f"It is written `{usage}`.")
+
+
+@contextmanager
+def reported() -> Generator[None]:
+    """Let a disk that fails elsewhere be what the command says. Only the session's own journal stops the session."""
+    try:
+        yield
+    except StorageError as error:
+        raise AgentError(error.title, hint=error.hint, detail=error.detail) from error
+
+
+class LiveConfig(Struct, frozen=True, eq=False):
+    """What `/config` works with; see `ConfigWriter`."""
+
+    settings_in: Callable[[Path], WorkspaceSettings]
+    """Gives the settings of a folder."""
+
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
+        """Every setting with the value in force in this folder; one without a value is left out."""
+        values = setting_values(self.settings_in(workspace).current)
+        return tuple((key, shown_value(value)) for key, value in values.items() if value is not None)
+
+    async def change(self, key: str, value: str, workspace: Path) -> str:
+        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
+
+        Raises `UsageError` and `StorageError`.
+        """
+        settings = self.settings_in(workspace)
+        change = await settings.live.change(key, read_value(value))
+        if change.overridden_by is not None:
+            return f"`{key}` is saved, but {change.overridden_by} goes before the settings file."
+        source = settings.loaded.sources.get(key)
+        if source is not None and source.kind == "project":
+            now = shown_value(value_of(settings.current, key))
+            return f"`{key}` is saved, but this project is stricter: here it is `{now}`, from `{source}`."
+        where = f" It is in `{settings.live.path}`." if settings.live.path is not None else ""
+        return f"`{key}` is `{shown_value(change.after) or 'not set'}` from the next step on.{where}"
+
+
+async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Show the model or set it. A name without a provider is one of the same provider, by the same account."""
+    now = parts.transcript.session.model
+    if not invocation.words:
+        shown = _model_line(now) if now is not None else "none"
+        known = ", ".join(code(name) for name in parts.provider_ids)
+        return Reply(
+            f"The model is {shown}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another "
+            f"account as well; providers: {known}."
+        )
+    wanted, *more = invocation.words
+    account = more.pop(0) if more else None
+    no_more(more, "/model PROVIDER/NAME ACCOUNT")
+    provider, slash, name = wanted.partition("/")
+    if not slash and now is not None:
+        provider, name = now.provider, wanted
+    if provider not in parts.provider_ids:
+        known = ", ".join(code(known) for known in parts.provider_ids)
+        raise UsageError(f"There is no provider {code(provider)}.", hint=f"Known are {known}.")
+    if not name:
+        raise UsageError("The name of the model is missing.", hint=f"Write `/model {provider}/NAME`.")
+    chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
+    if chosen.account and chosen.provider != DEMO:
+        (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises what says which there are
+    done = await hands.perform(ops.SetMode(model=chosen))
+    if done.notice is not None:
+        return refusal(done.notice)
+    when = "the next turn" if hands.is_busy() else "now"
+    return Reply(f"The model is {_model_line(chosen)} from {when} on.")
+
+
+def _model_line(model: ModelRef) -> str:
+    name = code(f"{model.provider}/{model.model}")
+    return f"{name}, by the account {code(model.account)}," if model.account else name
+
+
+async def config(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Show settings, or set one."""
+    settings = parts.services.config
+    assert settings is not None, "not offered without settings"
+    action, rest = first_word(invocation.rest)
+    if action.lower() == "set":
+        key, value = _assignment(rest)
+        with reported():
+            return Reply(await settings.change(key, value, parts.workspace))
+    no_more(invocation.words[1:], "/config [KEY | set KEY=VALUE]")
+    shown = [(key, value) for key, value in settings.values(parts.workspace) if not action or _is_in(key, action)]
+    if not shown:
+        raise UsageError(f"There is no setting {code(action)}.", hint="`/config` lists them all.")
+    return Reply(fenced("\n".join(f"{key} = {value}" for key, value in shown), "toml"))
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    """Read `key=value` or `key value`."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        key, value = first_word(text)
+    key = key.strip()
+    if not key or len(key.split()) > 1 or not value.strip():
+        raise UsageError("Which setting, and to what?", hint="Write `/config set KEY=VALUE`; `/config` lists them all.")
+    return key, plain_text(value)
+
+
+def _is_in(key: str, wanted: str) -> bool:
+    return key == wanted or key.startswith(f"{wanted}.")
+
+
+async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Show the level of effort or set it, for this session and this model."""
+    no_more(invocation.words[1:], "/effort LEVEL")
+    model = parts.transcript.session.model
+    known = await parts.context_manager.packer.look_up(model) if model is not None else None
+    if model is None or known is None:
+        raise UsageError("Nothing is known of the model, so no effort can be asked of it.")
+    if not invocation.words:
+        return Reply(_effort_words(model, known))
+    level = effort_meant(invocation.words[0], known)
+    done = await hands.perform(ops.SetMode(model=replace(model, effort=level)))
+    if done.notice is not None:
+        return refusal(done.notice)
+    when = "the next turn" if hands.is_busy() else "now"
+    return Reply(f"The effort of {code(known.shown)} is {_level_words(level)} from {when} on.")
+
+
+def _effort_words(model: ModelRef, known: KnownModel) -> str:
+    levels = levels_of(known)
+    if not levels:
+        return f"{code(known.shown)} takes no level of effort."
+    listed = ", ".join(map(code, (OWN, *levels)))
+    unsure = "" if known.takes_effort else " Which of them this model takes is not known."
+    unfit = ", which this model does not know, so none is asked of it" if _is_unfit(model, levels) else ""
+    return f"The effort is {_level_words(model.effort)}{unfit}. `/effort LEVEL` sets another: {listed}.{unsure}"
+
+
+def _is_unfit(model: ModelRef, levels: tuple[str, ...]) -> bool:
+    return bool(model.effort) and model.effort not in levels
+
+
+def _level_words(level: str) -> str:
+    return code(level) if level else "the model's own"
+
+
+async def compact(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Answer:
+    """Begin a summary; what came of it is said when it is there, and the session goes on meanwhile."""
+    done = await hands.perform(ops.Compact(focus=plain_text(invocation.rest)))
+    return _compaction_reply(done) if done.task is None else _when_compacted(done, done.task)
+
+
+async def _when_compacted(done: Performed, task: asyncio.Task[None]) -> Reply:
+    await asyncio.wait([task])
+    return _compaction_reply(done)
+
+
+def _compaction_reply(done: Performed) -> Reply:
+    notice = done.notice
+    for event in done.events:
+        if isinstance(event, ev.Compacted):
+            remark = f"\n\n{notice.title} {notice.hint}".rstrip() if notice is not None else ""
+            return Reply(_compaction_words(event) + remark)
+    if notice is not None:
+        return Reply(f"Compaction: {notice.title} {notice.hint}".rstrip(), is_error=True)
+    return Reply("Compaction was stopped, so nothing was summarised.", is_error=True)
+
+
+def _compaction_words(event: ev.Compacted) -> str:
+    summary = event.summary
+    kept = (
+        (summary.goals, "goal"),
+        (summary.decisions, "decision"),
+        (summary.constraints, "constraint"),
+        (summary.files, "file"),
+        (summary.apis, "API"),
+        (summary.todos, "to-do"),
+    )
+    lines = [f"Tokens: about {event.tokens_before:,} → {event.tokens_after:,}"]
+    if found := ", ".join(number_of(len(items), word) for items, word in kept if items):
+        lines.append(f"Kept of the older turns: {found}")
+    if event.focus:
+        lines.append(f"Above all: {code(event.focus)}")
+    head = f"Compaction done: everything through turn {event.through_turn} is summarised for the model."
+    return f"{head}\n\n{bullets(lines)}"
+
+
+_USAGE = "Write `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` or `/pin list`."
+
+
+async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Add or remove a pin, or list them."""
+    action, rest = first_word(invocation.rest)
+    match action.lower():
+        case "add":
+            return await _add_pin(rest, hands)
+        case "remove":
+            return await _remove_pin(rest, hands)
+        case "" | "list" if not rest:
+            await parts.context_manager.pins.expire()
+            pins = parts.transcript.context.pins.values()
+            return Reply(bullets(map(pin_words, pins)) if pins else "Nothing is pinned. `/pin add TEXT` pins a text.")
+        case _:
+            raise UsageError(f"/pin cannot {code(action)}.", hint=_USAGE)
+
+
+async def unpin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Remove a pin."""
+    return await _remove_pin(invocation.rest, hands)
+
+
+def pin_words(pin: Pin) -> str:
+    """Return one pin on one line."""
+    until = f", until {pin.expires_at:%Y-%m-%d %H:%M:%S} UTC" if pin.expires_at is not None else ""
+    return f"{code(pin.id)}{until}: {code(shortened(pin.text))}"
+
+
+async def _add_pin(rest: str, hands: SessionHands) -> Reply:
+    ttl_s: float | None = None
+    word, behind = first_word(rest)
+    if word == "--ttl" or word.startswith("--ttl="):
+        value = word.removeprefix("--ttl").removeprefix("=")
+        if not value:
+            value, behind = first_word(behind)
+        ttl_s, rest = _seconds(value), behind
+    elif word.startswith("--") and len(word) > 2:
+        raise UsageError(f"/pin add has no option {code(word)}.", hint=_USAGE)
+    text = plain_text(rest)
+    if not text:
+        raise UsageError("There is nothing to pin: the text is empty.", hint=_USAGE)
+    done = await hands.perform(ops.AddPin(text=text, ttl_s=ttl_s))
+    for event in done.events:
+        if isinstance(event, ev.Pinned):
+            return Reply(f"Pinned {pin_words(event.pin)}")
+    return refusal(done.notice) if done.notice is not None else Reply("Nothing was pinned.", is_error=True)
+
+
+async def _remove_pin(rest: str, hands: SessionHands) -> Reply:
+    pin_id = plain_text(rest)
+    if not pin_id:
+        raise UsageError("Which pin?", hint="`/pin list` lists them with their ids.")
+    done = await hands.perform(ops.RemovePin(pin_id=pin_id))
+    if done.notice is not None:
+        return refusal(done.notice)
+    return Reply(f"Unpinned {code(pin_id)}.")
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        message = f"--ttl is a number of seconds, not {code(text)}."
+        raise UsageError(message, hint="`--ttl=3600` keeps it for an hour.") from None
+
+
+_SOURCES = {"reported": "as the provider reported it", "counted": "counted by the provider", "estimated": "estimated"}
+
+
+async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Describe the session as it is now."""
+    no_more(invocation.words, "/status")
+    await parts.context_manager.pins.expire()
+    transcript, model = parts.transcript, parts.transcript.session.model
+    name = f"{model.provider}/{model.model}" if model is not None else "none"
+    state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.turns.status]
+    queued = f", {len(transcript.turns.queued)} waiting" if transcript.turns.queued else ""
+    lines = [
+        await _tokens(parts),
+        f"Auto-compaction: {_auto(parts)}",
+        f"Last compaction: {_last_compaction(parts)}",
+        f"Active pins: {len(transcript.context.pins) or 'none'}",
+        *(f"  {pin_words(pin)}" for pin in transcript.context.pins.values()),
+        f"Model: {code(name)}{_effort(model)}",
+        *await _destination(parts, model),
+        f"Mode: approval {code(transcript.session.approval)}, sandbox {code(transcript.session.sandbox)}",
+        f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
+        f"Session: {code(transcript.session.session_id)}",
+        f"Folder: {code(str(parts.workspace))}",
+    ]
+    return Reply(bullets(lines).replace("\n-   ", "\n  - "))
+
+
+async def _tokens(parts: CommandParts) -> str:
+    model = parts.transcript.session.model
+    if parts.context_manager.meter.use is None and model is not None:
+        await parts.context_manager.measure(provider=None)
+    use = parts.context_manager.meter.use
+    if use is None:
+        return "Tokens: not known yet"
+    share = f" ({use.tokens / use.window:.0%})" if use.window else ""
+    theirs = f", about {use.server_tool_tokens:,} for tools of MCP servers" if use.server_tool_tokens else ""
+    searched = f"; {number_of(use.deferred_tools, 'tool')} of theirs left to a search" if use.deferred_tools else ""
+    return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}{theirs}{searched}"
+
+
+async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
+    """Say where the session's requests go; nothing for a provider that sends none."""
+    vendor = known_vendor(model.provider) if model is not None else None
+    if model is None or vendor is None:
+        return []
+    address = await asyncio.to_thread(parts.accounts.address_of, model)
+    return [f"Requests go to: {code(address or vendor.address)}"]
+
+
+def _effort(model: ModelRef | None) -> str:
+    return f", effort {code(model.effort)}" if model is not None and model.effort else ""
+
+
+def _auto(parts: CommandParts) -> str:
+    model = parts.transcript.session.model
+    target = parts.context_manager.packer.target(model) if model is not None else 0
+    running = ", and one is being made now" if parts.context_manager.is_compacting else ""
+    return (f"on, from {target:,} tokens on" if target else "off") + running
+
+
+def _last_compaction(parts: CommandParts) -> str:
+    entries = parts.transcript.entries
+    done = [entry.event for entry in entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
+    if not done:
+        in_force = parts.context_manager.history.compaction  # its entry may stand on a page that is not loaded
+        return f"through turn {in_force.through_turn}" if in_force is not None else "none"
+    last = done[-1]
+    tokens = f", about {last.tokens_before:,} → {last.tokens_after:,} tokens" if last.tokens_before else ""
+    how = "by itself" if last.is_automatic else "as you asked"
+    return f"{last.at:%Y-%m-%d %H:%M} UTC, through turn {last.through_turn}, {how}{tokens}"
+
+
+_SCOPES: dict[str, RewindScope] = {"conversation": "conversation", "files": "files", "both": "both"}
+_SHOWN_TURNS = 20
+_GONE = {
+    "conversation": "The model no longer sees what came after; the files stay as they are.",
+    "files": "The files are as they were before; the conversation stays.",
+    "both": "The model no longer sees what came after, and the files are as they were before.",
+}
+_PARTLY_GONE = {
+    "conversation": "The model no longer sees what came after.",
+    "files": "",
+    "both": "The model no longer sees what came after.",
+}
+"""When files were left alone, which are named."""
+
+
+async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Go back to before a turn; without one, list the turns."""
+    if not invocation.words:
+        return Reply(_turns(parts))
+    number, *more = invocation.words
+    name, *rest = more or ["both"]
+    no_more(rest, "/rewind TURN [conversation|files|both]")
+    turn, scope = _turn(number), _SCOPES.get(name.lower())
+    if scope is None:
+        raise UsageError(f"/rewind cannot take back {code(name)}.", hint="It takes `conversation`, `files` or `both`.")
+    done = await hands.perform(ops.RewindTo(turn=turn, scope=scope))
+    if not any(isinstance(event, ev.Rewound) for event in done.events):
+        return refusal(done.notice) if done.notice is not None else Reply("Nothing was taken back.", is_error=True)
+    left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
+    failed = [code(outcome.path) for outcome in left if not outcome.is_done]
+    sentences = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]
+    if failed:
+        sentences.append(f"Left as they are: {', '.join(failed)}.")
+    return Reply(" ".join(filter(None, sentences)))
+
+
+async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Copy the conversation, or its part before a turn, and go on in the copy."""
+    forker = parts.services.forker
+    assert forker is not None, "not offered without it"
+    no_more(invocation.words[1:], "/fork [TURN]")
+    turn = _turn(invocation.words[0]) if invocation.words else None
+    with reported():
+        made = await forker(parts.transcript.session.session_id, before_turn=turn)
+    where = f" before turn {turn}" if turn is not None else ""
+    text = f"Forked{where}: the copy is session {code(made)}. This one stays as it is."
+    return Reply(text, opens=made)
+
+
+async def clear(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Say that a front end may begin anew; it is the front end that shows an empty conversation."""
+    no_more(invocation.words, "/clear")
+    return Reply("A new conversation begins with your next prompt. This one stays in the list of sessions.")
+
+
+def _turns(parts: CommandParts) -> str:
+    transcript = parts.transcript
+    seen = [(turn, text) for turn, text in transcript.turns.prompts.items() if turn not in transcript.context.rewound]
+    if not seen:
+        return "There is no turn to go back to yet."
+    lines = [f"{turn}: {code(shortened(text, 80))}" for turn, text in seen[-_SHOWN_TURNS:]]
+    return f"`/rewind TURN` goes back to before one of these:\n\n{bullets(lines)}"
+
+
+def _turn(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise UsageError(f"{code(text)} is not the number of a turn.", hint="`/rewind` lists the turns.")
+    return int(text)
