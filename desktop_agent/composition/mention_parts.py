@@ -3,12 +3,10 @@
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts
-from desktop_agent.core.mentions.files import FileMentions
+from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
 from desktop_agent.core.mentions.prompts import PromptMentions
-from desktop_agent.core.mentions.resources import ResourceMentions
-from desktop_agent.core.mentions.sessions import SessionMentions
-from desktop_agent.core.mentions.symbols import SymbolMentions
+from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
 
 
 def build_mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> PromptMentions:

@@ -274,7 +274,7 @@ _MODULES = (
     *(
         "core/mentions/prompts.py",
         "core/mentions/files.py",
-        "core/mentions/symbols.py",
+        "core/mentions/files.py",
         "core/models/known_model.py",
         "core/slash",
         "app",

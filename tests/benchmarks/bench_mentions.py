@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from desktop_agent.app.composing.symbol_finding import SymbolFinding
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, offers_for
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 from desktop_agent.ui.chat.composer.composer import Composer

@@ -20,7 +20,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionOffer, MentionSources, OfferedSession, offers_for
 from desktop_agent.core.protocol.model import SessionSummary
 
@@ -125,7 +125,7 @@ class MentionFinding(QObject):
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
         """Return what a server says that the part of a template may be; empty for anything else that is typed."""
-        from desktop_agent.core.mentions.templates import completed, part_typed
+        from desktop_agent.core.mentions.offers import completed, part_typed
 
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)

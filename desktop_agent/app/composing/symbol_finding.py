@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import MentionOffer
 from desktop_agent.core.mentions.symbol_search import name_typed, search_symbols, symbol_offers, with_name
 from desktop_agent.core.policy.boundary import Boundary

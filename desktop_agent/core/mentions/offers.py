@@ -1,18 +1,75 @@
-"""What can be mentioned that fits what is being typed, best first: data for a list. Pure, and made for a thread."""
+"""What can be mentioned that fits what is being typed, best first: data for a list. Pure, and made for a thread.
 
+Also which resource of a server a mention means, and how the address of a template is filled in, part by part.
+"""
+
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
 from desktop_agent.core.base.plain_text import has_hidden, named
-from desktop_agent.core.mcp.server_status import ServerStatus
-from desktop_agent.core.mentions.grammar import TypedMention, written
-from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
-from desktop_agent.core.mentions.path_grammar import written_path
+from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
+from desktop_agent.core.mentions.mention_grammar import TypedMention, written, written_path
 from desktop_agent.core.search.symbols import SymbolKind
+
+LONGEST_URI = 4_096
+_LONGEST_NAME = 120
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.+")
+VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
+"""A part of a template that is still to be filled in."""
+
+
+def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
+    """Return the resource that `target` names, by its address, its name or its title, in this order.
+
+    An address that is not listed, as those of templates are not, counts as it is. Returns `None` for what is neither.
+    Raises `UsageError` for a name of several, and for a template that is not filled in.
+    """
+    for found in resources:
+        if found.uri == target:
+            return found
+    alike = [found for found in resources if found.name == target] or [
+        each for each in resources if each.title == target
+    ]
+    if len(alike) > 1:
+        raise UsageError(f"{len(alike)} resources have that name.", hint="Mention one of them by its address.")
+    if alike:
+        return alike[0]
+    if _ADDRESS.fullmatch(target) is None:
+        return None
+    if variable := VARIABLE.search(target):
+        raise UsageError(f"`{named(variable[0])}` is still to be filled in.")
+    if len(target) > LONGEST_URI:
+        raise UsageError(f"Its address has more than {LONGEST_URI:,} characters.")
+    return OfferedResource(uri=target, name=target)
+
+
+def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
+    """Return the resources that can be written in a prompt, each with how: by its name where no other one has it.
+
+    A name or an address with characters that cannot be seen is written in no prompt: the user could not read it there.
+    """
+    names = Counter(found.name for found in resources)
+    uris = {found.uri for found in resources}
+    ways: list[tuple[OfferedResource, str]] = []
+    for found in resources:
+        is_clear = names[found.name] == 1 and found.name not in uris and len(found.name) <= _LONGEST_NAME
+        if is_clear and _is_writable_target(found.name):
+            ways.append((found, written(server, found.name)))
+        elif len(found.uri) <= LONGEST_URI and _is_writable_target(found.uri):
+            ways.append((found, written(server, found.uri)))
+    return tuple(ways)
+
+
+def _is_writable_target(target: str) -> bool:
+    return bool(target.strip()) and not has_hidden(target) and "\n" not in target and "\t" not in target
+
 
 SESSION_SOURCE = "session"
 """What a mention of a session begins with, unless an MCP server has that name."""
@@ -217,3 +274,60 @@ def _folders_above(files: Iterable[str]) -> set[str]:
             folders.add(above)
             above = above.rpartition("/")[0]
     return folders
+
+
+class TypedPart(Struct, frozen=True):
+    """The part of a template that is being typed."""
+
+    template: str
+    name: str
+    value: str
+    before: str
+    """What stands before it."""
+    after: str
+    """What the template has behind it, up to the next part."""
+    others: tuple[tuple[str, str], ...]
+    """The parts before it."""
+
+
+def part_typed(target: str, templates: Sequence[ResourceTemplate]) -> TypedPart | None:
+    """Return which part of which template is being typed; None where none is, or it is not a simple one (`{name}`)."""
+    for template in templates:
+        if (part := _part_of(template.uri_template, target)) is not None:
+            return part
+    return None
+
+
+def _part_of(template: str, target: str) -> TypedPart | None:
+    variables = list(VARIABLE.finditer(template))
+    at, begin = 0, 0
+    known: list[tuple[str, str]] = []
+    for index, variable in enumerate(variables):
+        literal = template[begin : variable.start()]
+        if variable[0] != f"{{{variable[1]}}}" or not target.startswith(literal, at):
+            return None
+        at += len(literal)
+        begin = variable.end()
+        end = variables[index + 1].start() if index + 1 < len(variables) else len(template)
+        after = template[begin:end]
+        place = target.find(after, at) if after else -1
+        if place < 0:
+            return TypedPart(template, variable[1], target[at:], target[:at], after, tuple(known))
+        known.append((variable[1], target[at:place]))
+        at = place
+    return None
+
+
+def completed(server: str, part: TypedPart, values: Iterable[str]) -> tuple[MentionOffer, ...]:
+    """Return the offers for what a server says that a part may be."""
+    last = not VARIABLE.search(part.template[part.template.find(f"{{{part.name}}}") + len(part.name) + 2 :])
+    offers: list[MentionOffer] = []
+    for value in islice(values, MOST_OFFERED):
+        if has_hidden(value) or not value or re.search(r"\s", value):
+            continue
+        way = written(server, f"{part.before}{value}{part.after}")
+        kind: OfferKind = "resource" if last else "template"
+        spans = ((0, len(part.value)),) if part.value and value.startswith(part.value) else ()
+        way = way if last else way.removesuffix('"')
+        offers.append(MentionOffer(kind=kind, label=shown_text(value), written=way, detail=part.name, spans=spans))
+    return tuple(offers)

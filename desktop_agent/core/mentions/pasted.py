@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.server_status import MediaPart
-from desktop_agent.core.mentions.grammar import Mention
+from desktop_agent.core.mentions.mention_grammar import Mention
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 
 from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mentions.files import FileMentions
-from desktop_agent.core.mentions.grammar import Mention, mentions_in
+from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
+from desktop_agent.core.mentions.mention_grammar import Mention, PathMention, mentions_in, paths_in
 from desktop_agent.core.mentions.offers import SESSION_SOURCE, SYMBOL_SOURCE
 from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedMentions
-from desktop_agent.core.mentions.path_grammar import PathMention, paths_in
-from desktop_agent.core.mentions.resources import ResourceMentions
-from desktop_agent.core.mentions.sessions import SessionMentions
-from desktop_agent.core.mentions.symbols import SymbolMentions
+from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
 from desktop_agent.core.protocol.model import Attachment
 
 MOST_MENTIONS = 20

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
 from desktop_agent.core.base.matching import is_word_start
 from desktop_agent.core.base.plain_text import has_hidden
-from desktop_agent.core.mentions.grammar import TypedMention, written
+from desktop_agent.core.mentions.mention_grammar import TypedMention, written
 from desktop_agent.core.mentions.offers import MOST_OFFERED, SYMBOL_SOURCE, MentionOffer
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.search.symbols import (

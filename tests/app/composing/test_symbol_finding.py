@@ -13,7 +13,7 @@ from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.composing.symbol_finding import SymbolFinding
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mentions import symbol_search
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup

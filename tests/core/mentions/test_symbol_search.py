@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mentions import symbol_search
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.symbol_search import name_typed, search_symbols, symbol_offers, with_name
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.search.symbols import FoundSymbol

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.mentions.grammar import mentions_in
+from desktop_agent.core.mentions.files import SymbolTarget
+from desktop_agent.core.mentions.mention_grammar import mentions_in
 from desktop_agent.core.mentions.symbol_search import written_symbol
-from desktop_agent.core.mentions.symbols import SymbolTarget
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.core.mentions.test_resources import refused, sent, texts_of

@@ -13,7 +13,7 @@ from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.mentions.grammar import TypedMention
+    from desktop_agent.core.mentions.mention_grammar import TypedMention
     from desktop_agent.core.mentions.offers import MentionOffer
     from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 
@@ -82,14 +82,14 @@ class MentionOffers(QObject):
 
     def insert(self, path: str) -> None:
         """Mention a path of the workspace at the cursor."""
-        from desktop_agent.core.mentions.path_grammar import written_path
+        from desktop_agent.core.mentions.mention_grammar import written_path
 
         self._edit.insert_word(written_path(path))
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def insert_pasted(self, name: str) -> None:
         """Mention at the cursor what was pasted and is kept by this name."""
-        from desktop_agent.core.mentions.grammar import written
+        from desktop_agent.core.mentions.mention_grammar import written
 
         self._edit.insert_word(written(PASTED, name))
 
@@ -137,7 +137,7 @@ class MentionOffers(QObject):
         text = edit.toPlainText()
         if "@" not in text or edit.history.is_showing(text):
             return None
-        from desktop_agent.core.mentions.grammar import typed_before  # with the first `@`
+        from desktop_agent.core.mentions.mention_grammar import typed_before  # with the first `@`
 
         return typed_before(text, index_of(text, cursor.position()))
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
-from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
 from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
 from desktop_agent.core.search.symbols import FoundSymbol

@@ -1,0 +1,220 @@
+r"""Reads mentions in a prompt: `@source:target`, or `@path` of a file or folder. Pure.
+
+    @docs:readme                    a resource of the MCP server `docs`, by its name
+    @docs:note://one                by its address
+    @docs:"Release notes"           quoted, for blanks; inside, `\"` and `\\` stand for what follows the backslash
+    @src/app.py                     a file, relative to the workspace, with `/`
+    @src/app.py:10-40               some of its lines; `:10` is one line
+    @src/                           a folder
+    @"docs/my notes.md"             quoted, for blanks; the lines stand behind: `@"my notes.md":3`
+
+The `@` stands at the beginning, or behind a blank, an opening bracket or a quotation mark: so `me@example.org:8080` is
+no mention. Without quotes a mention ends at a blank, and punctuation at its end belongs to the sentence. Nothing in
+backquotes or in a fenced block is a mention. Whether a source exists is for the caller to know. `@` has other meanings
+in texts (`@property`, `@types/node`), so what looks like a path, by its ending, its lines or its quotation marks, must
+be there; anything else is a mention only if it is.
+"""
+
+import re
+
+from msgspec import Struct
+
+BEFORE = r"(?<![^\s(\[{\"'“‘«])"
+"""What an `@` stands behind that begins a mention."""
+
+_SOURCE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
+_MENTION = re.compile(
+    rf"{BEFORE}@(?P<source>{_SOURCE}):"
+    r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"|(?P<bare>[^\s"]\S*))'
+)
+_TYPED = re.compile(
+    rf"{BEFORE}@(?:(?P<source>{_SOURCE}):"
+    r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])*)|(?P<bare>(?:[^\s"]\S*)?))'
+    r'|"(?P<quoted_path>(?:[^"\\\n]|\\[^\n])*)|(?P<path>[^\s"`@:]*))$'
+)
+_CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)", re.DOTALL | re.MULTILINE)
+_ESCAPED = re.compile(r"\\(.)")
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_AT_END = frozenset(".,;:!?…'\"”’»。、，；：！？")
+_LONGEST_TYPED = 300
+"""How far before the cursor a mention that is being typed may begin, in characters."""
+
+
+class Mention(Struct, frozen=True):
+    """One mention, as it stands in a text."""
+
+    source: str
+    target: str
+    written: str
+    """With the `@`, and the quotation marks if there are some."""
+    start: int
+
+
+class TypedMention(Struct, frozen=True):
+    """The beginning of a mention before the cursor."""
+
+    start: int
+    source: str
+    """Empty while no colon stands there; then `target` is a part of a path, or the beginning of a source."""
+    target: str
+
+
+def mentions_in(text: str) -> tuple[Mention, ...]:
+    """Return the mentions in `text`, in their order."""
+    if "@" not in text:
+        return ()
+    code = code_in(text)
+    found: list[Mention] = []
+    for match in _MENTION.finditer(text):
+        if any(start <= match.start() < end for start, end in code):
+            continue
+        quoted, bare = match["quoted"], without_punctuation(match["bare"] or "")
+        target = unescaped(quoted) if quoted is not None else bare
+        end = match.end() if quoted is not None else match.start("bare") + len(bare)
+        if target:
+            found.append(Mention(match["source"], target, text[match.start() : end], match.start()))
+    return tuple(found)
+
+
+def typed_before(text: str, cursor: int) -> TypedMention | None:
+    """Return the mention that is being typed before the cursor, if there is one. Looks at one line."""
+    line = text.rfind("\n", 0, cursor) + 1
+    begin = max(line, cursor - _LONGEST_TYPED)
+    match = _TYPED.search(text[begin:cursor])
+    if match is None or (begin > line and match.start() == 0):
+        return None
+    start = begin + match.start()
+    if any(first <= start < last for first, last in code_in(text[:cursor])):
+        return None
+    if match["source"] is None:
+        path = match["path"]
+        return TypedMention(start, "", path if path is not None else unescaped(match["quoted_path"]))
+    target = match["bare"] if match["quoted"] is None else unescaped(match["quoted"])
+    return TypedMention(start, match["source"], target)
+
+
+def written(source: str, target: str) -> str:
+    """Return the mention of `target`, in quotes where it needs them. A line feed cannot be written."""
+    bare = f"@{source}:{target}"
+    found = mentions_in(bare)
+    if len(found) == 1 and found[0].target == target and found[0].written == bare and "`" not in target:
+        return bare
+    return f"@{source}:{quoted(target)}"
+
+
+def quoted(target: str) -> str:
+    """Return `target` in quotation marks."""
+    escaped = target.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def unescaped(text: str) -> str:
+    """Return what the text between quotation marks stands for."""
+    return _ESCAPED.sub(r"\1", text)
+
+
+def code_in(text: str) -> list[tuple[int, int]]:
+    """Return where backquotes and fenced blocks are: nothing in there is a mention."""
+    return [match.span() for match in _CODE.finditer(text)]
+
+
+def without_punctuation(target: str) -> str:
+    """Return what belongs to the mention: a closing bracket only if it was opened there."""
+    while target:
+        last = target[-1]
+        opening = _BRACKETS.get(last)
+        is_sentence = last in _AT_END or (opening is not None and target.count(opening) < target.count(last))
+        if not is_sentence:
+            break
+        target = target[:-1]
+    return target
+
+
+_PATH_MENTION = re.compile(
+    rf"{BEFORE}@(?:"
+    r'"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"(?P<lines>:[0-9]{1,7}(?:-[0-9]{1,7})?(?![0-9]))?'
+    r'|(?P<bare>[^\s"@`]\S*))'
+)
+_LINES = re.compile(r":([0-9]{1,7})(?:-([0-9]{1,7}))?$")
+_POSSESSIVE = re.compile(r"['’]s$")
+_LOOKS_LIKE_A_PATH = re.compile(
+    r"\.{1,2}/.*|~/.*|[^:]*/"  # ./x, ../x, ~/x, x/
+    r"|[^:]*/[^/:()]*\.[A-Za-z][A-Za-z0-9]{0,9}"  # x/y.py
+    r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"
+    r"|log|lua|md|mjs|pdf|php|png|ps1|py|pyi|rb|rs|rst|scss|sh|sql|svg|swift|toml|ts|tsv|tsx|txt|webp|xml|yaml|yml|zig)"
+)
+"""`@app.route` and `@angular/core` do not."""
+
+
+class PathMention(Struct, frozen=True):
+    """One mention of a file or folder, as it stands in a text."""
+
+    path: str
+    written: str
+    """With the `@`, the quotation marks and the lines if there are some."""
+    start: int
+    first: int = 0
+    """The first line meant, counted from 1; 0 means the whole file."""
+    last: int = 0
+    is_certain: bool = True
+    """Whether it is meant as a path for sure; otherwise it is text if there is no such file."""
+
+    @property
+    def lines(self) -> str:
+        """The lines meant, as they are written; empty for the whole file."""
+        return lines_text(self.first, self.last)
+
+
+def paths_in(text: str) -> tuple[PathMention, ...]:
+    """Return the mentions of paths in `text`, in their order. `@docs:x` is among them, and not certain."""
+    if "@" not in text:
+        return ()
+    code = code_in(text)
+    matches = (match for match in _PATH_MENTION.finditer(text) if not _is_in(match.start(), code))
+    return tuple(found for match in matches if (found := _mention(text, match)) is not None)
+
+
+def _is_in(place: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def _mention(text: str, match: re.Match[str]) -> PathMention | None:
+    start = match.start()
+    if match["quoted"] is not None:
+        lines = _LINES.fullmatch(match["lines"] or "")
+        first, last = _numbers(lines)
+        return PathMention(unescaped(match["quoted"]), text[start : match.end()], start, first, last)
+    bare = _POSSESSIVE.sub("", without_punctuation(match["bare"]))
+    lines = _LINES.search(bare)
+    path = bare[: lines.start()] if lines else bare
+    if not path:
+        return None
+    first, last = _numbers(lines)
+    is_certain = _LOOKS_LIKE_A_PATH.fullmatch(path) is not None
+    return PathMention(path, f"@{bare}", start, first, last, is_certain=is_certain)
+
+
+def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
+    """Return the first and the last line; the other way round they mean the same."""
+    if lines is None:
+        return 0, 0
+    numbers = sorted((int(lines[1]), int(lines[2] or lines[1])))
+    return max(numbers[0], 1), max(numbers[1], 1)
+
+
+def lines_text(first: int, last: int) -> str:
+    """Return how a range of lines is written; empty for none."""
+    if not first:
+        return ""
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def written_path(path: str, first: int = 0, last: int = 0) -> str:
+    """Return the mention of a path, in quotation marks where it needs them. A line feed cannot be written."""
+    lines = f":{lines_text(first, last)}" if first else ""
+    bare = f"@{path}{lines}"
+    found = paths_in(bare)
+    is_read_as_meant = len(found) == 1 and (found[0].path, found[0].written) == (path, bare)
+    if is_read_as_meant and found[0].first == first and ":" not in path:
+        return bare
+    return f"@{quoted(path)}{lines}"
