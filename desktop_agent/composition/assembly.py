@@ -16,15 +16,12 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.paths import place_of_spare_cache
-from desktop_agent.core.session.aside_model import SessionModel
-from desktop_agent.core.session.limits import TurnLimits
-from desktop_agent.core.session.parts import SessionParts
+from desktop_agent.core.session.aside_requests import Retries, SessionModel, Titling
 from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.session.resuming.opening import close_with_snapshot
-from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.resume import close_with_snapshot
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.spending.guard import SpendingGuard
-from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.session.session_parts import SessionParts
+from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 
 

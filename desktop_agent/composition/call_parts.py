@@ -5,7 +5,7 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.session.session_tools import SessionTools
+from desktop_agent.core.session.session_parts import SessionTools
 from desktop_agent.core.tools.execution.executor import ToolExecutor
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging

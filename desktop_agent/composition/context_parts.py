@@ -16,9 +16,9 @@ from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
-from desktop_agent.core.session.limits import TurnLimits
-from desktop_agent.core.session.resuming.opening import read_whole_history
-from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.aside_requests import Retries
+from desktop_agent.core.session.resume import read_whole_history
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.prompt_commands import declarations_of, prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import CommandParts

@@ -9,8 +9,7 @@ from desktop_agent.composition.session_plan import SessionStorage
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.session.resuming.opening import resume_beside, show_end
-from desktop_agent.core.session.resuming.replay_state import ReplayState
+from desktop_agent.core.session.resume import ReplayState, resume_beside, show_end
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

@@ -14,9 +14,9 @@ from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, FolderIdentity, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
-from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.blobs import Blobs

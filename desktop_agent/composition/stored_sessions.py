@@ -12,7 +12,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.session.resuming.opening import LONG_BYTES
+from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

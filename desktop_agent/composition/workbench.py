@@ -25,9 +25,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.slash.declarations import Declaration

@@ -14,8 +14,8 @@ from desktop_agent.core.protocol import events, ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionSummary
 from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.function_tool import Function

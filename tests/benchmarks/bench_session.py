@@ -25,8 +25,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.session.resuming.opening import resume
-from desktop_agent.core.session.resuming.snapshots import renew_snapshot
+from desktop_agent.core.session.resume import renew_snapshot, resume
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.records import Yielder, read_last_page
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.tools.access import CAPABILITIES, CallRules
 from desktop_agent.core.tools.output import RESULT_LIMIT
 from tests.harness import Ground, Open

@@ -17,8 +17,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
-from desktop_agent.core.session.filing_ops import FilingOp, event_of
-from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.session import FilingOp, Session, event_of
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.transcript import Transcript

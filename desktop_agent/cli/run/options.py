@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import is_command

@@ -36,12 +36,10 @@ from desktop_agent.core.providers.provider import (
     ToolInputChunk,
     reported,
 )
-from desktop_agent.core.session.fallback import OVERLOAD, Fallback, Responder, unaided
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.aside_requests import Retries
 from desktop_agent.core.session.prompt_queue import PromptQueue
-from desktop_agent.core.session.retries import Retries
-from desktop_agent.core.session.spending.guard import SpendingGuard
-from desktop_agent.core.session.switching import refused_effort_notice
+from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
+from desktop_agent.core.session.switching import OVERLOAD, Fallback, Responder, refused_effort_notice, unaided
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
 

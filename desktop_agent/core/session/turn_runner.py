@@ -6,18 +6,17 @@ from collections.abc import Callable
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, PromptId, new_prompt_id
-from desktop_agent.core.context.comments import prompt_of_comments
+from desktop_agent.core.context.packing import prompt_of_comments
 from desktop_agent.core.context_window.context_manager import TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef
 from desktop_agent.core.providers.provider import Provider, ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
-from desktop_agent.core.session.fallback import Fallback
-from desktop_agent.core.session.limits import TimeAllowance
-from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.prompt_queue import PromptQueue
-from desktop_agent.core.session.readiness import Readiness
-from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
+from desktop_agent.core.session.recovery import Readiness
+from desktop_agent.core.session.session_parts import SessionParts
+from desktop_agent.core.session.spending import TimeAllowance
+from desktop_agent.core.session.switching import Fallback, tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
 from desktop_agent.core.transcript.entries import QueuedPrompt
 

@@ -16,7 +16,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.ops import RenameSession, Unqueue
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.session.resuming.opening import LONG_BYTES
+from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME

@@ -20,7 +20,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.session.resuming.opening import LONG_BYTES
+from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.session_folder import SessionLock

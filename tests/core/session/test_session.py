@@ -30,7 +30,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, ScriptedProvider, Stop, Think, in_order
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.session.turn import CUT_OFF
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.execution.executor import INTERRUPTED

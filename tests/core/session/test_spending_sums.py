@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Usage
-from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending.state import SpendingState, day_of
+from desktop_agent.core.session.session_state import SessionState, SpendingState, day_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.digest import summarise, usage_on
 from tests.core.store.journals import write

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
 from desktop_agent.core.providers.scripted import Call, Fail, Reply, Say, ScriptedProvider, Stop, in_order
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.spending import TurnLimits
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
 READ = Call("read_file", {"path": "a.py"})

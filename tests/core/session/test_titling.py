@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
 from desktop_agent.core.providers.provider import Provider, StreamPiece, TextChunk
 from desktop_agent.core.providers.scripted import Crash, Fail, Hang, Reply, Say, ScriptedProvider, in_order
-from desktop_agent.core.session.titling import MAX_TITLE_CHARS, clean_title
+from desktop_agent.core.session.aside_requests import MAX_TITLE_CHARS, clean_title
 from tests.harness import Ground, Open, Receiver
 
 MODEL = ModelRef(provider="anthropic", model="m")

@@ -7,7 +7,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ToolUseBlock
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.spending import TurnLimits
 from tests.harness import Ground, ImpatientClock, check_conversation
 
 

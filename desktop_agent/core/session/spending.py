@@ -1,16 +1,19 @@
-"""Keeps a session from spending more than it may: looks before each request at what was spent, and asks the user.
+"""How far a session and each of its turns may go in money, steps and time, and what happens at a limit.
 
-What costs are not known is not counted. A session without a user stops in place of asking.
+A turn ends at its limits although the model would go on. Before each request the guard looks at what the session and
+the day spent, and asks the user; a session without a user stops instead. What costs are not known is not counted.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from msgspec import Struct
 
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import new_question_id
 from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol import events as ev
@@ -25,11 +28,92 @@ from desktop_agent.core.protocol.model import (
     SpendingQuestion,
     Usage,
 )
-from desktop_agent.core.session.limits import TurnLimits
-from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending.state import day_of
+from desktop_agent.core.session.session_state import SessionState, day_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.digest import until_usd_on, usage_on
+
+MAX_TIME: Final = "max_time"
+"""The code of the notice that a turn took as long as it may."""
+
+
+class TurnLimits(Struct, frozen=True, kw_only=True):
+    """The limits of every turn of a session."""
+
+    max_requests: int | None = None
+    """How many requests one turn may send; None for no limit."""
+    max_tokens: int | None = None
+    """The longest single answer; None for what the settings say."""
+    max_cost_usd: float | None = None
+    """A turn that has cost so many dollars sends no further request; None for no limit."""
+    max_time_s: float | None = None
+    """A turn is stopped in the middle of what it does after so many seconds; None for no limit."""
+    covers_all_turns: bool = False
+    """Whether cost and time are those of all turns since the session was opened, together, and not of each."""
+    exits_on_tool_error: bool = False
+
+
+class RunningTime(Struct):
+    """The time that a turn has."""
+
+    seconds: float | None
+    limit_s: float | None
+    """What the user allowed: the same, or what several turns together may take."""
+    of: str = "turn"
+    is_over: bool = False
+    """Whether the turn was stopped because it took longer."""
+
+    def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
+        """Return what the user should know of a turn that was stopped; None when its time was not over.
+
+        `failure` is why its last request failed, if it was trying again when it was stopped.
+        """
+        if not self.is_over:
+            return None
+        tried = f"Its last request failed: {failure} " if failure is not None else ""
+        return ev.Notice(
+            level="error",
+            code=MAX_TIME,
+            title=f"The {self.of} was stopped after {self.limit_s:g} seconds, which is as long as it may take.",
+            hint=f"{tried}What it did until then is kept. Allow it more time, or go on with the session.",
+            detail=failure.detail if failure is not None else "",
+            turn=turn,
+        )
+
+    @asynccontextmanager
+    async def limit(self, clock: Clock, stop: Callable[[], bool]) -> AsyncGenerator[None]:
+        """Call `stop` when the body takes longer. It says whether that stopped the turn, which nobody else had."""
+        if self.seconds is None:
+            yield
+            return
+        watching = asyncio.create_task(self._watch(self.seconds, clock, stop), name="time limit")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _watch(self, seconds: float, clock: Clock, stop: Callable[[], bool]) -> None:
+        await clock.sleep(seconds)
+        self.is_over = stop()
+
+
+class TimeAllowance:
+    """How long the turns of a session may take: each of them, or all together from the first on."""
+
+    def __init__(self, limits: TurnLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._began: float | None = None
+
+    def next_turn(self) -> RunningTime:
+        """Return the time of a turn that starts now."""
+        limit, now = self._limits.max_time_s, self._clock.monotonic()
+        if self._began is None:
+            self._began = now
+        if limit is None or not self._limits.covers_all_turns:
+            return RunningTime(limit, limit)
+        return RunningTime(max(0.0, self._began + limit - now), limit, of="run")
+
 
 MAX_COST: Final = "max_cost"
 """The code of the notice that a turn has cost as much as it may."""

@@ -1,28 +1,63 @@
-"""What a session works with. `desktop_agent.composition.assembly` puts it together."""
+"""What a session works with, put together by `desktop_agent.composition.assembly`, and what of it runs its calls."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import assert_never
 
 from msgspec import Struct
 
+from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.provider import ProviderSource
-from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.aside_requests import Retries, Titling
 from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.session_tools import SessionTools
-from desktop_agent.core.session.spending.guard import SpendingGuard
-from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.telemetry.telemetry import SessionTelemetry
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.gate import LiveJudging
+
+ToolOp = ops.JudgeCommand | ops.LookAtChanges | ops.StopJob | ops.RevokeRule
+
+
+class SessionTools(Struct, frozen=True, kw_only=True):
+    """One of each, made for each other."""
+
+    approvals: Approvals
+    judging: LiveJudging
+    rulebook: RuleBook
+    runtime: ToolRuntime
+    jobs: Jobs
+    ledger: Ledger
+    effects: Effects
+
+    async def carry_out(self, op: ToolOp) -> None:
+        """Do what `op` asks for; events say what came of it."""
+        match op:
+            case ops.JudgeCommand(call_id=call_id, command=command):
+                self.judging.want(call_id, command)
+            case ops.LookAtChanges():
+                await self.effects.jobs.look()
+            case ops.StopJob(job_id=job_id):
+                with suppress(KeyError):  # a job of an earlier process
+                    self.jobs.ask_to_stop(job_id)
+            case ops.RevokeRule(rule_id=rule_id):
+                await self.rulebook.revoke(rule_id)
+            case _:
+                assert_never(op)
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

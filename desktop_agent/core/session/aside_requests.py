@@ -1,0 +1,224 @@
+"""Requests to a model beside the turns: a title, and what an MCP server asks; and the wait before any is tried again.
+
+The user sees the wait and can skip it. A title is made up after the first turn by one small request that never waits,
+and never replaces one that the user gave; when it fails, the beginning of the first prompt is the title.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import AgentError, ProviderError
+from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.models.known_model import KnownModel, price_words
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.events import EventLog
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, UserMessage
+from desktop_agent.core.providers.provider import Completion, Provider, ProviderSource, RetryPolicy, reported_answer
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.spending import SpendingGuard
+from desktop_agent.core.tools.servers.asking_back import AsideAnswer, AsideFacts
+from desktop_agent.core.transcript import RETRYING, TextEntry, Transcript
+
+
+@dataclass(slots=True)
+class Retries:
+    """Waits for the turns of one session, and for the summaries beside them."""
+
+    policy: RetryPolicy
+    log: EventLog
+    clock: Clock
+    random: Random = field(default_factory=Random)
+    _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
+    """What ends the waits that are on."""
+
+    async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
+        """Tell that try number `attempt` (from 1) failed, and return when the next one is due or the user skips.
+
+        Raises `error` when it makes no sense to try again.
+        """
+        if not self.policy.should_retry(error, attempt):
+            raise error
+        delay_s = self.policy.delay_s(attempt, error, self.random.random)
+        again = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {self.policy.max_tries})."
+        hint = f"{error.hint} {again}".strip()
+        await self.log.record(
+            ev.Notice(level="warning", code=RETRYING, title=error.title, hint=hint, detail=error.detail, turn=turn)
+        )
+        self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=True, delay_s=delay_s))
+        limit = asyncio.timeout(None)
+        try:
+            with suppress(TimeoutError):
+                async with limit:
+                    self._waits.add(limit)
+                    await self.clock.sleep(delay_s)
+        finally:
+            self._waits.discard(limit)
+            self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=False))
+
+    def skip(self) -> None:
+        """End the waits that are on."""
+        # They are given up before they have ended: a second call would find timeouts that cannot be changed any more.
+        waits, self._waits = self._waits, set()
+        for wait in waits:
+            wait.reschedule(asyncio.get_running_loop().time())
+
+
+logger = logging.getLogger(__name__)
+
+UNTITLED_PROVIDERS = frozenset({"demo", "scripted"})
+"""They say what their script says, and to ask them beside it would take a reply out of it."""
+
+MAX_TOKENS = 200
+MAX_TITLE_CHARS = 80
+_MAX_QUOTED_CHARS = 2_000
+_PATIENCE_S = 30.0
+_CANCEL_AGAIN_S = 1.0
+_LAST_TURN = 3
+"""Later than after this turn the session needs no title: the user knows the conversation by its first words."""
+
+
+@dataclass(slots=True)
+class Titling:
+    """Makes the title of one session, at most once in its life here."""
+
+    transcript: Transcript
+    log: EventLog
+    provider_source: ProviderSource
+    clock: Clock
+    is_wanted: Callable[[], bool]
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def after_turn(self, reason: ev.TurnEndReason) -> None:
+        """Begin to make a title, if this was the first completed turn. Returns at once."""
+        if self._task is None and reason == "completed" and self._is_due():
+            self._task = asyncio.create_task(self._run(), name="title")
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a title is being made."""
+        return self._task is not None and not self._task.done()
+
+    async def aclose(self) -> None:
+        """Stop; returns when nothing runs any more. A library can lose a cancellation, so it is repeated."""
+        while self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
+
+    def _is_due(self) -> bool:
+        model = self.transcript.session.model
+        if not self.is_wanted() or model is None or model.provider in UNTITLED_PROVIDERS:
+            return False
+        prompt = self._first_prompt()
+        session = self.transcript.session
+        is_first_line = prompt.strip().startswith(session.title.removesuffix("…"))
+        return bool(prompt) and not session.is_title_given and is_first_line and self.transcript.turn <= _LAST_TURN
+
+    async def _run(self) -> None:
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._make()
+        except (AgentError, TimeoutError) as error:
+            logger.warning("No title was made: %s", error)
+        except Exception:
+            logger.exception("No title was made")
+
+    async def _make(self) -> None:
+        model = self.transcript.session.model
+        assert model is not None
+        turn = self.transcript.turn
+        provider = await self.provider_source(model)
+        try:
+            request = await asyncio.to_thread(self._request, model.model)
+            completion = await reported_answer(self.log, provider, model, request, turn, "title")
+        finally:
+            await provider.aclose()
+        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
+        text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
+        if (title := clean_title(text)) and not self.transcript.session.is_title_given:
+            await self.log.record(ev.SessionRenamed(title=title, is_generated=True))
+
+    def _request(self, model: str) -> ModelRequest:
+        reply = next((e.text for e in self.transcript.entries if isinstance(e, TextEntry) and e.kind == "text"), "")
+        said = (
+            f"<user>\n{self._first_prompt()[:_MAX_QUOTED_CHARS]}\n</user>\n"
+            f"<assistant>\n{reply[:_MAX_QUOTED_CHARS]}\n</assistant>\n\nThe title:"
+        )
+        return ModelRequest(
+            model=model,
+            system=resource_path("prompts", "title.md").read_text(encoding="utf-8").strip(),
+            messages=(UserMessage(content=(TextBlock(text=said),)),),
+            tools=(),
+            max_tokens=MAX_TOKENS,
+        )
+
+    def _first_prompt(self) -> str:
+        return next((entry.text for entry in self.transcript.entries if isinstance(entry, ev.PromptSubmitted)), "")
+
+
+def clean_title(text: str) -> str:
+    """Return the title in what a model replied; empty when there is none."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    printable = "".join(char if char.isprintable() else " " for char in line)
+    title = " ".join(printable.split()).strip("\"'`*#“”„«» ").removeprefix("Title:").strip().rstrip(".")
+    if len(title) <= MAX_TITLE_CHARS:
+        return title
+    return f"{title[: MAX_TITLE_CHARS - 1].rsplit(' ', 1)[0]}…"
+
+
+class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
+    """Asks whatever model the session has now. It is an `AsideModel` of `core.tools.servers.sampling`."""
+
+    state: SessionState
+    provider_source: ProviderSource
+    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    """Returns what is known of a model."""
+    retries: Retries
+    spending: SpendingGuard
+    log: EventLog
+
+    async def facts(self) -> AsideFacts:
+        """Return which model is in use now. Raises `AgentError` when there is none to ask."""
+        model = self._model()
+        known = await self.known(model)
+        price = price_words(known.price) if known is not None and known.price is not None else ""
+        return AsideFacts(model=model.model, price=price)
+
+    async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
+        """Return the answer, its cost on record. Raises `AgentError`. Cancelling closes the connection."""
+        if await self.spending.why_stop(turn) is not None:
+            raise AgentError("The session may not spend more.")
+        model = self._model()
+        provider = await self.provider_source(model)
+        try:
+            completion = await self._patiently(turn, provider, model, replace(request, model=model.model))
+        finally:
+            await provider.aclose()
+        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
+        await self.spending.note(turn, completion.usage, model)
+        text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
+        return AsideAnswer(text=text, stop=completion.stop_reason)
+
+    async def _patiently(self, turn: int, provider: Provider, model: ModelRef, request: ModelRequest) -> Completion:
+        attempt = 1
+        while True:
+            try:
+                return await reported_answer(self.log, provider, model, request, turn, "server")
+            except ProviderError as error:
+                await self.retries.wait(turn, attempt, error)
+                attempt += 1
+
+    def _model(self) -> ModelRef:
+        model = self.state.transcript.session.model
+        if model is None:
+            raise AgentError("No model is chosen.")
+        if model.provider == "demo":
+            raise AgentError("The demo follows its script.")
+        return model

@@ -1,1 +1,0 @@
-"""What a session spent, and what it may spend before the user is asked."""
