@@ -1,4 +1,4 @@
-"""What a workbench stands on: the parts that its sessions share, and what finds sessions on the disk."""
+"""What a workbench stands on: what its sessions share, what asks models, and what finds sessions on the disk."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,17 +6,18 @@ from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
-from desktop_agent.composition.model_parts import build_model_parts
-from desktop_agent.composition.server_parts import build_server_pool
-from desktop_agent.composition.shared_parts import SharedParts, SharedTools
+from desktop_agent.composition.shared_parts import SharedParts, SharedTools, UserSettings
 from desktop_agent.composition.stored_sessions import StoredSessions
-from desktop_agent.composition.user_settings import UserSettings
+from desktop_agent.composition.tool_parts import build_server_pool
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.catalogue import ModelCatalogue
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
+from desktop_agent.core.providers.catalog import KnownModels, ProviderCatalog
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.slash.session_commands import LiveConfig, Services
@@ -26,6 +27,44 @@ from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.tool import AnyTool
+
+
+class ModelParts(Struct, frozen=True, kw_only=True):
+    """All of it, for one user."""
+
+    catalogue: ModelCatalogue
+    known: KnownModels
+    providers: ProviderCatalog
+
+
+def build_model_parts(
+    paths: AppPaths,
+    settings: UserSettings,
+    keys: SystemKeyStore,
+    sign_ins: SignIns,
+    environ: Mapping[str, str],
+    clock: Clock,
+    *,
+    is_paced: bool = False,
+) -> ModelParts:
+    """Return it. Touches no disk. `is_paced` lets the demo write at a pace that people can follow."""
+
+    async def listed(account: Account) -> Sequence[ListedModel]:
+        return await providers.list_models(account)
+
+    catalogue = ModelCatalogue(
+        paths.cache / MODELS_NAME, listed, clock=clock, stated=lambda: settings.models_file.load().models
+    )
+    providers = ProviderCatalog(
+        environ,
+        keys,
+        settings.accounts,
+        sign_ins=sign_ins,
+        models=catalogue,
+        is_paced=is_paced,
+        allows_readable_proxy=lambda: settings.live.current.model.allow_readable_proxy,
+    )
+    return ModelParts(catalogue=catalogue, known=KnownModels(catalogue, settings.accounts), providers=providers)
 
 
 class OwnParts(TypedDict, total=False):

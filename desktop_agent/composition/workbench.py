@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack
 
-from desktop_agent.composition.context_parts import declared_commands
+from desktop_agent.composition.assembly import declared_commands
 from desktop_agent.composition.foundation import OwnParts, lay_foundation
-from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.session_opener import SessionOpener
 from desktop_agent.composition.session_plan import SessionOptions
-from desktop_agent.composition.user_settings import UserSettings
-from desktop_agent.composition.viewing import ViewedSession
+from desktop_agent.composition.shared_parts import UserSettings
+from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose

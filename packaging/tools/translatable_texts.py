@@ -266,7 +266,7 @@ _MODULES = (
         "core/changes/workspace_files.py",
         "core/merge/merge.py",
     ),
-    *("core/system/workspace.py", "composition/resumption.py"),
+    *("core/system/workspace.py", "composition/session_opener.py"),
     *("core/providers/http_provider.py", "core/providers/http_connection.py", "core/providers/wire_format.py"),
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
     *("core/providers/vendor_provider.py", "core/providers/catalog.py"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.composition.viewing import ViewedSession
+from desktop_agent.composition.stored_sessions import ViewedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, StorageError
 from desktop_agent.core.base.ids import SessionId

@@ -6,7 +6,7 @@ from contextlib import suppress
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from desktop_agent.app.sessions.ports import ViewedPort
-from desktop_agent.composition.viewing import POLL_S, ViewedSession
+from desktop_agent.composition.stored_sessions import POLL_S, ViewedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError

@@ -10,7 +10,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.cli.mcp.server_report import ServerReport
-from desktop_agent.composition.server_parts import build_server_pool
+from desktop_agent.composition.tool_parts import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.paths import AppPaths, real_path

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
-from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.stored_sessions import OpenedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import SessionId

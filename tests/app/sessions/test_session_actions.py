@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
-from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.stored_sessions import OpenedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.startup import first_sight
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.stored_sessions import OpenedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
