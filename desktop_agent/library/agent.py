@@ -1,15 +1,18 @@
 """One session in one folder, as a program drives it: prompts in, results and events out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, overload
+from typing import TypeVar, cast, overload
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.protocol import events, ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionSummary
@@ -17,17 +20,86 @@ from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.function_tool import Function
-from desktop_agent.core.tools.tool import AnyTool
+from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.function_tool import Function, tool
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.tool import AnyTool, Tool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.answering import Answering, Approver
-from desktop_agent.library.changes import Changes
-from desktop_agent.library.opening import absolute_path, model_meant, workbench_of
 from desktop_agent.library.output_schema import OutputSchema
-from desktop_agent.library.results import Result, StructuredResult, error_of
-from desktop_agent.library.structured import answer_as
-from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, RunningTurn, closed_error, to_its_end
+from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, error_of, with_output
+from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, Changes, RunningTurn, closed_error, to_its_end
+
+
+def workbench_of(
+    home: Path | str | None, settings: Settings | None, provider: Provider | None, tools: Sequence[AnyTool | Function]
+) -> Workbench:
+    """Return the workbench of an agent. Raises `UsageError` for two tools of one name."""
+    environ = os.environ if home is None else {**os.environ, "DESKTOP_AGENT_HOME": str(Path(home).expanduser())}
+    paths = AppPaths.from_environment(environ)
+    live = LiveSettings(settings) if settings is not None else LiveSettings.load(paths.settings_file(environ), environ)
+    own = [cast("AnyTool", one) if isinstance(one, Tool) else tool(one) for one in tools]
+    built_in = builtin_tools(paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds)
+    try:
+        every = tuple(ToolRegistry((*built_in, *own)))
+    except ValueError as error:
+        raise UsageError(f"The tools cannot be used: {error}.", hint="Give each its own name.") from error
+
+    async def only_this(_model: ModelRef) -> Provider:
+        assert provider is not None
+        return provider
+
+    close_to_others(paths.roots)
+    source = only_this if provider is not None else None
+    return Workbench(paths, live, environ=environ, provider_source=source, tools=every)
+
+
+def absolute_path(path: Path | str) -> str:
+    """Return where a path of the program leads, from the current folder; `~` is the home."""
+    return str(Path(path).expanduser().absolute())
+
+
+def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
+    """Return the model that is meant; None is the one of the settings or of the session."""
+    if not isinstance(model, str):
+        return model or (ModelRef(provider="own", model="own") if has_provider else None)
+    if model == DEMO:
+        return bench.model_meant(NamedModel(provider=DEMO))
+    provider, slash, name = model.partition("/")
+    if slash and provider in PROVIDER_IDS:
+        return bench.model_meant(NamedModel(provider=provider, model=name))
+    return bench.model_meant(NamedModel(model=model))
+
+
+async def answer_as(
+    output: OutputSchema,
+    prompt: str,
+    include: Sequence[Path | str],
+    run: Callable[[str, Sequence[Path | str]], Awaitable[Result]],
+    transcript: Transcript,
+) -> StructuredResult[object]:
+    """Run `prompt`, and further turns as long as the answer is wrong; return all of that with the value.
+
+    `run` runs one turn with files to include. Raises what it raises, and `InvalidOutputError` when there is no value in
+    the end.
+    """
+    results = [await run(f"{prompt}\n\n{output.instructions}", include)]
+    for is_last in (*[False] * output.corrections, True):
+        last = results[-1]
+        if not last.is_completed:
+            raise InvalidOutputError(combined(results), f"the turn ended with {last.reason}")
+        mistake = output.mistake_in(transcript, last.turn)
+        if not mistake:
+            break
+        if is_last:
+            raise InvalidOutputError(combined(results), mistake)
+        results.append(await run(output.correction(mistake), ()))
+    return with_output(combined(results), output.value_in(transcript, results[-1].turn))
+
 
 T = TypeVar("T")
 

@@ -1,13 +1,20 @@
-"""One turn as a program waits for it: from its prompt to its recorded end."""
+"""Turns and changes as a program waits for them: a turn from prompt to end; changes listed, undone and redone."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TypeVar
 
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import PromptId, SessionId
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.diff.diff import FileDiff, diff_change
+from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import FAILURES, Result, ResultFold, RunFailedError, error_of
 
 T = TypeVar("T")
@@ -118,3 +125,88 @@ async def to_its_end(future: "asyncio.Future[T]") -> T:
     if is_cancelled:
         raise asyncio.CancelledError
     return future.result()
+
+
+class Changes:
+    """The changes of one session, by file, and what undoes and redoes them."""
+
+    def __init__(self, session: Callable[[], Session], blobs: Blobs) -> None:
+        """`session` raises `UsageError` while there is none."""
+        self._session = session
+        self._blobs = blobs
+        self._one_at_a_time = asyncio.Lock()
+        self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
+
+    def list(self) -> tuple[NetChange, ...]:
+        """One row for each file, from before the first to after the last change, also where it was renamed."""
+        return tuple(net_changes(self._session().transcript.changes.values()))
+
+    async def diff(self, row: NetChange) -> FileDiff:
+        """What a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
+        return await asyncio.to_thread(self._diff, row)
+
+    async def hunks(self, row: NetChange) -> tuple[ReviewHunk, ...]:
+        """The parts of a row that can be undone alone, each with the `key` that names it. Raises `StorageError`."""
+        return tuple(review_hunks(await self.diff(row)))
+
+    async def patch(self, rows: Sequence[NetChange] | None = None) -> bytes:
+        """The rows, all without any, as `git apply` takes them. Raises `StorageError`."""
+        chosen = self.list() if rows is None else tuple(rows)
+        return await asyncio.to_thread(self._patch, chosen)
+
+    async def undo(
+        self, selection: ChangeSelection | None = None, *, reason: str = "", includes_others: bool = False
+    ) -> tuple[FileOutcome, ...]:
+        """Take the selected changes back, or all of the agent's without a selection; one outcome for each file.
+
+        What is not, or may not be, the agent's is left alone and reported, unless the undo `includes_others`. A file
+        that the user or another program changed since is merged, or left alone with the reason in its outcome. The
+        model reads of the undo with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when
+        nothing is selected, and `StorageError` when it cannot be written down: then no file was touched.
+        """
+        chosen = selection or ChangeSelection()
+        return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
+
+    async def redo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
+        """Apply the selected undone changes again; without a selection, take back the last undo exactly.
+
+        Outcomes and errors are those of `undo`.
+        """
+        if selection is None:
+            return await self._carry_out(ops.RedoSteps(reason=reason))
+        return await self._carry_out(ops.RedoChanges(selection=selection, reason=reason))
+
+    def hear(self, event: ev.Event) -> None:
+        """Take in an event of the session."""
+        if self._answer is None or self._answer.done():
+            return
+        match event:
+            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes):
+                self._answer.set_result(outcomes)
+            case ev.Notice(code=code) if code in ev.REFUSALS:
+                self._answer.set_exception(error_of(event))
+            case _:
+                pass
+
+    def fail(self, error: Exception) -> None:
+        """The session has ended: nothing is carried out any more."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+
+    async def _carry_out(self, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps) -> tuple[FileOutcome, ...]:
+        async with self._one_at_a_time:
+            session = self._session()
+            await session.wait_until_ready()
+            if session.transcript.turns.is_running:
+                raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
+            self._answer = asyncio.get_running_loop().create_future()
+            session.submit(op)
+            return await to_its_end(self._answer)
+
+    def _diff(self, row: NetChange) -> FileDiff:
+        held = self._blobs.of_file
+        return diff_change(row.change, held(row.change.before), held(row.change.after))
+
+    def _patch(self, rows: Sequence[NetChange]) -> bytes:
+        held = self._blobs.of_file
+        return make_patch(PatchFile(row.change, held(row.change.before), held(row.change.after)) for row in rows)

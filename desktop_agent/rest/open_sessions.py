@@ -11,9 +11,8 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.session.session import Session
-from desktop_agent.library.changes import Changes
 from desktop_agent.library.results import error_of
-from desktop_agent.library.turns import closed_error, to_its_end
+from desktop_agent.library.turns import Changes, closed_error, to_its_end
 from desktop_agent.rest.feed import Feed
 
 _log = logging.getLogger(__name__)
