@@ -1,10 +1,14 @@
-"""The lines that another program writes to us, as they come."""
+"""The lines that another program writes to us, as they come, and the ops that they hold, a JSON object on each."""
 
 import asyncio
+import json
 import os
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
+
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -49,3 +53,19 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, _CHUNK_BYTES)
     except OSError:  # as good as its end
         return b""
+
+
+async def ops_of(descriptor: int, reject: Callable[[int, str], None]) -> AsyncGenerator[ops.Op]:
+    """Yield the ops that come in, until the input ends. A line that is none is given to `reject`, with its number."""
+    number = 0
+    async for line in lines_of(descriptor):
+        number += 1
+        if line is None:
+            reject(number, f"the line is longer than {LONGEST_LINE_BYTES} bytes")
+        elif line.strip():
+            try:
+                yield decode_op(json.loads(line))
+            except (MalformedOpError, RecursionError) as error:
+                reject(number, str(error))
+            except ValueError as error:
+                reject(number, f"the line is no JSON ({error})")

@@ -16,14 +16,18 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, require_dask
-from desktop_agent.headless.batch.cluster_address import TlsFiles, check_address
-from desktop_agent.headless.batch.coordinator import Batch, BatchOptions, BatchSummary, summary_words
+from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
+from desktop_agent.headless.batch.coordinator import (
+    Batch,
+    BatchOptions,
+    BatchSummary,
+    Results,
+    ResultsFile,
+    summary_words,
+)
 from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
-from desktop_agent.headless.batch.results import Results, ResultsFile
-from desktop_agent.headless.batch.tasks import BatchTask, read_tasks
-from desktop_agent.headless.batch.workers import Workers
+from desktop_agent.headless.batch.tasks import BatchTask, Workers, read_tasks
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

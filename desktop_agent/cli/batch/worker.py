@@ -32,8 +32,7 @@ from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.headless import HeadlessRun, RunResult
 from desktop_agent.headless.batch.copies import copy_of
-from desktop_agent.headless.batch.outcome import TaskOutcome, failed
-from desktop_agent.headless.batch.tasks import BatchTask
+from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.headless.result import describe
 

@@ -11,9 +11,7 @@ from msgspec.structs import asdict
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.system.processes.child import ChildProcess
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.headless.batch.outcome import TaskOutcome
-from desktop_agent.headless.batch.tasks import BatchTask
-from desktop_agent.headless.batch.workers import WorkerLostError
+from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLostError
 
 _LAST_WORDS_BYTES = 2_000
 

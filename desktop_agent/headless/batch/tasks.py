@@ -1,10 +1,12 @@
-"""The tasks of a batch: a JSON object on each line of a file."""
+"""The tasks of a batch, one JSON object a line; what each came to, a line of its results; and who runs them."""
 
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct, ValidationError, convert, field
+from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.learned import learned
@@ -73,3 +75,66 @@ def _with_place(task: BatchTask, folder: Path) -> BatchTask:
         return task
     place = str(folder / Path(task.workspace).expanduser())
     return BatchTask(id=task.id, workspace=place, prompt=task.prompt, options=task.options)
+
+
+class TaskOutcome(Struct, frozen=True, kw_only=True):
+    """One result. Without a run, because its worker died or there was no folder, `session_id` is None."""
+
+    id: str
+    exit_code: int
+    """As `desktop-agent run` would have returned."""
+    stopped_reason: str
+    final_response: str = ""
+    session_id: str | None = None
+    patch: str = ""
+    """What the run changed, as `git apply` takes it. The folder itself is as it was."""
+    usage: JsonObject = field(default_factory=dict[str, object])
+    cost: float | None = None
+    """In US dollars; None where a price is not known."""
+    problems: tuple[str, ...] = ()
+    output: object = None
+    """The final answer as a JSON value, with the option `output-schema`."""
+    duration_s: float = 0.0
+    attempts: int = 1
+    """How often it was tried: a worker that dies, or a provider that fails, is tried again."""
+
+    @property
+    def is_worth_a_retry(self) -> bool:
+        """Whether another try may end otherwise."""
+        return self.stopped_reason in ("provider_error", "storage_error", "internal_error")
+
+    def line(self) -> str:
+        """Return it as a line of JSON, without the end of the line."""
+        return json.dumps({**asdict(self), "problems": list(self.problems)}, ensure_ascii=False)
+
+    @classmethod
+    def read(cls, line: str | bytes) -> "TaskOutcome":
+        """Return the outcome that a line describes; what is not known is left out. Raises `ValueError`."""
+        try:
+            return convert(json.loads(line), learned(cls))
+        except ValidationError as error:
+            raise ValueError(str(error)) from error
+
+
+def failed(task_id: str, reason: str, problem: str, *, exit_code: int = 1, attempts: int = 1) -> TaskOutcome:
+    """Return the outcome of a task that could not be run."""
+    return TaskOutcome(id=task_id, exit_code=exit_code, stopped_reason=reason, problems=(problem,), attempts=attempts)
+
+
+class WorkerLostError(Exception):
+    """What ran a task has gone, and said nothing of it. The task may be tried again."""
+
+
+class Workers(Protocol):
+    """A pool: as many tasks at once as the coordinator gives it."""
+
+    async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
+        """Run a task to its end, which may cost so much. Cancelling stops it.
+
+        Raises `WorkerLostError`, and `AgentError` when no task can be run any more.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """End everything that was started."""
+        ...

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.headless.batch.outcome import TaskOutcome
+from desktop_agent.headless.batch.tasks import TaskOutcome
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 

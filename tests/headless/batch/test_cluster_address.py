@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.headless.batch.cluster_address import TlsFiles, check_address, usable_files
+from desktop_agent.headless.batch.cluster import TlsFiles, check_address, usable_files
 from tests.certificates import Authority
 
 NONE = {"ca": None, "cert": None, "key": None}
