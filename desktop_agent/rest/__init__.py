@@ -1,1 +1,5 @@
-"""Sessions over HTTP: ops come in as JSON, events go out as server-sent events. `desktop-agent serve` starts it."""
+"""The REST server, started by `desktop-agent serve`: a front end that submits ops and passes events on.
+
+`server` listens and ends in order. `guard` stands before `application`, which has an `endpoint` for each declaration in
+`session_endpoints`, `change_endpoints` and `tool_endpoints`. `open_sessions` are those that this server has open.
+"""

@@ -1,11 +1,21 @@
-"""The application that the guard stands before: every endpoint, the page for phones, and one shape for all errors."""
+"""The application that the guard stands before: every endpoint, the page for phones, and one shape for all errors.
+
+The OpenAPI document is made of the endpoints as they are declared, and of the Structs of the vocabulary. The page is
+five files, the same for everybody, which hold nothing of the user's; its security policy lets it run its own script and
+style alone, and talk to this server alone.
+"""
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import cache
 from http import HTTPStatus
+from typing import Any, cast, get_args
 
+from msgspec import Struct
+from msgspec.json import schema_components
+from msgspec.structs import fields
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,10 +23,192 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.rest.endpoint import AnyEndpoint
-from desktop_agent.rest.openapi import document_of
-from desktop_agent.rest.page import page_routes
-from desktop_agent.rest.problems import Failure, RequestError, as_request_error, failure_answer
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, SHAPING
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Decision, JsonObject
+from desktop_agent.rest.endpoint import (
+    AnyEndpoint,
+    Failure,
+    FailureAnswer,
+    NoQuery,
+    RequestError,
+    as_request_error,
+    failure_answer,
+)
+
+_FILES = (
+    ("/", "index.html", "text/html; charset=utf-8"),
+    ("/page.js", "page.js", "text/javascript; charset=utf-8"),
+    ("/shown.js", "shown.js", "text/javascript; charset=utf-8"),
+    ("/page.css", "page.css", "text/css; charset=utf-8"),
+    ("/icon.svg", "icon.svg", "image/svg+xml"),
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+def _as_in_javascript(pattern: str) -> str:
+    """Return a pattern of characters as a browser reads it: those beyond `\\uffff` have another form."""
+    return re.sub(r"\\U([0-9a-f]{8})", lambda code: f"\\u{{{int(code[1], 16):x}}}", pattern)
+
+
+_FILLED_IN = {
+    "shown.js": {
+        "@HIDING@": _as_in_javascript(HIDING.pattern),
+        "@SHAPING@": f"(?:{_as_in_javascript(SHAPING)})",
+        "@MOST_BLANKS@": str(MOST_BLANKS),
+        "@MOST_TABS@": str(MOST_BLANKS // 5),
+        "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
+    }
+}
+"""What is put into a file, so that the page shows hidden characters by the same tables as the window."""
+
+
+def page_routes() -> list[Route]:
+    """Return the routes of the page."""
+    return [Route(path, _sends(name, media_type)) for path, name, media_type in _FILES]
+
+
+def _sends(name: str, media_type: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def send(_request: Request) -> Response:
+        content = resource_path("rest", name).read_text(encoding="utf-8")
+        for mark, value in _FILLED_IN.get(name, {}).items():
+            content = content.replace(mark, value)
+        return Response(content, headers={**_HEADERS, "content-type": media_type})
+
+    return send
+
+
+_REF = "#/components/schemas/{name}"
+_OPS = get_args(ops.Op)
+_EVENTS = (*get_args(ev.KnownEvent), *get_args(ev.LiveEvent))
+_DECISIONS = get_args(Decision)
+_UNIONS: dict[object, str] = {ops.Op: "Op", Decision: "Decision"}
+_PARAMETER = re.compile(r"\{([a-z_]+)\}")
+
+
+def document_of(endpoints: Iterable[AnyEndpoint]) -> JsonObject:
+    """Return the document."""
+    endpoints = tuple(endpoints)
+    kinds = _kinds_of(endpoints)
+    _, components = schema_components(kinds, schema_hook=_foreign, ref_template=_REF)
+    schemas = cast("dict[str, JsonObject]", components)
+    for kind in _OPS:
+        # Which op it is must be said, and what is not of it is refused.
+        schema = schemas[kind.__name__]
+        schema["required"] = [*cast("list[str]", schema.get("required", [])), "type"]
+        schema["additionalProperties"] = False
+    schemas["Op"] = _one_of(_OPS)
+    schemas["Decision"] = _one_of(_DECISIONS, "outcome")
+    schemas["Event"] = _one_of(_EVENTS)
+    paths: dict[str, JsonObject] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Desktop Agent",
+            "version": __version__,
+            "description": "Sessions of Desktop Agent: ops go in, events come out.",
+        },
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _kinds_of(endpoints: Iterable[AnyEndpoint]) -> list[type[Struct]]:
+    kinds: dict[type[Struct], None] = dict.fromkeys((*_OPS, *_EVENTS, *_DECISIONS, FailureAnswer))
+    for endpoint in endpoints:
+        for kind in (endpoint.body, endpoint.answers.kind):
+            if kind is not None and kind not in _UNIONS:
+                kinds[kind] = None
+    return list(kinds)
+
+
+def _operation(endpoint: AnyEndpoint) -> JsonObject:
+    answers = endpoint.answers
+    content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in answers.media_types}
+    if answers.kind is not None:
+        content = {"application/json": {"schema": {"$ref": _REF.format(name=answers.kind.__name__)}}}
+    answer: JsonObject = {"description": answers.words}
+    if content:
+        answer["content"] = content
+    operation: JsonObject = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": [*_path_parameters(endpoint), *_query_parameters(endpoint)],
+        "responses": {
+            str(answers.status): answer,
+            "4XX": {
+                "description": "The request was not carried out.",
+                "content": {"application/json": {"schema": {"$ref": _REF.format(name=FailureAnswer.__name__)}}},
+            },
+        },
+    }
+    if endpoint.body is not None:
+        name = _UNIONS.get(endpoint.body) or endpoint.body.__name__
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": _REF.format(name=name)}}},
+        }
+    return operation
+
+
+def _path_parameters(endpoint: AnyEndpoint) -> list[JsonObject]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _PARAMETER.findall(endpoint.path)
+    ]
+
+
+def _query_parameters(endpoint: AnyEndpoint) -> list[JsonObject]:
+    if endpoint.query is NoQuery:
+        return []
+    _, components = schema_components([endpoint.query], schema_hook=_foreign)
+    schema = cast("dict[str, Any]", components[endpoint.query.__name__])
+    return [
+        {"name": field.name, "in": "query", "required": False, "schema": schema["properties"][field.name]}
+        for field in fields(endpoint.query)
+    ]
+
+
+def _one_of(kinds: Iterable[type[Struct]], discriminator: str = "type") -> JsonObject:
+    references = {_tag_of(kind): _REF.format(name=kind.__name__) for kind in kinds}
+    return {
+        "oneOf": [{"$ref": reference} for reference in references.values()],
+        "discriminator": {"propertyName": discriminator, "mapping": references},
+    }
+
+
+def _tag_of(kind: type[Struct]) -> str:
+    """Return what an object of this kind has in its `type` or its `outcome`."""
+    tag = kind.__struct_config__.tag
+    return str(tag if tag is not None else kind.__struct_defaults__[-1])
+
+
+def _foreign(kind: type) -> JsonObject:
+    """Return the schema of what msgspec knows nothing about."""
+    if kind is object:
+        return {"description": "Any JSON."}  # msgspec takes an empty one for none
+    return {"type": "string"}  # a path
+
 
 OPENAPI_PATH = "/openapi.json"
 

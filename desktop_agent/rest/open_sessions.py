@@ -1,19 +1,114 @@
-"""The sessions that the server has open: each is opened once, serves every client, and ends with the server."""
+"""The sessions that the server has open: each is opened once, serves every client, and ends with the server.
+
+Each has a feed of its events, in which no client holds up the session or another client. A stream is one client's way
+through journal and feed, from any event on: nothing is missed, nothing comes twice. What is in the journal comes from
+there, first; then what the open session tells as it happens. A client that reads too slowly gets the rest from the
+journal again. Of a session that is not open here, only the journal is followed.
+"""
 
 import asyncio
+import json
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
+from typing import Final
+
+from starlette.responses import StreamingResponse
+from starlette.types import Send
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.session.session import Session
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal.journal_reader import cannot_read
+from desktop_agent.core.store.journal.lines import offset_after
+from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.results import error_of
 from desktop_agent.library.turns import Changes, closed_error, to_its_end
-from desktop_agent.rest.feed import Feed
+
+MOST_WAITING: Final = 1_000
+"""How many events wait for a client that reads slowly. After that it reads the journal, which has them all."""
+
+
+class Listening:
+    """What one client has yet to get."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[ev.Event] = deque()
+        self._came = asyncio.Event()
+        self.is_behind = False
+        """Whether events were left out, so that the journal must be read. Whoever has read it says so."""
+        self.is_over = False
+        """Whether the session is closed: what waits is the last."""
+
+    def put(self, event: ev.Event) -> None:
+        """Let an event wait. Never blocks."""
+        if len(self._waiting) >= MOST_WAITING:
+            self._waiting.clear()
+            self.is_behind = True
+        self._waiting.append(event)
+        self._came.set()
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        self.is_over = True
+        self._came.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Return whether there is something to take, or nothing comes any more; no, when the time is over."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._came.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def take(self) -> list[ev.Event]:
+        """Return what waits."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        if not self.is_over:
+            self._came.clear()
+        return taken
+
+
+class Feed:
+    """Passes the events of a session on."""
+
+    def __init__(self) -> None:
+        self.last_seq = 0
+        """Of the last event that was heard; everything up to it is in the journal. 0 before the first."""
+        self._clients: set[Listening] = set()
+
+    def hear(self, event: ev.Event) -> None:
+        """Pass an event on to every client."""
+        if isinstance(event, ev.DurableEvent):
+            self.last_seq = max(self.last_seq, event.seq)
+        for client in self._clients:
+            client.put(event)
+
+    def end(self) -> None:
+        """The session is closed."""
+        for client in self._clients:
+            client.end()
+
+    @contextmanager
+    def listen(self) -> Generator[Listening]:
+        """Collect, for one client, all events from now on."""
+        client = Listening()
+        self._clients.add(client)
+        try:
+            yield client
+        finally:
+            self._clients.discard(client)
+
 
 _log = logging.getLogger(__name__)
 
@@ -169,3 +264,136 @@ class OpenSessions:
     def _tell_changed(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+POLL_S: Final = 0.5
+"""How old what is shown of a session may be that another process writes."""
+
+
+class EventStream:
+    """One client's way through a session."""
+
+    def __init__(
+        self,
+        sessions: OpenSessions,
+        session_id: SessionId,
+        journal: Path,
+        blobs: Blobs,
+        *,
+        after: int,
+        until: str,
+        tick_s: float,
+    ) -> None:
+        """`after` is the last event that the client has, 0 none. The stream ends with an event of the type `until`."""
+        self._sessions = sessions
+        self._id = session_id
+        self._journal = journal
+        self._blobs = blobs
+        self._last = after
+        self._until = until
+        self._tick_s = tick_s
+
+    async def blocks(self) -> AsyncGenerator[bytes]:
+        """Yield the stream, a block for each event, until the server ends or the session cannot be read any more."""
+        yield b": events\n\n"
+        try:
+            async for event in self._events():
+                yield block_of(event) if event is not None else b": still here\n\n"
+                if event is not None and event.type == self._until:
+                    return
+        except StorageError as error:
+            failure = json.dumps({"code": "storage", "message": error.title, "hint": error.hint})
+            yield f"event: error\ndata: {failure}\n\n".encode()
+
+    async def _events(self) -> AsyncGenerator[ev.Event | None]:
+        """Yield the events, and now and then nothing."""
+        while not self._sessions.is_closing:
+            opened = self._sessions.find(self._id)
+            source = self._followed() if opened is None else self._heard(opened.feed)
+            async with aclosing(source):
+                async for event in source:
+                    yield event
+
+    async def _heard(self, feed: Feed) -> AsyncGenerator[ev.Event | None]:
+        """Yield what an open session tells, until it is closed."""
+        with feed.listen() as listening:
+            listening.is_behind = True
+            while True:
+                while listening.is_behind:  # again, when more was left out while the journal was read
+                    listening.is_behind = False
+                    for event in await self._recorded(await self._follower(), feed.last_seq):
+                        yield event
+                for event in listening.take():
+                    if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._is_next(event):
+                        yield event
+                if listening.is_behind:
+                    continue
+                if listening.is_over:
+                    return
+                if not await listening.wait(self._tick_s):
+                    yield None
+
+    async def _followed(self) -> AsyncGenerator[ev.Event | None]:
+        """Yield what another process, or none, writes, until the session is opened here."""
+        follower = await self._follower()
+        silent_s = 0.0
+        while self._sessions.find(self._id) is None and not self._sessions.is_closing:
+            for event in await self._recorded(follower, None):
+                silent_s = 0.0
+                yield event
+            if silent_s >= self._tick_s:
+                silent_s = 0.0
+                yield None
+            await self._sessions.wait_for_change(POLL_S)
+            silent_s += POLL_S
+
+    async def _follower(self) -> Follower:
+        """Return what reads on from where the client is, near enough."""
+        try:
+            start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
+        except OSError as error:
+            raise cannot_read(self._journal, error) from error
+        return Follower(self._journal, self._blobs, start)
+
+    async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
+        """Return what the client does not have of the journal, up to what the session has told.
+
+        A record that is written and not told yet may still be taken back, when the disk fails.
+        """
+        found = await asyncio.to_thread(follower.read)
+        return (event for event in found if not (last and event.seq > last) and self._is_next(event))
+
+    def _is_next(self, event: ev.DurableEvent) -> bool:
+        """Whether the client does not have it; from now on it has."""
+        if event.seq <= self._last:
+            return False
+        self._last = event.seq
+        return True
+
+
+def block_of(event: ev.Event) -> bytes:
+    """Return an event as one block of the stream. One of the journal has its number as the id; a live one has none."""
+    data = json.dumps(encode_event(event), separators=(",", ":"))
+    if isinstance(event, ev.DurableEvent) and event.seq > 0:
+        return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()
+    return f"event: live\ndata: {data}\n\n".encode()
+
+
+class EventAnswer(StreamingResponse):
+    """A stream of events that ends in order when its client goes away."""
+
+    def __init__(self, stream: EventStream, running: "set[EventAnswer]") -> None:
+        """While it is sent, `running` has it."""
+        self._running = running
+        self._blocks = stream.blocks()
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the blocks."""
+        self._running.add(self)
+        try:
+            async with aclosing(self._blocks):
+                await super().stream_response(send)
+        finally:
+            self._running.discard(self)

@@ -17,16 +17,12 @@ from msgspec import Struct
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
-from desktop_agent.rest.approval_endpoints import ApprovalEndpoints
-from desktop_agent.rest.change_endpoints import ChangeEndpoints
+from desktop_agent.rest.change_endpoints import ApprovalEndpoints, ChangeEndpoints
 from desktop_agent.rest.endpoint import AnyEndpoint
-from desktop_agent.rest.guard import Entrance, RequestGuard
-from desktop_agent.rest.job_endpoints import JobEndpoints
-from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.guard import Door, Entrance, RequestGuard, ServerLimits, patient_for
 from desktop_agent.rest.open_sessions import OpenSessions
-from desktop_agent.rest.patience import Door, patient_for
 from desktop_agent.rest.session_endpoints import SessionEndpoints
-from desktop_agent.rest.tool_endpoints import ToolEndpoints
+from desktop_agent.rest.tool_endpoints import JobEndpoints, ToolEndpoints
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOKEN_BYTES: Final = 32

@@ -19,12 +19,25 @@ from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, action, invalid
-from desktop_agent.rest.event_stream import EventAnswer, EventStream
-from desktop_agent.rest.limits import ServerLimits
-from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
-from desktop_agent.rest.problems import json_answer, refusal
-from desktop_agent.rest.vocabulary import Accepted, Archiving, NewSession, Prompt, SessionList, SessionView
+from desktop_agent.rest.endpoint import (
+    Accepted,
+    Answers,
+    AnyEndpoint,
+    Archiving,
+    Asked,
+    Endpoint,
+    NewSession,
+    NoQuery,
+    Prompt,
+    SessionList,
+    SessionView,
+    action,
+    invalid,
+    json_answer,
+    refusal,
+)
+from desktop_agent.rest.guard import ServerLimits
+from desktop_agent.rest.open_sessions import EventAnswer, EventStream, OpenSession, OpenSessions
 
 ONE = "/v1/sessions/{session_id}"
 

@@ -13,7 +13,7 @@ import httpx2
 from msgspec.structs import replace
 
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
-from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.guard import ServerLimits
 from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.certificates import Authority
 from tests.harness import PATIENCE_S, Ground

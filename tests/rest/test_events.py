@@ -8,8 +8,8 @@ import pytest
 
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.rest import feed
-from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest import open_sessions
+from desktop_agent.rest.guard import ServerLimits
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.serving import Served, blocks_of, serving, up_to
 
@@ -59,7 +59,7 @@ async def test_a_client_that_is_cut_off_again_and_again_misses_and_repeats_nothi
 async def test_a_client_that_reads_slowly_gets_the_rest_from_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_nightly: bool
 ) -> None:
-    monkeypatch.setattr(feed, "MOST_WAITING", most)
+    monkeypatch.setattr(open_sessions, "MOST_WAITING", most)
     turns = 100 if is_nightly else 10
     async with serving(tmp_path, [[Say("Word by word by word.")]] * turns) as served:
         session = await served.start()

@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.rest.guard import Entrance
-from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.guard import Entrance, ServerLimits
 from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.certificates import Authority
 from tests.harness import PATIENCE_S, Ground
