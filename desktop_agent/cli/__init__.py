@@ -61,7 +61,7 @@ def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_pro
 
         return run_command(arguments, environ)
     try:
-        from desktop_agent.cli.ending import ending_by_signals
+        from desktop_agent.cli.signals import ending_by_signals
 
         with ending_by_signals():
             from desktop_agent.cli.dispatch import run_command

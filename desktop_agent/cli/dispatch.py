@@ -3,8 +3,8 @@
 import argparse
 import gc
 import importlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.parser import build_parser
@@ -12,52 +12,36 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others
 
-_MODULES = {
-    ("sessions", "list"): "sessions.listing",
-    ("sessions", "show"): "sessions.showing",
-    ("sessions", "search"): "sessions.search",
-    ("sessions", "verify"): "sessions.verifying",
-    ("sessions", "export"): "sessions.exchange",
-    ("sessions", "import"): "sessions.exchange",
-    ("sessions", "fork"): "sessions.filing",
-    ("sessions", "rename"): "sessions.filing",
-    ("sessions", "archive"): "sessions.filing",
-    ("sessions", "pin"): "sessions.filing",
-    ("sessions", "delete"): "sessions.filing",
-    ("changes", "list"): "changes.listing",
-    ("changes", "diff"): "changes.listing",
-    ("changes", "undo"): "changes.undo_redo",
-    ("changes", "redo"): "changes.undo_redo",
-    ("run", ""): "run.command",
-    ("batch", ""): "batch.command",
-    ("doctor", ""): "doctor.command",
-    ("tools", "list"): "tools.listing",
-    ("tools", "describe"): "tools.listing",
-    ("tools", "call"): "tools.calling",
-    ("auth", "status"): "auth.keys",
-    ("auth", "set"): "auth.keys",
-    ("auth", "delete"): "auth.keys",
-    ("auth", "sign-in"): "auth.signing",
-    ("auth", "sign-out"): "auth.signing",
-    ("mcp", "list"): "mcp.listing",
-    ("mcp", "catalogue"): "mcp.listing",
-    ("mcp", "logs"): "mcp.listing",
-    ("mcp", "test"): "mcp.testing",
-    ("mcp", "sign-in"): "mcp.signing",
-    ("mcp", "sign-out"): "mcp.signing",
-    ("mcp", "add"): "mcp.changing",
-    ("mcp", "remove"): "mcp.changing",
-    ("mcp", "import"): "mcp.changing",
-    ("mcp", "enable"): "mcp.changing",
-    ("mcp", "disable"): "mcp.changing",
+_FUNCTIONS = {
+    ("sessions", "list"): "sessions.list_sessions",
+    ("sessions", "show"): "sessions.show_session",
+    ("sessions", "verify"): "sessions.verify_stored",
+    ("sessions", "search"): "session_actions.search",
+    ("sessions", "export"): "session_actions.exchange",
+    ("sessions", "import"): "session_actions.exchange",
+    ("sessions", "fork"): "session_actions.file_session",
+    ("sessions", "rename"): "session_actions.file_session",
+    ("sessions", "archive"): "session_actions.file_session",
+    ("sessions", "pin"): "session_actions.file_session",
+    ("sessions", "delete"): "session_actions.file_session",
+    ("changes", "undo"): "changes_undo.main",
+    ("changes", "redo"): "changes_undo.main",
+    ("batch", ""): "batch.command.main",
+    ("tools", "call"): "tools.call_tool",
+    ("auth", "sign-in"): "signing.with_provider",
+    ("auth", "sign-out"): "signing.with_provider",
+    ("mcp", "test"): "mcp_testing.main",
+    ("mcp", "sign-in"): "signing.with_server",
+    ("mcp", "sign-out"): "signing.with_server",
+    ("mcp", "add"): "mcp.change",
+    ("mcp", "remove"): "mcp.change",
+    ("mcp", "import"): "mcp.change",
+    ("mcp", "enable"): "mcp.change",
+    ("mcp", "disable"): "mcp.change",
 }
-"""The modules of actions, where it is not the command's own."""
+"""What carries an action out, where it is not `main` of the module that has the command's name."""
 
-
-class _Command(Protocol):
-    """What the module of a command offers."""
-
-    def main(self, args: argparse.Namespace, console: Console) -> int: ...
+_Main = Callable[[argparse.Namespace, Console], int]
 
 
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -70,9 +54,9 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     args.environ, args.command_line = environ, args_behind
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
-    module = cast("_Command", _imported(f"desktop_agent.cli.{_module_of(args)}"))
+    main = _imported(*_place_of(args))
     try:
-        return module.main(args, console)
+        return main(args, console)
     except AgentError as error:
         if not (isinstance(error, OutputError) and error.is_closed):
             console.fail(error)
@@ -92,18 +76,20 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     return argv[:place], list(argv[place + 1 :])
 
 
-def _module_of(args: argparse.Namespace) -> str:
+def _place_of(args: argparse.Namespace) -> tuple[str, str]:
+    """Return the module and the function that carry a command out."""
     command: str = args.command
-    return _MODULES.get((command, getattr(args, "action", "")), command)
+    module, _, function = _FUNCTIONS.get((command, getattr(args, "action", "")), f"{command}.main").rpartition(".")
+    return module, function
 
 
-def _imported(name: str) -> object:
-    """Import a module; where the entry point has switched the collector off for that, switch it on again.
+def _imported(module: str, function: str) -> _Main:
+    """Import what carries a command out; where the entry point has switched the collector off for that, switch it on.
 
     What is imported stays until the end.
     """
-    module = importlib.import_module(name)
+    imported = importlib.import_module(f"desktop_agent.cli.{module}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-    return module
+    return cast("_Main", getattr(imported, function))

@@ -1,11 +1,452 @@
-"""The parser of the command line. The options of each command stand beside it; only those that are needed are read."""
+"""The parser of the command line: every command with its options. It imports nothing that a command works with."""
 
 import argparse
-import importlib
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from math import inf
+from pathlib import Path
+from typing import Protocol, get_args
 
-from desktop_agent.cli.arguments import Commands, command
 from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.web_address import address_argument
+from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
+
+APPROVALS = ("always", "on_write", "on_request", "never")
+SANDBOXES = ("restricted", "strict", "none")
+
+
+class Commands(Protocol):
+    """Where commands or actions are added: what `add_subparsers` returns, for which argparse has no public name."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str | None = ...,  # noqa: A002 - the name that argparse gave it
+        description: str | None = ...,
+        epilog: str | None = ...,
+    ) -> argparse.ArgumentParser:
+        """Add one, and return the parser of what stands behind its name."""
+        ...
+
+
+def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+    """Add a command, or an action of one, with what all of them take."""
+    parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    folder = "the folder to work in (default: the current one)"
+    parser.add_argument("--workspace", type=Path, metavar="DIR", help=folder)
+    return parser
+
+
+def session_command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+    """Add a command that is about one session."""
+    parser = command(commands, name, summary, example)
+    parser.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    return parser
+
+
+def add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
+    """Add an option that can be switched on and off; without it the settings decide."""
+    parser.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=summary)
+
+
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Add what a session may do without asking, and what confines it."""
+    parser.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
+    parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
+
+
+def add_accept_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the option by which the user accepts the folder that is now at the session's path."""
+    summary = "go on in the folder that is there now, although it is not the one that the session worked in"
+    parser.add_argument("--accept-folder", action="store_true", help=summary)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the names between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def at_least_one(text: str) -> int:
+    """Return the whole number, 1 or more, that `text` is."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
+    return number
+
+
+def not_below_zero(text: str) -> int:
+    """Return the whole number, 0 or more, that `text` is."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return int(text)
+
+
+def above_zero(text: str) -> float:
+    """Return the finite number above 0 that `text` is."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number greater than 0")
+    return number
+
+
+def moment(text: str) -> datetime:
+    """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
+    if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
+        return datetime.now().astimezone() - timedelta(days=int(days))
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-11-21, nor a number of days: 7d") from error
+
+
+def end_of(text: str) -> datetime:
+    """Return the end of what `text` means: of the day, when it names one."""
+    meant = moment(text)
+    return meant + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else meant
+
+
+ROLES = ("orchestrator", "researcher", "worker")
+
+
+def _add_run(commands: Commands) -> None:
+    run = command(commands, "run", "Run prompts without a window.", 'run --prompt "Fix the failing test"')
+    prompt = run.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
+    prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
+    prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
+    include_help = "files that come with the first prompt: texts and pictures, also from outside of the folder"
+    run.add_argument("--include", nargs="+", action="extend", default=[], metavar="F", help=include_help)
+    session = run.add_mutually_exclusive_group()
+    session.add_argument("--resume", metavar="ID", help="go on with this session")
+    session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
+    add_accept_folder(run)
+    run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
+    run.add_argument("--model", metavar="M", help="the model")
+    run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
+    run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
+    run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
+    run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
+    add_mode(run)
+    asked = "a program that answers approval requests: JSON in, JSON out"
+    run.add_argument("--approval-command", metavar="CMD", help=asked)
+    run.add_argument("--max-turns", type=at_least_one, metavar="N", help="at most N requests to the model (8)")
+    run.add_argument("--max-cost", type=above_zero, metavar="X", help="stop when the run has cost X dollars")
+    run.add_argument("--max-time", type=above_zero, metavar="S", help="stop after S seconds")
+    add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
+    add_switch(run, "--dry-run", "answer every tool call without running it")
+    run.add_argument("--allowed-tools", type=names, metavar="A,B", help="only these tools")
+    run.add_argument("--blocked-tools", type=names, metavar="A,B", help="not these tools")
+    run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
+    run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
+    add_switch(run, "--debug-tool-use", "show tool calls")
+    run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
+    run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
+    schema_help = "a JSON Schema: the final answer is JSON by it, or the exit code 1"
+    run.add_argument("--output-schema", type=Path, metavar="F", help=schema_help)
+    run.add_argument("--config", type=Path, metavar="F", help="another settings file")
+    run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
+    stream_help = "stream: read ops as JSON lines from standard input while running, in place of prompts"
+    run.add_argument("--input-format", choices=("text", "stream"), default="text", metavar="F", help=stream_help)
+    run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
+
+
+def _add_batch(commands: Commands) -> None:
+    summary = "Run many prompts, each in a copy of its folder, each with one line of result."
+    batch = command(commands, "batch", summary, "batch tasks.jsonl --workers 4 --output results.jsonl")
+    task_help = "the tasks, a JSON object a line: id, workspace, prompt, options (those of `run`)"
+    batch.add_argument("tasks", type=Path, metavar="TASKS", help=task_help)
+    where = "append the results here, and leave out tasks that have one (default: standard output)"
+    batch.add_argument("--output", type=Path, metavar="F", help=where)
+    count_help = "how many tasks at once (one for each processor, here or of the cluster)"
+    batch.add_argument("--workers", type=at_least_one, metavar="N", help=count_help)
+    batch.add_argument("--resume", action="store_true", help="go on with the results of --output, which must be there")
+    retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
+    batch.add_argument("--retries", type=not_below_zero, default=1, metavar="N", help=retry_help)
+    batch.add_argument("--max-cost", type=above_zero, metavar="X", help="start no more when all have cost X dollars")
+    batch.add_argument("--scheduler", metavar="URL", help="run them on a Dask cluster: tls://host:8786")
+    for name, what in (("ca", "who vouches for the cluster"), ("cert", "our certificate"), ("key", "the key of it")):
+        help_text = f"a PEM file: {what} (default: as Dask is configured)"
+        batch.add_argument(f"--tls-{name}", type=Path, metavar="F", help=help_text)
+
+
+EXPORT_FORMS = ("md", "html", "jsonl", "patch")
+HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
+
+
+def _add_sessions(commands: Commands) -> None:
+    sessions = commands.add_parser("sessions", help="List, show, file, verify, export and import sessions.")
+    actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
+    which = listing.add_mutually_exclusive_group()
+    which.add_argument("--archived", action="store_true", help="only those that were put away")
+    which.add_argument("--all", action="store_true", help="those that were put away and calls by hand, too")
+    search = command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
+    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
+    search.add_argument("--since", type=moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")
+    search.add_argument("--until", type=end_of, metavar="D", help="not newer; a day counts to its end")
+    search.add_argument("--file", default="", metavar="F", help="only what is about a file with this in its path")
+    search.add_argument("--tool", default="", metavar="T", help="only calls of this tool")
+    search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
+    search.add_argument("--limit", type=at_least_one, default=50, metavar="N", help="at most N places (50)")
+    session_command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
+    verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
+    verify = command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
+    verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
+    verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
+    summary = "Copy a session into a new one, which goes on by itself."
+    fork = session_command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
+    fork.add_argument("--before-turn", type=at_least_one, metavar="N", help="leave this turn out, and what follows it")
+    _add_filing(actions)
+    _add_exchange(actions)
+
+
+def _add_filing(actions: Commands) -> None:
+    example = 'sessions rename k3f9qx "The slow query"'
+    rename = session_command(actions, "rename", "Give a session another title.", example)
+    rename.add_argument("title", metavar="TITLE")
+    summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
+    for name, summary in summaries.items():
+        action = session_command(actions, name, summary, f"sessions {name} k3f9qx")
+        action.add_argument("--undo", action="store_true", help="take that back")
+    summary = "Delete a session with its undo history. Files of the workspace stay as they are."
+    delete = session_command(actions, "delete", summary, "sessions delete k3f9qx --yes")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_exchange(actions: Commands) -> None:
+    example = "sessions export k3f9qx --format md"
+    export = session_command(actions, "export", "Write a session to read it elsewhere.", example)
+    forms = "md, html (one file), jsonl (can be imported), or patch (what it changed)"
+    export.add_argument("--format", choices=EXPORT_FORMS, default="md", metavar="FORM", help=forms)
+    export.add_argument("--output", type=Path, metavar="F", help="the file to write (default: standard output)")
+    export.add_argument("--force", action="store_true", help="overwrite the file if there is one")
+    summary = "Import a conversation of Claude Code or Codex, or one that was exported as jsonl."
+    example = "sessions import ~/.claude/projects/-home-me-app/0f3a….jsonl"
+    importing = command(actions, "import", summary, example)
+    importing.add_argument("file", type=Path, metavar="FILE", help="the .jsonl file")
+    importing.add_argument("--again", action="store_true", help="also when it was imported already")
+
+
+def _add_changes(commands: Commands) -> None:
+    changes = commands.add_parser("changes", help="List, show, undo and redo what a session changed.")
+    actions = changes.add_subparsers(dest="action", required=True, metavar="ACTION")
+    summaries = {
+        "list": "List the changes of a session.",
+        "diff": "Print the changes of a session as a patch.",
+        "undo": "Take changes back. A file that was edited since is left alone and reported.",
+        "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
+    }
+    for name, summary in summaries.items():
+        action = session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
+        turns = action.add_mutually_exclusive_group()
+        turns.add_argument("--turn", type=at_least_one, metavar="N", help="only this turn")
+        turns.add_argument("--since", type=at_least_one, metavar="N", help="this turn and all that follow")
+        action.add_argument("--call", metavar="ID", help="only this tool call")
+        action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
+        if name == "list":
+            action.add_argument("--hunks", action="store_true", help="list the hunks of each file, too")
+        if name in ("undo", "redo"):
+            _add_revert(action, name)
+
+
+def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
+    hunk_help = "only this hunk of --file, by its number or key (`changes list ID --hunks`); may be repeated"
+    action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
+    action.add_argument("--dry-run", action="store_true", help="only say what would happen")
+    add_accept_folder(action)
+    action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
+    if name == "redo":
+        which = action.add_mutually_exclusive_group()
+        which.add_argument("--all", action="store_true", help="take back all undos")
+        step_help = "take back this undo, by its number (`--steps`); may be repeated"
+        which.add_argument("--step", action="append", default=[], type=at_least_one, metavar="N", help=step_help)
+        which.add_argument("--steps", action="store_true", help="only list the undos that can be taken back")
+    if name == "undo":
+        others_help = "also take back what is not the agent's: your own changes, and what may be yours or a server's"
+        action.add_argument("--include-others", action="store_true", help=others_help)
+        recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
+        action.add_argument("--recover", action="store_true", help=recover_help)
+
+
+def _add_costs(commands: Commands) -> None:
+    summary = "Show what the sessions cost, by day and model: of all folders, or of that of --workspace."
+    costs = command(commands, "costs", summary, "costs --days 7")
+    costs.add_argument("--days", type=at_least_one, default=30, metavar="N", help="the last N days, today too (30)")
+    by_help = "time, tokens, cost and errors by one of these, instead of costs by day and model"
+    costs.add_argument("--by", choices=("day", "model", "tool", "folder"), help=by_help)
+
+
+def _add_storage(commands: Commands) -> None:
+    summary = "Show what the sessions take of the disk, and remove contents that none of them needs."
+    storage = command(commands, "storage", summary, "storage collect --dry-run")
+    action = "show (the default): count; collect: remove what no session needs and was not stored in the last 24 hours"
+    storage.add_argument("action", nargs="?", choices=("show", "collect"), default="show", help=action)
+    storage.add_argument("--dry-run", action="store_true", help="with collect: only say what would be removed")
+
+
+def _add_tools(commands: Commands) -> None:
+    tools = commands.add_parser("tools", help="List, describe and call the model's tools.")
+    actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
+    command(actions, "list", "List all tools.", "tools list")
+    describe = command(actions, "describe", "Describe one tool.", "tools describe edit_file")
+    describe.add_argument("name", metavar="NAME")
+    call = command(
+        actions, "call", "Run one tool call, as the model would.", """tools call grep '{"pattern": "TODO"}'"""
+    )
+    call.add_argument("name", metavar="NAME")
+    call.add_argument("arguments", metavar="ARGS_JSON", help="the arguments, one JSON object; - reads standard input")
+    add_mode(call)
+
+
+_VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
+_HEADERS = " (the default) or ".join(get_args(KeyHeader))
+
+
+def _add_auth(commands: Commands) -> None:
+    auth = commands.add_parser("auth", help="Keep accounts with providers, and their keys in the system keyring.")
+    actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
+    command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
+    keep = command(actions, "set", "Store a key.", "auth set anthropic --account work")
+    address = "the address that this key is for: it is sent nowhere else (default: the provider's own)"
+    keep.add_argument("--base-url", type=address_argument, metavar="URL", help=address)
+    keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how it travels: {_HEADERS}")
+    remove = command(actions, "delete", "Remove a key, and the account if it has a name.", "auth delete anthropic")
+    which = "which of the provider's accounts (default: the usual one)"
+    for action in (keep, remove):
+        action.add_argument("provider", metavar="PROVIDER", help=f"one of {', '.join(_VENDOR_IDS)}")
+        action.add_argument("--account", metavar="NAME", help=which)
+    for name, summary in (
+        ("sign-in", "Sign in by the browser: openai (ChatGPT), openrouter; or use a profile of Anthropic's tools."),
+        ("sign-out", "Forget a sign-in."),
+    ):
+        action = command(actions, name, summary, f"auth {name} openai")
+        action.add_argument("provider", metavar="PROVIDER")
+        action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
+
+
+def _add_models(commands: Commands) -> None:
+    models = commands.add_parser("models", help="List the models of an account, with what is known of each.")
+    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = command(
+        actions, "list", "List them, without asking the network unless told to.", "models list --provider openrouter"
+    )
+    listing.add_argument("--provider", metavar="P", help=f"one of {', '.join(_VENDOR_IDS)} (default: the settings')")
+    listing.add_argument("--account", metavar="NAME", help="which of the provider's accounts (default: the settings')")
+    listing.add_argument("--refresh", action="store_true", help="ask the account's address for its list first")
+
+
+GRANTS = ("authorization_code", "client_credentials")
+
+
+def add_client_options(add: argparse.ArgumentParser) -> None:
+    """Add what the application is where the server's tokens come from."""
+    what = "what this application is registered as where the server's tokens come from, or a URL that describes it"
+    add.add_argument("--client-id", metavar="ID", help=what)
+    secret = "ask for its secret or private key, or read it from a pipe; it goes to the system keyring"  # noqa: S105
+    add.add_argument("--client-secret", action="store_true", help=secret)
+    add.add_argument("--issuer", metavar="URL", help="the one authorisation server that may be used")
+    grant = "client_credentials: the application signs in by itself, without you (default: authorization_code)"
+    add.add_argument("--grant", choices=GRANTS, metavar="G", help=grant)
+    port = "the port that the browser comes back to, if it is registered with one (default: any)"
+    add.add_argument("--callback-port", type=int, metavar="N", help=port)
+
+
+def _add_mcp(commands: Commands) -> None:
+    mcp = commands.add_parser("mcp", help="Define, test and switch MCP servers, which offer tools to the model.")
+    actions = mcp.add_subparsers(dest="action", required=True, metavar="ACTION")
+    command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
+    summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
+    add = command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
+    add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
+    add.usage += "-- COMMAND ARGS…\n       "
+    add.usage += "desktop-agent mcp add NAME --url URL [--header K=V] [--client-id ID [--client-secret]]"
+    add.usage += "\n       desktop-agent mcp add NAME --from KNOWN [--no-sandbox]"
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
+    add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
+    header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
+    add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
+    add_client_options(add)
+    add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
+    add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
+    sandbox_help = "run it in the sandbox or not at all; --from does so for most"
+    add.add_argument("--sandbox", action=argparse.BooleanOptionalAction, default=None, help=sandbox_help)
+    for option, dest, metavar, summary in (
+        ("--folder", "folders", "DIR", "a folder that it may write in the sandbox; . is the one that is open"),
+        ("--read-folder", "read_folders", "DIR", "a folder of your home that it may read in the sandbox"),
+        ("--host", "hosts", "HOST", "a host that it may reach from the sandbox, such as example.org or *.example.org"),
+    ):
+        add.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=summary)
+    command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
+    take = command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
+    take.add_argument("file", type=Path, metavar="FILE")
+    test = command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
+    test.add_argument("name", metavar="NAME")
+    accept_help = "take its tools as they are now for what you allowed, so that your rules answer for them"
+    test.add_argument("--accept", action="store_true", help=accept_help)
+    for name, summary in (
+        ("sign-in", "Sign in with a server at an address, by the browser."),
+        ("sign-out", "Forget the sign-in with a server."),
+    ):
+        command(actions, name, summary, f"mcp {name} tickets").add_argument("name", metavar="NAME")
+    remove = command(actions, "remove", "Take a server out of the settings.", "mcp remove git")
+    remove.add_argument("name", metavar="NAME")
+    logs = command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git")
+    logs.add_argument("name", metavar="NAME")
+    for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Use it no longer.")):
+        action = command(actions, name, summary, f"mcp {name} git/git_push")
+        action.add_argument("name", metavar="NAME[/TOOL]")
+
+
+def _add_config(commands: Commands) -> None:
+    config = commands.add_parser("config", help="Show and change the settings.")
+    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
+    show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
+    command(actions, "path", "Show where the settings file is.", "config path")
+    get = command(actions, "get", "Show one setting.", "config get model.name")
+    get.add_argument("key", metavar="KEY")
+    reset = command(
+        actions, "reset", "Take one setting out of the file, so that its default holds.", "config reset ui.theme"
+    )
+    reset.add_argument("key", metavar="KEY")
+    trust = command(
+        actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
+    )
+    trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
+    trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
+    trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
+    change = command(actions, "set", "Change one setting.", "config set execution.approval always")
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")
+
+
+def _add_serve(commands: Commands) -> None:
+    summary = "Serve sessions over HTTP to programs and browsers, until Ctrl+C."
+    serve = command(commands, "serve", summary, "serve --port 8400")
+    serve.add_argument("--host", default="127.0.0.1", metavar="H", help="the address to listen at (127.0.0.1)")
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port; 0, the default, is any free one")
+    tls_help = "encrypt with this certificate and its key, two PEM files; needed for any address but this machine's own"
+    serve.add_argument("--tls", type=Path, nargs=2, metavar=("CERT", "KEY"), help=tls_help)
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and int(text) < 65_536):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: a whole number up to 65535")
+    return int(text)
+
+
+def _add_doctor(commands: Commands) -> None:
+    command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
+
 
 _WINDOW = """\
 without a command, the window opens:
@@ -14,27 +455,22 @@ without a command, the window opens:
 
 Example: desktop-agent ~/code/app --continue"""
 
-_ARGUMENTS = {
-    "run": "run.arguments",
-    "batch": "batch.arguments",
-    "sessions": "sessions.arguments",
-    "changes": "changes.arguments",
-    "costs": "costs_arguments",
-    "storage": "storage_arguments",
-    "tools": "tools.arguments",
-    "auth": "auth.arguments",
-    "models": "models_arguments",
-    "mcp": "mcp.arguments",
-    "config": "config_arguments",
-    "serve": "serve_arguments",
+_COMMANDS: Mapping[str, Callable[[Commands], None]] = {
+    "run": _add_run,
+    "batch": _add_batch,
+    "sessions": _add_sessions,
+    "changes": _add_changes,
+    "costs": _add_costs,
+    "storage": _add_storage,
+    "tools": _add_tools,
+    "auth": _add_auth,
+    "models": _add_models,
+    "mcp": _add_mcp,
+    "config": _add_config,
+    "serve": _add_serve,
+    "doctor": _add_doctor,
 }
-"""The module that has the options of each command, in the order of the help."""
-
-
-class _Arguments(Protocol):
-    """What such a module offers."""
-
-    def add_arguments(self, commands: Commands) -> None: ...
+"""What adds each command, in the order of the help."""
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:
@@ -47,9 +483,6 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in [only] if only in _ARGUMENTS else _ARGUMENTS:
-        module = cast("_Arguments", importlib.import_module(f"desktop_agent.cli.{_ARGUMENTS[name]}"))
-        module.add_arguments(commands)
-    if only not in _ARGUMENTS:
-        command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
+    for name in [only] if only in _COMMANDS else _COMMANDS:
+        _COMMANDS[name](commands)
     return parser

@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 
+from desktop_agent.cli.config import SettingsWarnings
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.interruptible import run_to_end
-from desktop_agent.cli.warnings import SettingsWarnings
+from desktop_agent.cli.signals import run_to_end
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import SystemKeyStore

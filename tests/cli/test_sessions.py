@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.cli.sessions.arguments import HIT_KINDS
+from desktop_agent.cli.parser import HIT_KINDS
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import HitKind, ModelRef, ToolCall

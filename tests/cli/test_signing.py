@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.cli.auth.signing import Signing, TerminalsBrowser
 from desktop_agent.cli.console import Console
+from desktop_agent.cli.signing import Signing, TerminalsBrowser
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.models.account import Account

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.sessions.verifying import verify_sessions
+from desktop_agent.cli.sessions import verify_sessions
 from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs

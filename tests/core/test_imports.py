@@ -54,7 +54,7 @@ def test_nothing_headless_imports_qt() -> None:
     assert {
         "desktop_agent.core.session.session",
         "desktop_agent.composition.workbench",
-        "desktop_agent.cli.run.command",
+        "desktop_agent.cli.run",
     } < set(headless)
     program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
     assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
@@ -92,12 +92,12 @@ def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[s
 
 
 def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs_them() -> None:
-    assert loaded_after("import desktop_agent.cli.run.command", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
+    assert loaded_after("import desktop_agent.cli.run", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
 
 
 @pytest.mark.parametrize(
     ("module", "arguments"),
-    [("config", ["config", "path"]), ("run.command", ["run", "--prompt", "x", "--workspace", "/none"])],
+    [("config", ["config", "path"]), ("run", ["run", "--prompt", "x", "--workspace", "/none"])],
 )
 def test_a_command_is_imported_without_the_collector_and_runs_with_it(module: str, arguments: list[str]) -> None:
     program = f"""

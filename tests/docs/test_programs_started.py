@@ -69,4 +69,4 @@ def test_git_is_started_in_one_place() -> None:
         and any(isinstance(word, ast.Constant) and word.value == "git" for word in node.args)
         and (starts_a_program(node) or getattr(node.func, "id", "") == "find_program")
     }
-    assert named == {"core/system/git/git_process.py", "cli/doctor/programs.py"}
+    assert named == {"core/system/git/git_process.py", "cli/doctor.py"}

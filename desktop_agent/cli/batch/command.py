@@ -3,15 +3,16 @@
 import argparse
 import asyncio
 import os
-from contextlib import nullcontext
+import shutil
+from contextlib import nullcontext, suppress
 
 from msgspec.structs import asdict
 
 from desktop_agent.cli.batch import WORKER
-from desktop_agent.cli.batch.progress import BatchProgress
 from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.run import ERASE_LINE
+from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
@@ -28,6 +29,42 @@ from desktop_agent.headless.batch.coordinator import (
 from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
 from desktop_agent.headless.batch.tasks import BatchTask, Workers, read_tasks
+
+_LONGEST_BAR = 40
+
+
+class BatchProgress:
+    """Shows each summary that it is called with on standard error."""
+
+    def __init__(self, console: Console, term: str) -> None:
+        self._console = console
+        self._is_terminal = console.err.isatty() and term not in ("", "dumb")
+        self._tenth = 0
+
+    def __call__(self, summary: BatchSummary) -> None:
+        if self._is_terminal:
+            self._draw(summary)
+            return
+        tenth = 10 * summary.done // summary.tasks
+        if tenth > self._tenth:
+            self._tenth = tenth
+            self._console.say(summary_words(summary))
+
+    def clear(self) -> None:
+        """Leave the line to other words."""
+        if self._is_terminal:
+            self._write(ERASE_LINE)
+
+    def _draw(self, summary: BatchSummary) -> None:
+        words = f" {summary_words(summary)}"
+        length = min(_LONGEST_BAR, shutil.get_terminal_size().columns - 1 - len(words))
+        filled = length * summary.done // summary.tasks
+        self._write(f"{ERASE_LINE}{'█' * filled}{'░' * max(0, length - filled)}{words}")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # a terminal that has gone
+            self._console.err.write(text)
+            self._console.err.flush()
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

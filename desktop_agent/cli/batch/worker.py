@@ -19,7 +19,7 @@ from msgspec import UNSET, Struct, convert
 from msgspec.structs import asdict, replace
 
 from desktop_agent.cli.parser import build_parser
-from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run_options
+from desktop_agent.cli.run import approver_of, environ_of, run_logs, run_options
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId

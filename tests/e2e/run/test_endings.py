@@ -255,7 +255,7 @@ def test_a_signal_while_it_is_being_imported_ends_it_without_a_word(tmp_path: Pa
 
         class Slow:
             def find_spec(self, name, *_):
-                if name == "desktop_agent.cli.run.command":
+                if name == "desktop_agent.cli.run":
                     print("importing", flush=True)
                     import time
                     while True:  # a signal that comes just before a sleep is noticed only behind it

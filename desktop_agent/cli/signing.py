@@ -1,4 +1,4 @@
-"""`desktop-agent auth sign-in` and `sign-out`: accounts whose credential a browser brings, or Anthropic's tools."""
+"""Signing in and out: `desktop-agent auth` with providers, `desktop-agent mcp` with servers at an address."""
 
 import argparse
 import asyncio
@@ -8,16 +8,20 @@ import webbrowser
 from collections.abc import Coroutine, Mapping
 
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.mcp import required_definition
+from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.models.account import Account, named
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from desktop_agent.core.providers.auth.sign_ins import (
     CHATGPT_NAME,
     CHATGPT_PROVIDER,
@@ -26,11 +30,12 @@ from desktop_agent.core.providers.auth.sign_ins import (
     SignIns,
     other_sign_ins,
 )
+from desktop_agent.core.system.workspace import current_folder
 
 _WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
+def with_provider(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the two."""
     paths = AppPaths.from_environment()
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
@@ -184,3 +189,27 @@ def _left_behind(account: Account) -> str:
             return f" The key is still good: revoke it at {vendor_of(account.provider).keys_page}."
         case _:
             return ""
+
+
+def with_server(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the two."""
+    paths = AppPaths.from_environment()
+    definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
+    sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())
+    action = _sign_in if args.action == "sign-in" else _sign_out
+    work = Cancellable(action(definition, sign_ins, console))
+    return asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
+
+
+async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> int:
+    await sign_ins.sign_in(definition, TerminalsBrowser(console, os.environ))
+    text = f"You are signed in with {definition.name}. `desktop-agent mcp test {definition.name}` says what it offers."
+    console.result({"name": definition.name, "signed_in": True}, text)
+    return 0
+
+
+async def _sign_out(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> int:
+    await sign_ins.sign_out(definition)
+    text = f"You are signed out of {definition.name} on this machine."
+    console.result({"name": definition.name, "signed_in": False}, text)
+    return 0

@@ -1,14 +1,30 @@
-"""What a test of a server came to: what it offers, what that costs, and what changed since it was allowed."""
+"""`desktop-agent mcp test`: starts one server, asks for its tools, says what they cost, and ends it."""
+
+import argparse
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 from msgspec.structs import asdict
 
-from desktop_agent.cli.console import table
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.mcp import required_definition
+from desktop_agent.cli.signals import run_to_end
+from desktop_agent.composition.tool_parts import build_server_pool
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, number_of
 from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import STATE_WORDS, ServerFacts, unused_line
 from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.slash.prompt_commands import command_name
+from desktop_agent.core.system.workspace import current_folder
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 
 _ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}
@@ -115,3 +131,48 @@ def _first_line(tool: McpTool) -> str:
         return f"Not usable. {tool.offered.unusable}"
     line = tool.description.strip().partition("\n")[0]
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Test the server, and return 1 if it does not work."""
+    paths = AppPaths.from_environment()
+    workspace = real_path(args.workspace or current_folder())
+    definition = required_definition(paths, workspace, args.name)
+    console.say(f"Starting {definition.where} …")
+    work = _Test(definition, workspace, paths, console.say)
+    connection = asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
+    trust, works = ToolTrust(paths.tool_trust), connection.status.state not in ("failed", "resting")
+    if args.accept and works:
+        trust.trust(definition, connection.status.tools)
+    report = ServerReport(connection, trust)
+    console.result(report.document(), report.text())
+    return int(not works)
+
+
+class _Test:
+    """One start of a server and its end."""
+
+    def __init__(
+        self, definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
+    ) -> None:
+        keyring, probe = ServerKeyring(tell=tell), SandboxProbe(os.environ)
+        self._pool = build_server_pool(paths, os.environ, SystemClock(), keyring, probe)
+        self._connection = self._pool.lease(definition, workspace).connection
+        self._start: asyncio.Task[object] | None = None
+
+    def interrupt(self) -> None:
+        if self._start is not None:
+            self._start.cancel()
+
+    async def run(self) -> Connection:
+        """Return the connection after its end, with what it came to."""
+        try:
+            self._start = asyncio.ensure_future(self._connection.tools())
+            await self._start
+        except ServerError:
+            pass  # the status has it
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            await self._pool.aclose()
+        return self._connection

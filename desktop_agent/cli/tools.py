@@ -1,27 +1,61 @@
-"""`desktop-agent tools call`: one call of a tool, as the model would make it, without a model."""
+"""`desktop-agent tools`: which tools the model has, what each takes, and one call of a tool, without a model."""
 
 import argparse
 import asyncio
+import json
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from desktop_agent.cli.console import Console
-from desktop_agent.cli.interruptible import run_to_end
-from desktop_agent.cli.warnings import SettingsWarnings
+from desktop_agent.cli.config import SettingsWarnings
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.errors import ToolError, UsageError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.strict_json import read_object
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
+from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+
+if TYPE_CHECKING:
+    from desktop_agent.headless.single_call import CallReport
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the subcommands."""
+    paths = AppPaths.from_environment()
+    registry = ToolRegistry(builtin_tools(paths.cache))
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    folder = real_path(args.workspace or current_folder())
+    settings = WorkspaceSettings(live, folder, ProjectTrust(paths.project_answers))
+    settings.look()
+    access = Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
+    if args.action == "list":
+        tools = access.permitted()
+        # A schema takes longer than all the rest, and only the document has them.
+        documents = [tool_document(tool, access) for tool in tools] if console.is_json else []
+        rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
+        console.result({"tools": documents}, table(rows))
+        return 0
+    try:
+        tool = registry.require(args.name)
+    except ToolError as error:
+        raise UsageError(str(error)) from error
+    wanted = access.definition(tool)
+    schema = json.dumps(wanted.input_schema, indent=2)
+    console.result(tool_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
+    return 0
+
+
+def call_tool(args: argparse.Namespace, console: Console) -> int:
     """Run the call and return the exit code."""
+    # `tools list` needs none of this, and takes a quarter of the time without it.
+    from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+
     paths = AppPaths.from_environment()
     registry = ToolRegistry(builtin_tools(paths.cache))
     arguments = _arguments(args.arguments)
@@ -43,7 +77,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return _write(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
 
 
-def _write(report: CallReport, console: Console) -> int:
+def _write(report: "CallReport", console: Console) -> int:
     is_error = report.result.is_error
     console.result(report.as_json(), "" if is_error else report.result.content)
     if is_error and not console.is_json:
@@ -53,6 +87,8 @@ def _write(report: CallReport, console: Console) -> int:
 
 def _arguments(text: str) -> JsonObject:
     """Return the JSON object that `text`, or with `-` standard input, is: one that a model could have given, too."""
+    from desktop_agent.core.providers.arguments import read_object
+
     try:
         return read_object(sys.stdin.buffer.read().decode("utf-8-sig") if text == "-" else text)
     except UnicodeDecodeError as error:

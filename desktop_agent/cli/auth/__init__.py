@@ -1,1 +1,0 @@
-"""`desktop-agent auth`: accounts with providers, their keys and sign-ins."""

@@ -1,1 +1,0 @@
-"""`desktop-agent changes`: what a session changed, and the way back and forth."""

@@ -1,1 +1,0 @@
-"""`desktop-agent doctor`: whether everything the application needs works here. Every check tries the thing itself."""

@@ -1,1 +1,0 @@
-"""`desktop-agent mcp`: the MCP servers of the user, and whether they work."""

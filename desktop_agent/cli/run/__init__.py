@@ -1,1 +1,0 @@
-"""`desktop-agent run`: prompts without a window."""

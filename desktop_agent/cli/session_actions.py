@@ -1,0 +1,162 @@
+"""`desktop-agent sessions search`, `export`, `import`, `fork`, `rename`, `archive`, `pin` and `delete`."""
+
+import argparse
+import asyncio
+import sys
+
+from msgspec import structs
+from msgspec.structs import asdict
+
+from desktop_agent.cli.console import Console, size_text
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.export import export_text
+from desktop_agent.core.importing.foreign_file import SOURCE_NAMES
+from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
+from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
+
+
+def search(args: argparse.Namespace, console: Console) -> int:
+    """Take in what is new, ask, and print what was found, the newest first."""
+    bench = Workbench.from_environment()
+    query = SearchQuery(
+        text=args.text,
+        workspace=str(real_path(args.workspace.expanduser())) if args.workspace is not None else "",
+        since=args.since,
+        until=args.until,
+        file=args.file,
+        tool=args.tool,
+        kind=args.kind,
+    )
+    if not bench.search.is_current:
+        console.say("Reading what is new…")
+        try:
+            bench.search.update()
+        except StorageError as error:
+            console.say(f"warning: {error.title} {error.hint}")
+    hits = bench.search.ask(query, args.limit)
+    titles = {item.id: item.title for item in bench.catalog.summaries()} if hits else {}
+    document: JsonObject = {"hits": [_hit_document(hit, titles.get(hit.session_id, "")) for hit in hits]}
+    console.result(document, _hits_text(hits, titles) or "Nothing was found.")
+    return 0
+
+
+def _hits_text(hits: list[SearchHit], titles: dict[str, str]) -> str:
+    lines: list[str] = []
+    session_id = ""
+    for hit in hits:
+        if hit.session_id != session_id:
+            session_id = hit.session_id
+            lines += ["", f"{session_id}  {titles.get(session_id, '')}".rstrip()]
+        about = " ".join(filter(None, (hit.kind, hit.tool, hit.file)))
+        lines.append(f"  {hit.at.astimezone():%Y-%m-%d %H:%M}  turn {hit.turn}  {about}")
+        lines.append(f"    {hit.snippet}")
+    return "\n".join(lines).lstrip("\n")
+
+
+def _hit_document(hit: SearchHit, title: str) -> JsonObject:
+    marks = [list(mark) for mark in hit.marks]
+    return {**structs.asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
+
+
+_MAX_NAMED = 20
+
+
+def exchange(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the two and return the exit code."""
+    bench = Workbench.from_environment()
+    if args.action == "export":
+        _export(bench, console, args)
+    else:
+        _import_file(bench, console, args)
+    return 0
+
+
+def _export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+    """Write a session to standard output or into a file."""
+    session_id = bench.catalog.find(args.id)
+    if args.output is None:
+        if console.is_json:
+            raise UsageError("With --json the export needs a file.", hint="Name it with --output F.")
+        for piece in export_text(bench.catalog.journal_path(session_id), args.format, bench.blobs):
+            console.write_bytes(piece)
+        return
+    target = args.output.expanduser()
+    size = asyncio.run(bench.stored.export(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
+    document: JsonObject = {"id": session_id, "format": args.format, "path": str(target.absolute()), "size_bytes": size}
+    console.result(document, f"{target} ({size_text(size)})")
+
+
+def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+    """Make a session of the file, and say what of it did not come along."""
+    file = args.file.expanduser()
+    imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
+    document = asdict(imported)
+    document["id"] = document.pop("session_id")
+    lines = [
+        f"{imported.session_id}  {imported.title}",
+        f"from {SOURCE_NAMES[imported.source]}: {number_of(imported.turns, 'turn')}, "
+        f"{number_of(imported.calls, 'tool call')}",
+        f"goes on in {imported.workspace}",
+        *(f"left out: {what}" for what in imported.left_out),
+        *(f"not read: {problem}" for problem in imported.problems[:_MAX_NAMED]),
+    ]
+    if len(imported.problems) > _MAX_NAMED:
+        lines.append(f"not read: {number_of(len(imported.problems) - _MAX_NAMED, 'more line')}")
+    console.result(document, "\n".join(lines))
+
+
+def file_session(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of them and return the exit code."""
+    bench = Workbench.from_environment()
+    session_id = bench.catalog.find(args.id)
+    return asyncio.run(_carry_out(bench, console, args, session_id))  # noqa: TID251 - entry point
+
+
+async def _carry_out(bench: Workbench, console: Console, args: argparse.Namespace, session_id: SessionId) -> int:
+    match args.action:
+        case "fork":
+            copy = await bench.stored.fork(session_id, before_turn=args.before_turn)
+            console.result({"id": copy, "source": session_id, "before_turn": args.before_turn}, copy)
+        case "rename":
+            title = " ".join(args.title.split())
+            if not title:
+                raise UsageError("A title needs at least one letter.")
+            await bench.stored.file(session_id, SessionRenamed(title=title))
+            console.result({"id": session_id, "title": title}, "")
+        case "archive":
+            await bench.stored.file(session_id, SessionArchived(is_archived=not args.undo))
+            console.result({"id": session_id, "archived": not args.undo}, "")
+        case "pin":
+            await bench.stored.file(session_id, SessionPinned(is_pinned=not args.undo))
+            console.result({"id": session_id, "pinned": not args.undo}, "")
+        case _:
+            return await _delete(bench, console, args, session_id)
+    return 0
+
+
+async def _delete(bench: Workbench, console: Console, args: argparse.Namespace, session_id: SessionId) -> int:
+    if not args.yes and not await _is_confirmed(bench, console, session_id):
+        console.say("Nothing was deleted.")
+        return 1
+    await bench.stored.delete(session_id)
+    console.result({"id": session_id, "deleted": True}, "")
+    return 0
+
+
+async def _is_confirmed(bench: Workbench, console: Console, session_id: SessionId) -> bool:
+    """Ask on the terminal. Raises `UsageError` where no user can answer."""
+    if not sys.stdin.isatty():
+        raise UsageError("Deleting a session has to be confirmed.", hint="Confirm it with --yes.")
+    summary = await asyncio.to_thread(bench.catalog.summary, session_id)
+    size = await bench.stored.size(session_id)
+    title = summary.title if summary is not None else session_id
+    console.say(
+        f"“{title}” with {size_text(size.journal_bytes + size.own_bytes)} and its undo history will be deleted."
+    )
+    console.say("Files of the workspace stay as they are. Delete it? [y/N]")
+    answer = await asyncio.to_thread(sys.stdin.readline)
+    return answer.strip().lower() in ("y", "yes")

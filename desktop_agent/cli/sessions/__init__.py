@@ -1,1 +1,0 @@
-"""`desktop-agent sessions`: stored sessions, a module for each action or few."""

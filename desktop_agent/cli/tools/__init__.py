@@ -1,1 +1,0 @@
-"""`desktop-agent tools`: the model's tools, listed, described and called by hand."""
