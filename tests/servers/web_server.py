@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Self, cast
 
-from desktop_agent.core.system.network.addresses import IpAddress, is_public
+from desktop_agent.core.system.network.connections import IpAddress, is_public
 from desktop_agent.core.tools.web.download import AddressBook
 from tests.servers.http1 import HttpRequest, read_request
 

@@ -29,7 +29,7 @@ from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.sandbox.home import launching
 from desktop_agent.core.sandbox.host_proxy import AllowedHosts, HostProxy, proxy_variables
 from desktop_agent.core.system.environment import confined_environment
-from desktop_agent.core.system.network.addresses import Resolver, system_resolver
+from desktop_agent.core.system.network.connections import Resolver, system_resolver
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 

@@ -25,14 +25,15 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ProviderError, SandboxError
 from desktop_agent.core.base.web_address import IpAddress
 from desktop_agent.core.sandbox.landlock_launcher import PROXY_PORT
-from desktop_agent.core.system.network.addresses import (
+from desktop_agent.core.system.network.connections import (
+    Proxy,
     Resolver,
     hands_out_credentials,
     is_public,
+    proxy_for,
     reach_of,
     system_resolver,
 )
-from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 USUAL_PORTS = frozenset({80, 443})
 """What a host without a port stands for: the web."""

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
-from desktop_agent.core.system.network.addresses import IpAddress, Resolver, is_public, system_resolver
-from desktop_agent.core.system.network.connections import Proxy
+from desktop_agent.core.system.network.connections import IpAddress, Proxy, Resolver, is_public, system_resolver
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response

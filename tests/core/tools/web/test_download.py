@@ -5,7 +5,7 @@ import ipaddress
 
 import pytest
 
-from desktop_agent.core.system.network.addresses import is_public
+from desktop_agent.core.system.network.connections import is_public
 from desktop_agent.core.tools.web.download import decoded
 
 
