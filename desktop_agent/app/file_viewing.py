@@ -98,7 +98,7 @@ class FileViewing(QObject):
         self._spawn(self._link(paths))
 
     async def _link(self, paths: "FolderPaths") -> None:
-        from desktop_agent.ui.chat.text.known_files import names_alone
+        from desktop_agent.ui.chat.text.file_links import names_alone
 
         root, layout = self._navigator.workspace, self._panels.transcript.row_layout
         names = await asyncio.to_thread(names_alone, paths.files)

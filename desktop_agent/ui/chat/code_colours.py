@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.syntax_colours import Lexers
 
 _SLICE_MS = 5
 _PAUSE_MS = 150

@@ -3,7 +3,7 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.chat import slices
+from desktop_agent.ui.chat.text import column
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call
 
@@ -14,7 +14,7 @@ def test_a_jump_comes_to_an_end_without_any_time_for_it(
 ) -> None:
     stage = Stage(theme, qtbot, height=height)
     stage.show(*(call(call_id=f"call {number}") for number in range(200)))
-    monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    monkeypatch.setattr(column, "SLICE_S", 0.0)
     view = stage.view
     for share in (0.1, 0.5, 0.8):
         view.verticalScrollBar().setValue(int(share * view.verticalScrollBar().maximum()))

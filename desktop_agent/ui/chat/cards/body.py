@@ -12,7 +12,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space

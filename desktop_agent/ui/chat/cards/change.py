@@ -17,9 +17,9 @@ from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
 from desktop_agent.ui.chat.cards.source import CardSource
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
-from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
+from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -170,7 +170,7 @@ def _lines(row: RowState, change: FileChange) -> tuple[DiffLine, ...]:
 
 
 def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> None:
-    writer.add(f"{'▾' if is_open else '▸'} {change.path}", LINK, change.path)
+    writer.add(f"{'▾' if is_open else '▸'} {change.path}", LINK_TINT, change.path)
     if change.added:
         writer.add(f"  +{change.added}", Tint("added_text"))
     if change.removed:
@@ -184,7 +184,7 @@ def _write_line(writer: ContentWriter, line: DiffLine, colours: Sequence[TextMar
     start = writer.at
     for mark in colours:
         writer.mark(mark._replace(start=start + mark.start))
-    writer.add(line.text, MUTED if line.tone == "gap" else None)
+    writer.add(line.text, MUTED_TINT if line.tone == "gap" else None)
     for first, last in line.words:
         begin, length = utf16_length(line.text[:first]), utf16_length(line.text[first:last])
         # The colours of the syntax are too faint on the ground of a changed word.

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
-from desktop_agent.ui.chat.text.marks import TextMark, Tint
+from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 PARAGRAPH = "\n\n"

@@ -8,7 +8,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.found import FoundPlace, count_found, found_in
-from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
+from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 
 SHOWN_ROWS = 8
@@ -33,9 +33,9 @@ class MatchesBody(ToolBody):
             found = list(group)
             if found[0].line:
                 writer.end_paragraph()
-            writer.add(path, LINK, path)
+            writer.add(path, LINK_TINT, path)
             if found[0].times:
-                writer.add(f"  {found[0].times}", MUTED)
+                writer.add(f"  {found[0].times}", MUTED_TINT)
             writer.end_line()
             for place in found:
                 if place.line:
@@ -71,7 +71,7 @@ def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
     # One mark leads to the place, so that the keyboard stops once at each line.
     start = writer.at
     writer.add(line, Tint(), place_name(place))
-    writer.mark(TextMark(start, len(number), MUTED))
+    writer.mark(TextMark(start, len(number), MUTED_TINT))
     writer.end_line()
 
 

@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.marks import MUTED, Tint
+from desktop_agent.ui.chat.text.styles import MUTED_TINT, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -23,7 +23,7 @@ _RADIUS = 5.0
 _LOOKS: dict[TodoStatus, Tint | None] = {
     "pending": None,
     "in_progress": Tint("accent_text", is_bold=True),
-    "completed": MUTED,
+    "completed": MUTED_TINT,
     "cancelled": Tint("muted", is_struck=True),
 }
 _SIGNS: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]", "cancelled": "[-]"}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from desktop_agent.ui.chat.cards.excerpt import DiffLine
-from desktop_agent.ui.chat.markdown.highlight import Lexer, colour_code
-from desktop_agent.ui.chat.text.marks import TextMark, Tint
+from desktop_agent.ui.chat.syntax_colours import Lexer, colour_code
+from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _LANGUAGES = frozenset(

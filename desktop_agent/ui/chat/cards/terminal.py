@@ -8,7 +8,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import SHOWN_LINES, Content, ContentWriter
 from desktop_agent.ui.chat.output import readable
-from desktop_agent.ui.chat.text.marks import TextMark
+from desktop_agent.ui.chat.text.styles import TextMark
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.terminal.tail import Tail
 

@@ -9,7 +9,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.text.marks import Tint
+from desktop_agent.ui.chat.text.styles import Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 
 SHOWN = 5

@@ -8,10 +8,9 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entry_actions import EntryActions
-from desktop_agent.ui.chat.lexers import Lexers
-from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.highlights import TextMatch
+from desktop_agent.ui.chat.syntax_colours import Lexers
+from desktop_agent.ui.chat.text.column import Column, Slice
+from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 

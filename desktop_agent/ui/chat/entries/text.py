@@ -13,8 +13,7 @@ from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.code_targets import is_for_a_file, named_paths
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.translation.core_words import answer_words
 

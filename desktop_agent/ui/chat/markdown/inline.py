@@ -1,20 +1,75 @@
 """What is inside a line of markdown: plain text, and spans that say how parts of it look and where they lead.
 
 Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
+
+Web addresses that stand in a text by themselves are found as GitHub's dialect of markdown finds them, with two
+differences: an address with `http` may stand behind any character, because models write them in quotes and brackets,
+and quotation marks end an address.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
-from desktop_agent.ui.chat.markdown.web_addresses import may_have_address, web_addresses
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+BOLD = 1
+ITALIC = 2
+STRIKE = 4
+CODE = 8
+LINK = 16
+MUTED = 32
+"""How a part of a line can look: bits that add up."""
+
+_BEGUN = re.compile(r"(?:https?://|(?<![^\s*_~(])www\.(?=\w))[^\s<>\"'`\u2028]*")
+_ENTITY = re.compile(r"&[0-9A-Za-z]+;\Z")
+_PUNCTUATION = frozenset("?!.,:*_~;]}")
+"""What belongs to the sentence when it is the end."""
+
+
+class WebAddress(NamedTuple):
+    """Where an address stands in a text, and where it leads."""
+
+    start: int
+    end: int
+    href: str
+
+
+def may_have_address(text: str) -> bool:
+    """Whether it is worth looking for one."""
+    return "://" in text or "www." in text
+
+
+def web_addresses(text: str) -> Iterator[WebAddress]:
+    """Yield the addresses in `text`, in its order."""
+    for found in _BEGUN.finditer(text):
+        written = _without_sentence(found[0])
+        if written.endswith(("://", "www.")) or written in ("http", "https", "www"):
+            continue
+        href = f"http://{written}" if written.startswith("www.") else written
+        yield WebAddress(found.start(), found.start() + len(written), href)
+
+
+def _without_sentence(written: str) -> str:
+    """Return an address without what belongs to the sentence around it."""
+    end = len(written)
+    surplus = written.count(")") - written.count("(")
+    while end:
+        last = written[end - 1]
+        if last == ";" and (entity := _ENTITY.search(written, 0, end)):
+            end = entity.start()
+        elif last in _PUNCTUATION or (last == ")" and surplus > 0):
+            surplus -= last == ")"
+            end -= 1
+        else:
+            break
+    return written[:end]
+
 
 LINE_BREAK = "\u2028"
 """How Qt writes a line break within a paragraph."""

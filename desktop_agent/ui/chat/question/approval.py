@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
-from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.question.asked_command import AskedCommand
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
 from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words

@@ -8,9 +8,9 @@ from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call
-from desktop_agent.ui.chat.entries.paragraph import read_code_spans
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_command import CardCommand
+from desktop_agent.ui.chat.text.passage import read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words

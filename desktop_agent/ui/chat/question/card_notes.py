@@ -4,8 +4,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.protocol.form_checking import mistake_in, number_in
 from desktop_agent.core.protocol.model import Answer, FormField
-from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label

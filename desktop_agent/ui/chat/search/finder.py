@@ -224,7 +224,7 @@ class Finder(QObject):
 
     def _show(self, row: EntryRow, match: object) -> None:
         from desktop_agent.ui.chat.search.search import TITLE
-        from desktop_agent.ui.chat.text.highlights import TextMatch
+        from desktop_agent.ui.chat.text.column_text import TextMatch
 
         assert isinstance(match, TextMatch)
         layout = self._layout

@@ -1,23 +1,272 @@
-"""A column of blocks of which only what is near the eye is laid out; the rest has estimated heights."""
+"""A column of blocks of which only what is near the eye is laid out; the rest has estimated heights.
 
-from collections.abc import Sequence
+Laying out is cut into slices of the window's time, between which it paints and answers.
+"""
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from math import ceil
+from typing import Final
 
 from PySide6.QtCore import QPointF, QRect, QRectF
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
-from desktop_agent.ui.chat.heights import Heights
-from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import InlineSpan
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.markdown.parse import References
-from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.box import Box
-from desktop_agent.ui.chat.text.column_text import ColumnText, TextPosition
-from desktop_agent.ui.chat.text.highlights import ColumnHighlights
-from desktop_agent.ui.chat.text.marks import TextMark
-from desktop_agent.ui.chat.text.passage import TextPassage
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.text.typesetter import Typesetter
+from desktop_agent.ui.chat.syntax_colours import Colouring, Lexers, colour_code
+from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
+from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
+from desktop_agent.ui.chat.text.file_links import FileLink, file_links, with_file_links
+from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
+from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
+from desktop_agent.ui.terminal.formats import format_ranges
+
+SLICE_S: Final = 0.0015
+"""A tenth of a frame: a step that began is finished, and placing and painting what it made take several times that."""
+
+
+class Slice:
+    """Time for some steps: `seconds` from now, or without an end if `is_open`. The first step is always made."""
+
+    def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
+        self.is_open = is_open
+        self.was_over = False
+        """Whether `is_over` returned true before."""
+        self._end = float("inf") if is_open else time.perf_counter() + seconds
+
+    def is_over(self) -> bool:
+        """Whether the rest is for another turn of the loop."""
+        self.was_over = self.was_over or time.perf_counter() >= self._end
+        return self.was_over
+
+
+class Heights:
+    """Stacked heights in whole pixels. Changing one near the end is cheap, which is where conversations grow."""
+
+    def __init__(self) -> None:
+        self._heights: list[int] = []
+        self._bottoms: list[int] = []
+        """Bottom edge of each, valid as far as the list goes."""
+
+    def __len__(self) -> int:
+        return len(self._heights)
+
+    def __getitem__(self, index: int) -> int:
+        return self._heights[index]
+
+    @property
+    def total(self) -> int:
+        """The height of all together."""
+        return self._bottom(len(self._heights) - 1)
+
+    def top(self, index: int) -> int:
+        """Where the thing at `index` begins; `len()` gives the end of the column."""
+        return self._bottom(index - 1)
+
+    def at(self, y: int) -> int:
+        """Return the index of what lies at `y`: the first above, the last below; -1 in an empty column."""
+        self._bottom(len(self._heights) - 1)
+        return min(bisect_right(self._bottoms, y), len(self._heights) - 1)
+
+    def replace(self, start: int, heights: Iterable[int]) -> None:
+        """Put `heights` in the place of everything from `start` on."""
+        self._heights[start:] = heights
+        del self._bottoms[start:]
+
+    def set(self, index: int, height: int) -> None:
+        """Change one height."""
+        if self._heights[index] != height:
+            self._heights[index] = height
+            del self._bottoms[index:]
+
+    def splice(self, start: int, count: int, heights: Iterable[int]) -> None:
+        """Put `heights` in the place of `count` of them."""
+        self._heights[start : start + count] = heights
+        del self._bottoms[start:]
+
+    def _bottom(self, index: int) -> int:
+        if index < 0:
+            return 0
+        known = len(self._bottoms)
+        if index >= known:
+            start = self._bottoms[-1] if known else 0
+            bottoms = accumulate(self._heights[known:], initial=start)
+            next(bottoms)
+            self._bottoms += bottoms
+        return self._bottoms[index]
+
+
+class Typesetter:
+    """Makes boxes for the blocks of `text`, `width` pixels wide. Knows the colours of code that were found out.
+
+    With `is_framed` code has a ground and a header, and its lines are wrapped; without, they are cut at the edge.
+    """
+
+    def __init__(self, text: ColumnText, styles: TextStyles, *, is_framed: bool) -> None:
+        self.width = 0
+        self._text = text
+        self._styles = styles
+        self._is_framed = is_framed
+        self._colours: dict[int, tuple[str, Colouring]] = {}
+        self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
+        """Of the first part of each table, how wide its columns like to be."""
+
+    def box(self, index: int, retired: Box | None = None) -> Box:
+        """Lay a block out. `retired` is how it was a moment ago: what did not change in a table is kept."""
+        return self._box_around(index, self._passage(index, retired))
+
+    def box_of_other_width(self, index: int, box: Box) -> Box:
+        """Lay a block out that did not change, but stood in `box` at another width, of which nothing is kept."""
+        passage = box.passage
+        if isinstance(passage, TextPassage):
+            passage.wrap(self._text_width(box.block))
+            return self._box_around(index, passage)
+        return self.box(index, box)
+
+    def _box_around(self, index: int, passage: Passage | None) -> Box:
+        return Box(
+            self._text.blocks[index],
+            passage,
+            self._styles,
+            width=self.width,
+            gap=self._gap(index),
+            is_framed=self._is_framed,
+            is_continued=self._text.is_continued(index),
+            before=self._text.block_before(index),
+        )
+
+    def is_current(self, index: int, box: Box) -> bool:
+        """Whether a block would be laid out again as it is in `box`."""
+        block = self._text.blocks[index]
+        has_reference = self._text.references and ("[" in block.content or block.kind == "table")
+        return (
+            box.block == block
+            and box.is_continued == self._text.is_continued(index)
+            and box.before == self._text.block_before(index)
+            and not has_reference
+        )
+
+    def estimate(self, index: int) -> int:
+        """Return about how high a block is."""
+        block = self._text.blocks[index]
+        gap = self._gap(index)
+        match block.kind:
+            case "rule":
+                return gap + RULE_HEIGHT
+            case "table":
+                return gap + len(block.rows) * (self._styles.text_line + 10)
+            case "code":
+                is_continued = self._text.is_continued(index)
+                padding = sum(code_padding(block, is_continued=is_continued)) if self._is_framed else 0
+                letter = self._styles.code_width
+            case _:
+                padding, letter = 0, self._styles.text_width
+        lines = _estimate_lines(block.content, self._text_width(block) / letter if self.width else 80)
+        return gap + padding + lines * self._styles.line_height(block)
+
+    def _gap(self, index: int) -> int:
+        return self._styles.gap(self._text.block_before(index), self._text.blocks[index])
+
+    def _text_width(self, block: Block) -> int:
+        width = self.width - self._styles.indent(block.containers)
+        if block.kind == "code" and self._is_framed:
+            width -= 2 * CODE_PADDING_X
+        return max(width, 40)
+
+    def _passage(self, index: int, retired: Box | None) -> Passage | None:
+        block = self._text.blocks[index]
+        match block.kind:
+            case "rule":
+                return None
+            case "table":
+                before = retired.passage if retired is not None else None
+                return self._table(index, before if isinstance(before, TablePassage) else None)
+            case "code" | "plain":
+                marks = self._text.marks_of(index)
+                links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
+                rich = RichText(block.content.replace("\n", LINE_BREAK), links)
+                formats: list[tuple[int, int, QTextCharFormat]] = []
+                if not self._is_framed:
+                    found = _links_beside(marks, file_links(block.content, self._styles.files))
+                    rich = rich._replace(spans=(*links, *found))
+                    formats = [(span.start, span.length, self._styles.mark(LINK_TINT)) for span in found]
+                marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
+                formats = [*self._colour_formats(index), *formats, *marked]
+            case _:
+                rich = with_file_links(rich_text(block.content, self._text.references), self._styles.files)
+                is_mirrored = is_right_to_left(rich.text)
+                formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
+        return TextPassage(
+            rich,
+            self._styles.font(block),
+            format_ranges(formats),
+            width=self._text_width(block),
+            line_height=self._styles.line_height(block),
+            wraps=self._is_framed or block.kind != "code",
+            tab_width=4 * self._styles.code_width,
+            room_before=self._styles.indent(block.containers),
+            is_code=block.kind == "code" or not self._is_framed,
+        )
+
+    # -- tables --
+
+    def _table(self, index: int, before: TablePassage | None) -> TablePassage:
+        block = self._text.blocks[index]
+        # All parts of a table have the columns of its first.
+        widths = self._column_widths(index) if block.joint is not None and index > 0 else None
+        width = self._text_width(block)
+        table = TablePassage(block, self._text.references, self._styles, width, natural_widths=widths, before=before)
+        if widths is None:
+            self._tables[index] = (block, table.natural_widths)
+        return table
+
+    def _column_widths(self, index: int) -> Sequence[float]:
+        """Return how wide the columns of a table like to be, of which the block at `index` is a part."""
+        blocks = self._text.blocks
+        first = next(at for at in range(index, -1, -1) if blocks[at].joint is None)
+        if first not in self._tables or self._tables[first][0] != blocks[first]:
+            self._table(first, None)
+        return self._tables[first][1]
+
+    # -- colours of code --
+
+    def colour(self, index: int, lexers: Lexers) -> bool:
+        """Find out the colours of a block, if it is code and its lexer is there by now. Whether they are new."""
+        block = self._text.blocks[index]
+        if block.kind != "code" or not block.language:
+            return False
+        known = self._colours.get(index)
+        if (known is not None and known[0] == block.content) or not lexers.is_known(block.language):
+            return False
+        lexer = lexers.get(block.language)
+        before = self._text.blocks[index - 1].content if block.joint == "\n" else ""
+        self._colours[index] = (block.content, colour_code(lexer, before, block.content) if lexer is not None else ())
+        return True
+
+    def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
+        content, colouring = self._colours.get(index, ("", ()))
+        if not colouring or not self._text.blocks[index].content.startswith(content):
+            return []
+        styles = self._styles
+        return [(start, length, styles.foreground(f"syntax_{role}")) for start, length, role in colouring]
+
+
+def _estimate_lines(text: str, letters: float) -> int:
+    """Return about how many lines `text` takes with so many letters in each."""
+    return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
+
+
+def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
+    """Return what was found in what has no look of its own: not in code, nor in what leads somewhere already."""
+    return [
+        InlineSpan(place.start, place.length, 0, place.href)
+        for place in found
+        if not any(mark.start < place.start + place.length and place.start < mark.start + mark.length for mark in marks)
+    ]
+
 
 _FEW = 24
 """So many blocks may stay laid out wherever they are."""

@@ -1,5 +1,9 @@
-"""A passage: one block's text laid out at a width, to be painted, hit and highlighted. Positions are UTF-16 offsets."""
+"""One block's text laid out at a width, to be painted, hit and highlighted; and a few lines of it as a widget.
 
+Positions are UTF-16 offsets.
+"""
+
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
@@ -7,14 +11,21 @@ from typing import cast
 
 from msgspec import Struct
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+from PySide6.QtGui import QFont, QPainter, QPaintEvent, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText
-from desktop_agent.ui.chat.markdown.marks import CODE
-from desktop_agent.ui.chat.text.direction import is_right_to_left
-from desktop_agent.ui.chat.text.styles import PILL_PADDING
+from desktop_agent.ui.chat.markdown.inline import CODE, LINE_BREAK, InlineSpan, RichText
+from desktop_agent.ui.chat.text.styles import PILL_PADDING, TextStyles
 from desktop_agent.ui.terminal.formats import format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether its first letter belongs to a script that is written from right to left."""
+    if text.isascii():
+        return False
+    kinds = (unicodedata.bidirectional(letter) for letter in text)
+    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
 class Highlight(Struct, frozen=True):
@@ -201,3 +212,46 @@ def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
     # No font has letters so narrow that this much of it would fit into fewer lines.
     head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
     return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
+
+
+class Paragraph(QWidget):
+    """Shows `text`; what stands between backticks is set in the code font."""
+
+    def __init__(self, text: str, styles: TextStyles, parent: QWidget, *, role: str = "text", font: QFont) -> None:
+        super().__init__(parent)
+        self._rich = read_code_spans(text)
+        self._styles = styles
+        self._font = font
+        self._role = role
+        self._passage: TextPassage | None = None
+        self.setAccessibleName(self._rich.text)
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand at this point with this width; return the height."""
+        formats = [(span.start, span.length, self._styles.format(span.style)) for span in self._rich.spans]
+        height = self._styles.text_line
+        self._passage = TextPassage(self._rich, self._font, format_ranges(formats), width=width, line_height=height)
+        self.setGeometry(x, y, width, self._passage.height)
+        return self._passage.height
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._passage is not None:
+            painter = QPainter(self)
+            painter.setPen(self._styles.colour(self._role))
+            self._passage.draw(painter, ())
+            painter.end()
+
+
+def read_code_spans(text: str) -> RichText:
+    """Return `text` with the parts between backticks as code."""
+    parts = text.split("`")
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        return RichText(text)
+    spans: list[InlineSpan] = []
+    at = 0
+    for index, part in enumerate(parts):
+        length = utf16_length(part)
+        if index % 2 and length:
+            spans.append(InlineSpan(at, length, CODE))
+        at += length
+    return RichText("".join(parts), tuple(spans))

@@ -1,4 +1,7 @@
-"""How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once."""
+"""How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once.
+
+A `TextMark` says how a part of a card's text looks and where it leads; its look may be a `Tint` in the theme's colours.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,12 +10,38 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import InlineSpan
-from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
-from desktop_agent.ui.chat.text.known_files import KnownFiles
-from desktop_agent.ui.chat.text.marks import Tint
+from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, InlineSpan
+from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.terminal.formats import LookFormats
 from desktop_agent.ui.theme import Density, Space, Theme, TypeSize
+
+
+class Tint(NamedTuple):
+    """A look in colours of the theme, by role; an empty role leaves the usual one."""
+
+    text: str = ""
+    ground: str = ""
+    is_bold: bool = False
+    is_struck: bool = False
+    is_underlined: bool = False
+    is_secondary: bool = False
+    """In the size of secondary text."""
+    is_spaced: bool = False
+    """With a little room behind each letter."""
+
+
+MUTED_TINT = Tint("muted")
+LINK_TINT = Tint("accent_text")
+
+
+class TextMark(NamedTuple):
+    """`length` units from `start` with one look. With `href` it leads to a web address or a place in a file."""
+
+    start: int
+    length: int
+    look: PrintedStyle | Tint
+    href: str = ""
+
 
 LIST_INDENT = 22
 QUOTE_INDENT = 16

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.known_files import KnownFiles
+from desktop_agent.ui.chat.text.column import Slice
+from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
 from desktop_agent.ui.chat.transcript.row import EntryRow

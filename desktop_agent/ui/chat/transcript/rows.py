@@ -16,7 +16,7 @@ from desktop_agent.core.transcript import (
     Transcript,
     UndoEntry,
 )
-from desktop_agent.ui.chat.heights import Heights
+from desktop_agent.ui.chat.text.column import Heights
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space

@@ -4,8 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_slice
-from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
+from desktop_agent.ui.chat.markdown.inline import (
+    BOLD,
+    CODE,
+    ITALIC,
+    LINE_BREAK,
+    LINK,
+    MUTED,
+    STRIKE,
+    InlineSpan,
+    RichText,
+    rich_text,
+    utf16_slice,
+)
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 

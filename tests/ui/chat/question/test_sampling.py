@@ -14,9 +14,9 @@ from desktop_agent.core.protocol.model import (
     SamplingQuestion,
     ServerQuestion,
 )
-from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.sampling import SamplingCard
+from desktop_agent.ui.chat.text.passage import Paragraph
 from tests.ui.chat.stage import Stage, answer, call, record
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

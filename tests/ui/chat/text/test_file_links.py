@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from desktop_agent.ui.chat.markdown.inline import rich_text, utf16_slice
-from desktop_agent.ui.chat.text.file_links import file_of, with_file_links
-from desktop_agent.ui.chat.text.known_files import KnownFiles, names_alone
+from desktop_agent.ui.chat.text.file_links import KnownFiles, file_of, names_alone, with_file_links
 
 PATHS = frozenset(
     ("src/pages.py", "src/app.py", "tests/app.py", "Makefile", "a-b/[id]/page.tsx", "docs/\u00e9t\u00e9.md")

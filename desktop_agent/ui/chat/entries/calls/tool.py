@@ -19,11 +19,11 @@ from desktop_agent.ui.chat.entries.calls.call_notes import CallNotes
 from desktop_agent.ui.chat.entries.calls.call_question import CallQuestion
 from desktop_agent.ui.chat.entries.calls.tool_line import ToolLine
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
-from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.file_links import file_of
-from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.theme import Radius
 
 _SPOKEN_CHARS = 4_000

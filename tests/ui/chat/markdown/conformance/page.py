@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
+from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, is_web_address
 from tests.ui.chat.markdown.conformance.outline import Line, Run, Seen, joined
 
 _STYLES = {"strong": BOLD, "em": ITALIC, "del": STRIKE, "code": CODE}

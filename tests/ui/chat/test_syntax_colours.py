@@ -1,8 +1,7 @@
 """Code is coloured by role, piece by piece."""
 
-from desktop_agent.ui.chat.lexers import lexer_for_language
-from desktop_agent.ui.chat.markdown.highlight import colour_code
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.syntax_colours import colour_code, lexer_for_language
 
 
 def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]]:

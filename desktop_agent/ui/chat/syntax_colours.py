@@ -1,13 +1,14 @@
-"""Colours of code: which parts of a piece of source are keywords, strings, comments and so on.
+"""Colours of code: which parts of a piece of source are keywords, strings, comments and so on, found by Pygments.
 
 Pieces are coloured one by one, each with the piece before it as context, so the cost of a long fence never comes at
 once. A string or comment longer than that can lose its colour; the code itself is never touched.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Literal, Protocol
 
+from desktop_agent.ui.runtime.background_call import BackgroundCall
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 SyntaxRole = Literal["keyword", "function", "string", "comment", "number"]
@@ -72,3 +73,38 @@ _ROLES: dict[tuple[str, ...], SyntaxRole] = {
 @cache
 def _role(kind: tuple[str, ...]) -> SyntaxRole | None:
     return next((_ROLES[kind[:end]] for end in range(len(kind), 0, -1) if kind[:end] in _ROLES), None)
+
+
+class Lexers:
+    """Hands out lexers by the name a fence gives its language."""
+
+    def __init__(self) -> None:
+        self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a lexer is being made."""
+        return not all(search.is_done for search in self._searches.values())
+
+    def is_known(self, language: str) -> bool:
+        """Whether it is clear by now which lexer a language has. If not, finding out begins."""
+        search = self._searches.get(language)
+        if search is None:
+            search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)
+            search.start()
+        return search.is_done
+
+    def get(self, language: str) -> Lexer | None:
+        """Return the lexer of a known language, or `None` if there is none."""
+        return self._searches[language].result
+
+
+def lexer_for_language(language: str) -> Lexer | None:
+    """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
