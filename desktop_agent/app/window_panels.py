@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.rule_judges import RuleJudges
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree

@@ -12,10 +12,9 @@ from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.mention_marks import MentionedContent
-from desktop_agent.ui.chat.content_chip import THUMBNAIL
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 
 _MOST_READ_BYTES = 32 * 2**20
 """Of a file. Of a larger one only its size is said."""

@@ -32,6 +32,14 @@ _USED_SOON: Final = (
 """Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""
 
 
+_CORE_USED_SOON: Final = (
+    "desktop_agent.core.mentions.symbol_search",
+    "desktop_agent.core.mcp.catalogue",
+    "desktop_agent.core.models.vendors",
+    "desktop_agent.core.settings.live_settings",
+)
+
+
 def modules_used_soon() -> Iterator[str]:
     """The names of the modules of widgets that are imported ahead, in this order."""
     for folder, modules in _USED_SOON:
@@ -57,14 +65,14 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
 
 def _load_core(bench: "Workbench") -> None:
     for module in ("mentions.symbol_search", "mcp.new_servers", "settings.live_settings"):
-        import_module(f"desktop_agent.core.{module}")
+        import_module(module)
     for tool in bench.shared_tools.tools:
         tool.definition()
 
 
 def _warm_up() -> None:
     from desktop_agent.core.diff.intraline import get_ready
-    from desktop_agent.ui.chat.warm_up import warm_up
+    from desktop_agent.ui.chat.markdown.stream import warm_up
 
     get_ready()
     warm_up()

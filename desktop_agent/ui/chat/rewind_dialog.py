@@ -1,12 +1,13 @@
 """Going back to before a message: with the conversation, the files, or both, and what that would do."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.core.protocol.model import RewindScope
-from desktop_agent.ui.chat.rewind import RewindChoice
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button
@@ -15,6 +16,32 @@ from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
+
+
+class RewindChoice(NamedTuple):
+    """A message that one can go back to before."""
+
+    turn: int
+    prompt: str
+    turns: int
+    """How many turns the model would not see any more: this one and those that follow."""
+    files: tuple[str, ...]
+    """What would be put back, in the order of the first change."""
+
+
+def rewind_choices(transcript: Transcript) -> list[RewindChoice]:
+    """Return the messages that one can go back to before, the newest first."""
+    prompts = transcript.turns.prompts
+    standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]
+    choices: list[RewindChoice] = []
+    for turn, prompt in prompts.items():
+        unseen = sum(later >= turn and later not in transcript.context.rewound for later in prompts)
+        files = dict.fromkeys(record.change.path for record in standing if record.turn >= turn)
+        left = unseen if turn not in transcript.context.rewound else 0
+        if left or files:
+            choices.append(RewindChoice(turn, prompt, left, tuple(files)))
+    return choices[::-1]
+
 
 _WIDTH = 520
 _MAX_LISTED_FILES = 6

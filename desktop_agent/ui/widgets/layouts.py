@@ -1,7 +1,9 @@
 """Rows and columns of widgets, each written as what is in it."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.runtime.known_viewport import give_viewport
+from desktop_agent.ui.theme import Space
 
 Margins = tuple[int, int, int, int]
 """Left, top, right and bottom, in device-independent pixels."""
@@ -94,3 +97,17 @@ def _fill(layout: QBoxLayout, parts: tuple[Part, ...], margins: Margins, spacing
                 layout.addWidget(widget, share)
             case (inner, share):
                 layout.addLayout(inner, share)
+
+
+def flow(widgets: Sequence[QWidget], area: QRect) -> int:
+    """Place `widgets` from the top left of `area`, at most as wide as it; return how high they are together."""
+    x, y, row_height = area.left(), area.top(), 0
+    for widget in widgets:
+        size = widget.sizeHint()
+        width = min(size.width(), area.width())
+        if x > area.left() and x + width > area.left() + area.width():
+            x, y, row_height = area.left(), y + row_height + Space.S, 0
+        widget.setGeometry(x, y, width, size.height())
+        x += width + Space.S
+        row_height = max(row_height, size.height())
+    return y + row_height - area.top()

@@ -5,8 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.ops import RedoSteps, RewindTo, UndoChanges
-from desktop_agent.ui.chat.rewind import rewind_choices
-from desktop_agent.ui.chat.rewind_dialog import RewindDialog
+from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
 from desktop_agent.ui.review.source import FileDiffs, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions

@@ -7,8 +7,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QPushButto
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.ui.chat.rewind import RewindChoice, rewind_choices
-from desktop_agent.ui.chat.rewind_dialog import RewindDialog
+from desktop_agent.ui.chat.rewind_dialog import RewindChoice, RewindDialog, rewind_choices
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard

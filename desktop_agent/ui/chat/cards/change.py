@@ -1,28 +1,171 @@
-"""The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand."""
+"""The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand.
+
+The lines are taken from a diff in a thread, because comparing words takes time. For their colours, the old lines and
+the new ones are read as two pieces of source.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import ClassVar, NamedTuple, cast
+from pathlib import PurePosixPath
+from typing import ClassVar, Literal, NamedTuple, cast
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.diff.intraline import changed_words
+from desktop_agent.core.diff.rows import DiffRow, DiffRows
+from desktop_agent.core.diff.text import without_ending
+from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content, ContentWriter
-from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
-from desktop_agent.ui.chat.cards.source import CardSource
-from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
-from desktop_agent.ui.chat.syntax_colours import Lexers
+from desktop_agent.ui.chat.cards.tool_body import (
+    SHOWN_LINES,
+    CardSource,
+    Content,
+    ContentWriter,
+    ToolBody,
+    entry_of,
+    one_line,
+)
+from desktop_agent.ui.chat.syntax_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
+
+_AROUND = 2
+"""Unchanged lines before the first and after the last change: enough to see where it is."""
+_MAX_LINE = 300
+
+Tone = Literal["", "added", "removed", "gap"]
+
+
+class DiffLine(NamedTuple):
+    """One line: its number where it stands now, or stood; what it says; and which parts of it changed."""
+
+    tone: Tone
+    number: int
+    text: str
+    words: tuple[tuple[int, int], ...] = ()
+    """Half-open ranges of characters."""
+
+
+class DiffExcerpt(NamedTuple):
+    """The beginning of a diff."""
+
+    lines: tuple[DiffLine, ...] = ()
+    hidden: int = 0
+    """How many changed lines are not among them."""
+    note: str = ""
+    """What is said instead of, or besides, lines."""
+
+
+def excerpt_of(diff: FileDiff) -> DiffExcerpt:
+    """Return the first lines of `diff` that changed, with some around them."""
+    rows = DiffRows(diff, "unified")
+    lines: list[DiffLine] = []
+    leading: list[DiffLine] = []
+    is_gap = False
+    for index in range(len(rows)):
+        row = rows[index]
+        if row.kind in ("hunk", "gap"):
+            is_gap = bool(lines)
+            leading.clear()
+            continue
+        if len(lines) >= SHOWN_LINES:
+            break
+        line = _diff_line(diff, row)
+        if not lines and not line.tone:
+            leading = [*leading, line][-_AROUND:]
+            continue
+        if is_gap:
+            lines.append(DiffLine("gap", 0, "⋯"))
+            is_gap = False
+        lines += [*leading, line]
+        leading.clear()
+    del lines[SHOWN_LINES:]
+    while lines and not _ends_well(lines):
+        lines.pop()
+    shown = sum(line.tone in ("added", "removed") for line in lines)
+    return DiffExcerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))
+
+
+def _ends_well(lines: list[DiffLine]) -> bool:
+    """Whether the last line is a changed one, or an unchanged one that says something near a changed one."""
+    is_near = any(line.tone in ("added", "removed") for line in lines[-_AROUND - 1 :])
+    return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
+
+
+def _diff_line(diff: FileDiff, row: DiffRow) -> DiffLine:
+    match row.kind:
+        case "removed":
+            tone, number, lines, others = "removed", row.old, diff.old_lines, diff.new_lines
+        case "added":
+            tone, number, lines, others = "added", row.new, diff.new_lines, diff.old_lines
+        case _:
+            tone, number, lines, others = "", row.new, diff.new_lines, ()
+    assert number is not None
+    text = _shown_text(lines[number])
+    if not tone or row.peer is None:
+        return DiffLine(tone, number + 1, text)
+    other = _shown_text(others[row.peer])
+    words = changed_words(text, other).old
+    return DiffLine(tone, number + 1, text, words)
+
+
+def _shown_text(line: str) -> str:
+    return one_line(without_ending(line), _MAX_LINE)
+
+
+def _note(diff: FileDiff) -> str:
+    if diff.is_binary:
+        return "; ".join(("Binary file", *diff.notes))
+    return "; ".join(diff.notes)
+
+
+_LANGUAGES = frozenset(
+    {
+        *("c", "cpp", "cs", "css", "go", "html", "java", "js", "json", "jsx", "lua", "php", "py", "rb", "rs", "scss"),
+        *("sh", "sql", "swift", "toml", "ts", "tsx", "xml", "yaml"),
+    }
+)
+"""The suffixes by which Pygments, too, knows a language."""
+
+_OTHER_SUFFIXES = {"cc": "cpp", "h": "c", "hpp": "cpp", "kt": "kotlin", "pyi": "py", "yml": "yaml"}
+
+
+def language_of(path: str) -> str:
+    """Return the language of a file by its name, or nothing."""
+    suffix = PurePosixPath(path).suffix[1:].lower()
+    return suffix if suffix in _LANGUAGES else _OTHER_SUFFIXES.get(suffix, "")
+
+
+def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
+    """Return the colours of each line."""
+    found: list[list[TextMark]] = [[] for _ in lines]
+    for tones in (("", "removed"), ("", "added")):
+        numbers = [number for number, line in enumerate(lines) if line.tone in tones]
+        ends: list[int] = []
+        at = 0
+        for number in numbers:
+            at += utf16_length(lines[number].text) + 1
+            ends.append(at)
+        code = "\n".join(lines[number].text for number in numbers)
+        place = 0
+        for start, length, role in colour_code(lexer, "", code):
+            while place < len(ends) - 1 and start >= ends[place]:
+                place += 1
+            number = numbers[place]
+            if lines[number].tone or tones[1] == "added":  # lines of both are coloured once
+                begin = ends[place - 1] if place else 0
+                room = utf16_length(lines[number].text) - (start - begin)
+                if room > 0:
+                    found[number].append(TextMark(start - begin, min(length, room), Tint(f"syntax_{role}")))
+    return tuple(map(tuple, found))
+
 
 _MOST_FILES = 50
 _SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}

@@ -1,14 +1,49 @@
-"""Which family of results a call belongs to: the first whose data it has."""
+"""Which body shows the result of a call: that of the first family whose data it has.
 
+A result without a family of its own shows the first lines of what the tool answered.
+"""
+
+from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards.body import ToolBody
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.change import ChangeBody
-from desktop_agent.ui.chat.cards.matches import MatchesBody
+from desktop_agent.ui.chat.cards.output import OutputExcerpt, TerminalBody, first_lines, readable
 from desktop_agent.ui.chat.cards.pictures import PicturesBody
 from desktop_agent.ui.chat.cards.plan import PlanBody
-from desktop_agent.ui.chat.cards.printed import PrintedBody
-from desktop_agent.ui.chat.cards.terminal import TerminalBody
-from desktop_agent.ui.chat.cards.web import WebResultsBody
+from desktop_agent.ui.chat.cards.search_results import MatchesBody, WebResultsBody
+from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ToolBody, entry_of
+from desktop_agent.ui.chat.transcript.row_state import RowState
+
+
+class PrintedBody(ToolBody):
+    """Text as it came."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return True
+
+    @classmethod
+    def read(cls, row: RowState) -> Content:
+        return Content(_excerpt(entry_of(row)).text)
+
+    def bar(self) -> Bar | None:
+        entry = entry_of(self.row)
+        shown = _excerpt(entry)
+        hidden = shown.hidden_lines
+        is_stored = entry.result is not None and entry.result.output is not None
+        if not hidden and not shown.cut_lines and not is_stored:
+            return None
+        more = entry_words.counted(hidden, "… %n line more", "… %n lines more") if hidden else ""
+        cut = entry_words.cut_lines(shown.cut_lines, shown.cut_chars)
+        return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
+
+
+def _excerpt(entry: ToolEntry) -> OutputExcerpt:
+    # The result of a refused call says to the model what the card already says.
+    if entry.result is None or isinstance(entry.decision, Denied | Aborted):
+        return OutputExcerpt("", 0)
+    return first_lines(readable(entry.result.content), SHOWN_LINES)
+
 
 _FAMILIES: tuple[type[ToolBody], ...] = (
     PlanBody,

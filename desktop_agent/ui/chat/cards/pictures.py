@@ -1,21 +1,114 @@
-"""The body of a call that shows pictures: small ones, each a button that opens it large."""
+"""The body of a call that shows pictures: small ones, each a button that opens it large, with what it is below it."""
 
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import QRect, QSize
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content
-from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
-from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
-from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, Content, ToolBody, entry_of
+from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.layouts import flow
+
+MAX_WIDTH = 480
+MAX_HEIGHT = 240
+_CAPTION = 22
+_EMPTY_HEIGHT = 64
+
+
+class PictureButton(DrawnButton):
+    """Shows a picture once it is there. Pressed when it shall be seen large."""
+
+    def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.ref = ref
+        self._title = title
+        self._styles = styles
+        self._picture: CardPicture | None = None
+        self._caption = self.tr("Loading…")
+        self._room = MAX_WIDTH
+        self.setEnabled(False)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._name()
+
+    def show_picture(self, picture: CardPicture) -> None:
+        """Show `picture`, or say what is wrong with it."""
+        if picture.problem:
+            self.show_problem(entry_words.picture_problem(picture.problem))
+            return
+        self._picture = picture
+        size = f"{picture.size.width()} × {picture.size.height()}"
+        self._caption = " · ".join((size, picture.format, entry_words.byte_count(self.ref.size)))
+        self.setEnabled(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._name()
+
+    def show_problem(self, problem: str) -> None:
+        """Say why there is no picture."""
+        self._caption = problem
+        self._name()
+
+    def _name(self) -> None:
+        self.setAccessibleName(self.tr("Picture {title}: {caption}").format(title=self._title, caption=self._caption))
+        self.updateGeometry()
+        self.update()
+
+    def set_room(self, width: int) -> None:
+        """Be no wider than this."""
+        self._room = max(1, width)
+
+    def _picture_size(self) -> QSize:
+        if self._picture is None:
+            return QSize(min(self._room, self._caption_width() + 2 * Space.L), _EMPTY_HEIGHT)
+        size = self._picture.size
+        most = QSize(min(MAX_WIDTH, self._room), MAX_HEIGHT)
+        if size.width() <= most.width() and size.height() <= most.height():
+            return size
+        return size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
+
+    def sizeHint(self) -> QSize:
+        size = self._picture_size()
+        if self._picture is None:
+            return size
+        return QSize(max(size.width(), min(self._caption_width(), self._room)), size.height() + _CAPTION)
+
+    def _caption_width(self) -> int:
+        return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        size = self._picture_size()
+        area = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
+        path = QPainterPath()
+        path.addRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
+        painter.fillPath(path, self._styles.colour("sunken"))
+        if self._picture is not None:
+            painter.setClipPath(path)
+            painter.drawImage(QRectF(0, 0, size.width(), size.height()), self._picture.image)
+            painter.setClipping(False)
+        has_focus = self.hasFocus()
+        painter.setPen(QPen(self._styles.colour("accent" if has_focus else "border"), 2 if has_focus else 1))
+        painter.drawPath(path)
+        painter.setFont(self._styles.secondary)
+        painter.setPen(self._styles.colour("muted"))
+        if self._picture is None:
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
+        else:
+            below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
+            painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
+        painter.end()
+
 
 _MOST = 12
 _SCALE = 2

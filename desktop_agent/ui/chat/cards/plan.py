@@ -7,8 +7,7 @@ from PySide6.QtGui import QPainter, QPen
 
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
-from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
+from desktop_agent.ui.chat.cards.tool_body import Content, ContentWriter, ToolBody, entry_of, one_line
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import MUTED_TINT, Tint

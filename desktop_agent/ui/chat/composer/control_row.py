@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.ui.chat.composer.cost_label import CostLabel
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter
+from desktop_agent.ui.widgets.layouts import flow
 
 
 class ControlRow(QObject):

@@ -10,11 +10,11 @@ from desktop_agent.core.transcript import CompactionEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 
 
 class CompactionWidget(EntryWidget):

@@ -11,13 +11,13 @@ from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.quoted_code import quoted
 
 _PADDING = 12

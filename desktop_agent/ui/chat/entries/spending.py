@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied
 from desktop_agent.core.transcript import SpendingEntry, spending_line
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.layouts import flow
 
 _PADDING = 15
 _INDENT = 20

@@ -7,12 +7,12 @@ from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.question.card_denial import DENIAL, CardDenial
 from desktop_agent.ui.chat.question.card_offers import CardOffers
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip

@@ -3,9 +3,9 @@
 from PySide6.QtCore import QObject, QRect
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 
 DENIAL = "denial"
 """Names the reason among the drafts that are kept when the card goes out of sight."""

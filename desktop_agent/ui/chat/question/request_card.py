@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
 from desktop_agent.ui.chat.entry_actions import EntryActions
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.text.passage import Paragraph
@@ -19,6 +18,7 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 
 PADDING = 15

@@ -13,7 +13,7 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
 )
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.calls.tool import ToolWidget
 from desktop_agent.ui.chat.entries.command import CommandWidget

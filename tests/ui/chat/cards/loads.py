@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QImage
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import count_lines, diff_change
 from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff, FileImage
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 
 
 class Loads:

@@ -6,9 +6,9 @@ from PySide6.QtGui import QImage
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import BlobRef, ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards import picture_reader
-from desktop_agent.ui.chat.cards.picture_button import PictureButton
-from desktop_agent.ui.chat.cards.picture_reader import read_picture
+from desktop_agent.ui.chat import content_chip
+from desktop_agent.ui.chat.cards.pictures import PictureButton
+from desktop_agent.ui.chat.content_chip import read_picture
 from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import Stage, answer, call, click, long_text, record
 
@@ -97,7 +97,7 @@ def test_a_picture_of_too_many_pixels_is_not_decoded() -> None:
     picture = read_picture(bytes(content), QSize(100, 100))
     assert picture.problem in ("too large", "damaged")
     assert picture.image.isNull()
-    assert picture_reader.MAX_PIXELS < 60_000**2
+    assert content_chip.MAX_PIXELS < 60_000**2
 
 
 def test_pictures_are_decoded_no_larger_than_wanted() -> None:

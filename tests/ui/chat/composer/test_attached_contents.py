@@ -7,11 +7,10 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.chat.cards.picture_reader import CardPicture
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_marks import MentionedContent, contents_in
-from desktop_agent.ui.chat.content_chip import ContentChip
+from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.theme import Theme
 
 SHOT = MentionedContent(is_pasted=False, name="docs/shot.png")

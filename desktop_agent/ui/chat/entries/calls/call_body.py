@@ -4,9 +4,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import Bar, CardLoader, Content, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.body import entry_of
+from desktop_agent.ui.chat.cards.tool_body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
-from desktop_agent.ui.chat.cards.body import entry_of
+from desktop_agent.ui.chat.cards.tool_body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, entry_of
 from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.calls.call_body import CallBody
 from desktop_agent.ui.chat.entries.calls.call_buttons import CallButtons

@@ -13,15 +13,14 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind, BlobRef
-from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
-from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
-from desktop_agent.ui.chat.content_chip import THUMBNAIL, ContentChip
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip, read_picture
 from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
-from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _MOST_CHARS = 40

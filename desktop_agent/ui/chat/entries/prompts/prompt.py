@@ -5,7 +5,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompts.attachments import PromptAttachments
 from desktop_agent.ui.chat.entries.prompts.prompt_editor import PromptEditor

@@ -1,4 +1,4 @@
-"""What a search found is listed file by file, and each line leads to its place."""
+"""Pages that were found lead to the web only when they are clicked, and only to the web."""
 
 import json
 
@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards.found import MOST, FoundPlace, found_in
+from desktop_agent.ui.chat.cards.search_results import MOST_PLACES, FoundPlace, found_in
 from tests.ui.chat.stage import Stage, call, click, record
 
 PLACES: list[dict[str, object]] = [
@@ -101,7 +101,7 @@ def test_what_a_tool_writes_is_not_trusted() -> None:
     ]
     result = ToolResult(content="", metadata={"matches": listed})
     assert found_in(result) == (FoundPlace("a ⟨U+2028⟩b"), FoundPlace("c", 0, "␛[31mx"))
-    assert len(found_in(ToolResult(content="", metadata={"matches": PLACES * MOST}))) == MOST
+    assert len(found_in(ToolResult(content="", metadata={"matches": PLACES * MOST_PLACES}))) == MOST_PLACES
     assert found_in(ToolResult(content="{not json", metadata={"matches": 1})) == ()
     assert found_in(ToolResult(content="{}", metadata={})) == ()
 
@@ -119,3 +119,61 @@ def test_places_are_found_and_copied(stage: Stage) -> None:
     assert stage.widget(0).is_column_shown
     stage.view.selected.select_all()
     assert "  114  app.run()" in stage.view.selected.text()
+
+
+PAGE = {"title": "Ceiling division", "link": "https://docs.example.org/math", "snippet": "Rounds up."}
+
+
+def web_search(*pages: object) -> ToolEntry:
+    return call("web_search", "ceil", result=ToolResult(content="{}", metadata={"results": list(pages)}))
+
+
+def unfolded_pages(stage: Stage, entry: ToolEntry) -> list[str]:
+    stage.show(entry)
+    click(stage.widget(0).tab_stops()[0])
+    return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
+
+
+def press(stage: Stage, word: str) -> None:
+    at = stage.point_of(0, word)
+    stage.press(at)
+    stage.release(at)
+
+
+def test_a_page_shows_title_site_and_what_it_says(stage: Stage) -> None:
+    assert unfolded_pages(stage, web_search(PAGE)) == ["Ceiling division  docs.example.org", "Rounds up."]
+    assert stage.widget(0).accessibleName() == "Search the web ceil done 1 result · 6 ms"
+
+
+def test_a_search_of_the_provider_says_that_it_ran_there(stage: Stage) -> None:
+    result = ToolResult(content="", metadata={"results": [PAGE], "at_provider": True})
+    stage.show(call("web_search", "ceil", result=result))
+    assert stage.widget(0).accessibleName() == "Search the web ceil done at the provider · 1 result · 6 ms"
+
+
+def test_a_title_leads_to_its_page(stage: Stage) -> None:
+    unfolded_pages(stage, web_search(PAGE))
+    opened = record(stage.view.entry_actions.link_activated)
+    press(stage, "Rounds")
+    press(stage, "Ceiling")
+    assert opened == [("https://docs.example.org/math",)]
+
+
+@pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "https://", "https://[", "", 7, None])
+def test_anything_but_a_web_address_leads_nowhere(stage: Stage, link: object) -> None:
+    unfolded_pages(stage, web_search({"title": "Trap", "link": link, "snippet": "x"}))
+    opened = [record(stage.view.entry_actions.link_activated), record(stage.view.entry_actions.file_requested)]
+    press(stage, "Trap")
+    assert opened == [[], []]
+
+
+def test_five_are_shown_and_the_others_on_demand(stage: Stage) -> None:
+    pages = [{"title": f"page {number}", "link": f"https://example.org/{number}"} for number in range(8)]
+    assert len(unfolded_pages(stage, web_search(*pages))) == 5
+    stage.button("Show 3 results more").click()
+    assert len(stage.widget(0).column.text.blocks) == 8
+
+
+def test_a_result_without_pages_is_shown_as_text(stage: Stage) -> None:
+    result = ToolResult(content="nothing found", metadata={"results": []})
+    assert unfolded_pages(stage, call("web_search", "ceil", result=result)) == ["nothing found"]

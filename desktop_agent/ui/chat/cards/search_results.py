@@ -1,0 +1,253 @@
+"""The bodies of searches: places in files, each leading to its line; and pages of the web, each leading to its address.
+
+What was found is read from the metadata of a result. Any tool may have written that: nothing is trusted, and nothing
+is loaded from the network.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import ClassVar, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
+from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
+from desktop_agent.ui.chat.transcript.row_state import RowState
+
+MOST_PLACES = 1_000
+"""So many places at most are listed; the model reads no more either."""
+_MAX_TEXT = 300
+_MAX_PATH = 1_000
+
+
+class FoundPlace(NamedTuple):
+    """A place: a line of a file, a whole file (`line` 0), or how often a file matches (`times`)."""
+
+    path: str
+    line: int = 0
+    text: str = ""
+    times: int = 0
+
+
+def count_found(result: ToolResult) -> int:
+    """Return how many places a result lists, without reading what they say. This is asked of every call."""
+    return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
+
+
+def found_in(result: ToolResult, most: int = MOST_PLACES) -> tuple[FoundPlace, ...]:
+    """Return the first places that a result lists; none when it is not that of a search."""
+    return tuple(map(_found, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
+
+
+def _has_list(result: ToolResult) -> bool:
+    return isinstance(result.metadata.get("matches"), list)
+
+
+def _listed(result: ToolResult) -> Iterator[JsonObject]:
+    """Yield those items of the list that name a file."""
+    for item in cast("list[object]", result.metadata["matches"])[:MOST_PLACES]:
+        if isinstance(item, dict):
+            place = cast("JsonObject", item)
+            path = place.get("path")
+            if path and isinstance(path, str):
+                yield place
+
+
+def _found(item: JsonObject) -> FoundPlace:
+    path, text = item.get("path"), item.get("text")
+    line, count = (value if type(value) is int and value > 0 else 0 for value in (item.get("line"), item.get("count")))
+    return FoundPlace(
+        one_line(path, _MAX_PATH) if isinstance(path, str) else "",
+        line,
+        one_line(text, _MAX_TEXT).strip() if isinstance(text, str) else "",
+        count,
+    )
+
+
+def _counts(result: ToolResult) -> tuple[FoundPlace, ...]:
+    """Read the answer of a search that only counts: a number for each path."""
+    if not isinstance(result.metadata.get("matches"), int) or not result.content.startswith("{"):
+        return ()
+    try:
+        answer: object = json.loads(result.content)
+    except ValueError:
+        return ()
+    if not isinstance(answer, dict):
+        return ()
+    counts = cast("dict[str, object]", answer)
+    return tuple(
+        FoundPlace(one_line(path, _MAX_PATH), times=count)
+        for path, count in list(counts.items())[:MOST_PLACES]
+        if type(count) is int and not path.startswith("[")  # "[and 7 more files]"
+    )
+
+
+SHOWN_ROWS = 8
+_WORTH_HIDING = 3
+"""Fewer take hardly more room than the button that shows them."""
+_ALL = "all"
+_NUMBER_WIDTH = 5
+
+
+class MatchesBody(ToolBody):
+    """Places in files."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        # The cheap half first: this is asked of every call.
+        return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
+
+    @classmethod
+    def read(cls, row: RowState) -> Content:
+        writer = ContentWriter()
+        for path, group in groupby(_places(row).shown, key=lambda found: found.path):
+            found = list(group)
+            if found[0].line:
+                writer.end_paragraph()
+            writer.add(path, LINK_TINT, path)
+            if found[0].times:
+                writer.add(f"  {found[0].times}", MUTED_TINT)
+            writer.end_line()
+            for place in found:
+                if place.line:
+                    _write_line(writer, place)
+        return writer.content(has_paragraphs=True)
+
+    def bar(self) -> Bar | None:
+        if _ALL in self.row.opened:
+            return Bar("", self.tr("Show fewer"))
+        hidden = _places(self.row).hidden
+        if not hidden:
+            return None
+        return Bar("", entry_words.counted(hidden, "Show %n more", "Show %n more"))
+
+    def on_bar_clicked(self) -> None:
+        self.row.opened ^= {_ALL}
+        self.unfolded.emit()
+
+    def follow(self, href: str) -> None:
+        place = next((found for found in _places(self.row).shown if href in (place_name(found), found.path)), None)
+        if place is not None:
+            self.actions.file_requested.emit(place.path, place.line if href != place.path else 0)
+
+
+def place_name(found: FoundPlace) -> str:
+    """Return a place as compilers write it: `src/app.py:12`."""
+    return f"{found.path}:{found.line}" if found.line else found.path
+
+
+def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
+    number = f"{place.line:>{_NUMBER_WIDTH}}  "
+    line = number + place.text
+    # One mark leads to the place, so that the keyboard stops once at each line.
+    start = writer.at
+    writer.add(line, Tint(), place_name(place))
+    writer.mark(TextMark(start, len(number), MUTED_TINT))
+    writer.end_line()
+
+
+def _places(row: RowState) -> "_ReadPlaces":
+    """Read what is shown of the places, once: there may be a thousand more."""
+    result, is_all = entry_of(row).result, _ALL in row.opened
+    known = row.loaded.get("places")
+    if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:
+        return known
+    total = count_found(result) if result is not None else 0
+    hidden = total - SHOWN_ROWS if not is_all and total - SHOWN_ROWS >= _WORTH_HIDING else 0
+    shown = found_in(result, total - hidden) if result is not None else ()
+    read = row.loaded["places"] = _ReadPlaces(result, is_all, hidden, shown)
+    return read
+
+
+class _ReadPlaces(NamedTuple):
+    """What was read of a result."""
+
+    result: object
+    is_all: bool
+    hidden: int
+    """How many places are not shown."""
+    shown: tuple[FoundPlace, ...]
+
+
+SHOWN_PAGES = 5
+_MOST_PAGES = 100
+_MAX_TITLE = 200
+_MAX_SNIPPET = 280
+_TITLE = Tint("accent_text", is_underlined=True)
+_PLAIN_TITLE = Tint("text")
+_SECONDARY = Tint("muted", is_secondary=True)
+
+
+class WebResult(NamedTuple):
+    """One result. Without an address that may be opened, `link` is empty."""
+
+    title: str
+    link: str
+    snippet: str
+
+
+class WebResultsBody(ToolBody):
+    """Pages that were found."""
+
+    ground: ClassVar[str] = "surface"
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return entry.result is not None and bool(pages_of(entry.result))
+
+    @classmethod
+    def read(cls, row: RowState) -> Content:
+        writer = ContentWriter()
+        pages = _pages(row)
+        for page in pages if _ALL in row.opened else pages[:SHOWN_PAGES]:
+            writer.end_paragraph()
+            writer.add(page.title, _TITLE if page.link else _PLAIN_TITLE, page.link)
+            if page.link:
+                writer.add(f"  {urlsplit(page.link).netloc}", _SECONDARY)
+            writer.end_line()
+            if page.snippet:
+                writer.add(page.snippet, _SECONDARY)
+                writer.end_line()
+        return writer.content("plain", has_paragraphs=True)
+
+    @classmethod
+    def copied(cls, row: RowState) -> str:
+        return "\n".join("\n".join(part for part in page if part) for page in _pages(row))
+
+    def bar(self) -> Bar | None:
+        hidden = len(_pages(self.row)) - SHOWN_PAGES
+        if hidden <= 0:
+            return None
+        more = entry_words.counted(hidden, "Show %n result more", "Show %n results more")
+        return Bar("", self.tr("Show fewer") if _ALL in self.row.opened else more)
+
+    def on_bar_clicked(self) -> None:
+        self.row.opened ^= {_ALL}
+        self.unfolded.emit()
+
+
+def pages_of(result: ToolResult) -> tuple[WebResult, ...]:
+    """Return the pages that a result lists; none when it is not that of a web search."""
+    listed = result.metadata.get("results")
+    if not isinstance(listed, list):
+        return ()
+    items = (cast("JsonObject", item) for item in cast("list[object]", listed)[:_MOST_PAGES] if isinstance(item, dict))
+    return tuple(page for page in map(_page, items) if page.title)
+
+
+def _page(item: JsonObject) -> WebResult:
+    title, link, snippet = (str(item.get(key) or "").strip() for key in ("title", "link", "snippet"))
+    try:
+        may_open = is_web_address(link) and bool(urlsplit(link).netloc)
+    except ValueError:  # a malformed IPv6 host, say
+        may_open = False
+    return WebResult(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
+
+
+def _pages(row: RowState) -> tuple[WebResult, ...]:
+    result = entry_of(row).result
+    return pages_of(result) if result is not None else ()

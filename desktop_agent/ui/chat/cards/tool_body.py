@@ -1,0 +1,240 @@
+"""What every body of a tool's card can do, the text that it shows, and where it gets what the transcript only names.
+
+A body says its text, how it begins, and what stands around it. The text is there whether or not a widget shows it: it
+is also found and copied.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import ClassVar, Literal, NamedTuple, Protocol
+
+from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtGui import QPainter
+from shiboken6 import isValid
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
+from desktop_agent.core.terminal.rows import PrintedStyle
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
+from desktop_agent.ui.chat.syntax_colours import Lexers
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.styles import TextMark, Tint
+from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.visible_text import utf16_length
+
+
+class CardSource(Protocol):
+    """Reads and compares off the window's thread. Raises `AgentError` when a content cannot be read."""
+
+    async def change_diff(self, change: FileChange) -> FileDiff:
+        """Return what one change did to its file."""
+        ...
+
+    async def blob(self, ref: BlobRef) -> bytes:
+        """Return a payload."""
+        ...
+
+
+class CardLoader(NamedTuple):
+    """A source, and what runs its coroutines: keeps them alive until they are done and reports what they raise."""
+
+    source: CardSource
+    spawn: Callable[[Coroutine[object, object, None]], None]
+
+
+PARAGRAPH = "\n\n"
+SHOWN_LINES = 12
+"""How many lines of something long a card shows."""
+
+
+class Content(NamedTuple):
+    """Lines of text with the looks of their parts. `code` is set in the code font and cut at the edge, not wrapped."""
+
+    text: str = ""
+    marks: tuple[TextMark, ...] = ()
+    kind: Literal["code", "plain"] = "code"
+    has_paragraphs: bool = False
+    """Whether `PARAGRAPH` separates parts with some room between them."""
+
+    def blocks(self) -> tuple[list[Block], Sequence[Sequence[TextMark]]]:
+        """Return the text in blocks small enough to lay out, and the marks of each."""
+        if not self.text:
+            return [], ()
+        blocks: list[Block] = []
+        at = 0
+        for paragraph in self.text.split(PARAGRAPH) if self.has_paragraphs else (self.text,):
+            for part in code_parts(paragraph):
+                start = at + part.start
+                blocks.append(Block(self.kind, part.text, start, start + len(part.text), part.joint))
+            at += len(paragraph) + len(PARAGRAPH)
+        if len(blocks) == 1:
+            return blocks, (self.marks,)
+        marks: list[list[TextMark]] = []
+        for block in blocks:
+            start = utf16_length(self.text[: block.start])
+            end = start + utf16_length(block.content)
+            inside = (mark for mark in self.marks if start <= mark.start < end)
+            marks.append([mark._replace(start=mark.start - start) for mark in inside])
+        return blocks, marks
+
+
+class ContentWriter:
+    """Builds a `Content` piece by piece."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._marks: list[TextMark] = []
+        self.at = 0
+        """Where the next piece begins, in UTF-16 units."""
+
+    def add(self, text: str, look: PrintedStyle | Tint | None = None, href: str = "") -> None:
+        """Append `text`."""
+        length = utf16_length(text)
+        if length and (look is not None or href):
+            self._marks.append(TextMark(self.at, length, look or Tint(), href))
+        self._parts.append(text)
+        self.at += length
+
+    def mark(self, mark: TextMark) -> None:
+        """Mark what was or will be written."""
+        self._marks.append(mark)
+
+    def end_line(self) -> None:
+        """Begin a new line."""
+        self.add("\n")
+
+    def end_paragraph(self) -> None:
+        """Leave some room before what comes next, if anything is there. Behind the end of a line."""
+        if self.at and self._parts[-1] == "\n":
+            self.add("\n")
+
+    def content(self, kind: Literal["code", "plain"] = "code", *, has_paragraphs: bool = False) -> Content:
+        """Return what was written."""
+        text = "".join(self._parts)
+        text = text.rstrip("\n") if has_paragraphs else text.removesuffix("\n")
+        return Content(text, tuple(self._marks), kind, has_paragraphs)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return `text` as one line of at most `limit` characters, with names for what cannot be seen."""
+    line = named(text[: limit + 1].replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+class Bar(NamedTuple):
+    """A line above or below the text that says what is not shown, with a button to see it."""
+
+    text: str = ""
+    button: str = ""
+    is_above: bool = False
+
+
+class ToolBody(QObject):
+    """The inside of one card. What it says comes from the entry; what the user opened in it is kept in the row.
+
+    Signals:
+        changed: it says something else now, by itself.
+        unfolded: it says more or less now, because the user wanted it.
+    """
+
+    changed = Signal()
+    unfolded = Signal()
+
+    ground: ClassVar[str] = "sunken"
+    """The colour role it stands on."""
+    is_result: ClassVar[bool] = False
+    """Whether what it shows is what the user wants to see: it is unfolded also when all went well."""
+
+    def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
+        super().__init__(card)
+        self.row = card.row
+        self.styles = card.styles
+        self.actions = card.entry_actions
+        self._loader = loader
+        self._loading: set[str] = set()
+
+    # -- what it says; needs no widget --
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        """Whether this family shows the call."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, row: RowState) -> Content:
+        """Return its text."""
+        raise NotImplementedError
+
+    @classmethod
+    def copied(cls, row: RowState) -> str:
+        """Return what copying the whole card gives."""
+        return cls.read(row).text
+
+    @classmethod
+    def is_open_at_first(cls, row: RowState) -> bool:
+        """Whether it is unfolded until the user says otherwise."""
+        return cls.is_result or entry_of(row).state != "completed"
+
+    # -- around the text --
+
+    @property
+    def left(self) -> int:
+        """Where its text begins."""
+        return Space.M
+
+    def bar(self) -> Bar | None:
+        """Return what stands above or below the text."""
+        return None
+
+    def on_bar_clicked(self) -> None:
+        """Show what the bar offers: the whole output, unless a family offers something else."""
+        self.actions.output_requested.emit(entry_of(self.row))
+
+    def load(self) -> None:
+        """Get what it needs to be shown; it emits `changed` when it has it. Called whenever it is unfolded."""
+
+    def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
+        """Keep what `work` returns, or the `AgentError` that it raises, in the row by `key`; does nothing twice."""
+        if self._loader is not None and key not in self.row.loaded and key not in self._loading:
+            self._loading.add(key)
+            self._loader.spawn(self._fetch(key, work(self._loader.source)))
+
+    async def _fetch(self, key: str, work: Coroutine[object, object, object]) -> None:
+        try:
+            self.row.loaded[key] = await work
+        except AgentError as error:
+            self.row.loaded[key] = error
+        finally:
+            self._loading.discard(key)
+        if isValid(self):
+            self.changed.emit()
+
+    def place(self, area: QRect) -> int:
+        """Put its widgets at the top of `area`; return how high they are."""
+        return 0
+
+    def set_shown(self, *, is_shown: bool) -> None:
+        """Show or hide its widgets."""
+
+    @property
+    def has_widgets(self) -> bool:
+        """Whether there is something to see besides the text."""
+        return False
+
+    def paint(self, painter: QPainter, column: Column, width: int) -> None:
+        """Paint what lies under and beside the text; the painter stands at the left edge of the card, at its top."""
+
+    def follow(self, href: str) -> None:
+        """Open a place that a part of the text leads to."""
+
+    def colour(self, lexers: Lexers) -> bool:
+        """Find out the colours of code that is shown, if its lexer is there by now. Whether there are new ones."""
+        return False
+
+
+def entry_of(row: RowState) -> ToolEntry:
+    """Return the call that a row shows."""
+    return row.entry_as(ToolEntry)
