@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.protocol.model import Allowed
 from desktop_agent.core.protocol.ops import AnswerApproval
-from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
+from desktop_agent.ui.chat.entries.markdown_entries import ThinkingWidget
 from desktop_agent.ui.window.main_window import MainWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver

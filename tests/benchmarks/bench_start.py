@@ -73,7 +73,7 @@ class Watched(module.Window):
         return is_so
 
     def look(self):
-        from desktop_agent.ui.chat.entries.base import EntryWidget
+        from desktop_agent.ui.chat.entries.entry import EntryWidget
 
         desk, main_window = self.panels, self.main_window
         lists = desk.sessions.findChildren(QAbstractItemView)

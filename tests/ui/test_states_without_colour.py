@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import Denied, Job, SessionState, SessionSummary, ToolResult
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark
-from desktop_agent.ui.chat.entries.calls.tool_line import ToolLine
+from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.file_words import LETTERS
 from desktop_agent.ui.files.marks import FileMarks

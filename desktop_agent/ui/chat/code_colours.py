@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer
 
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryWidget
 from desktop_agent.ui.chat.syntax_colours import Lexers
 
 _SLICE_MS = 5

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractScrollArea
 
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.activity import ActivityLine
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.transcript.empty import EmptyState
 from desktop_agent.ui.chat.transcript.live_rows import LiveRows
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout

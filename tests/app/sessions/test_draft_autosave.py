@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.core.protocol.model import Allowed
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
-from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from tests.app.conftest import Go
 from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
 from tests.e2e.driver import Driver

@@ -24,7 +24,7 @@ from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.session_folder import SessionLock
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryWidget
 from tests.app.conftest import Journey
 from tests.app.startup.held_machinery import OTHER_ID, TURNS, BeginWith, Machinery, load
 from tests.e2e.driver import Driver

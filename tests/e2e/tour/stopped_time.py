@@ -10,7 +10,7 @@ from desktop_agent.core.base.clock import SystemClock
 BEGIN = datetime(2026, 3, 12, 9, 41, tzinfo=UTC)
 _WHERE_ASKED = (
     "ui.chat.transcript.view",
-    "ui.chat.entries.notice",
+    "ui.chat.entries.notices",
     "ui.sessions.panel",
     "ui.sessions.search.panel",
     "app.window_panels",

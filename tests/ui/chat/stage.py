@@ -24,8 +24,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import Entry, TextEntry, ToolEntry, Transcript, TurnState
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
-from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 

@@ -29,10 +29,10 @@ from desktop_agent.ui.chat.cards.tool_body import (
     entry_of,
     one_line,
 )
+from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.chat.syntax_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
 

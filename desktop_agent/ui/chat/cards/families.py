@@ -12,7 +12,7 @@ from desktop_agent.ui.chat.cards.pictures import PicturesBody
 from desktop_agent.ui.chat.cards.plan import PlanBody
 from desktop_agent.ui.chat.cards.search_results import MatchesBody, WebResultsBody
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ToolBody, entry_of
-from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.entries.entry import RowState
 
 
 class PrintedBody(ToolBody):

@@ -12,8 +12,8 @@ from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ContentWriter, ToolBody, entry_of
+from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.chat.text.styles import TextMark
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.terminal.tail import MAX_LINE, Tail
 
 _MAX_JSON = 300_000

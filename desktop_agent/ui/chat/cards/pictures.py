@@ -13,9 +13,8 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, Content, ToolBody, entry_of
 from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import DrawnButton
 from desktop_agent.ui.widgets.layouts import flow

@@ -8,10 +8,10 @@ from PySide6.QtGui import QPainter, QPen
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.tool_body import Content, ContentWriter, ToolBody, entry_of, one_line
+from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import MUTED_TINT, Tint
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
 

@@ -14,9 +14,9 @@ from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
+from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
-from desktop_agent.ui.chat.transcript.row_state import RowState
 
 MOST_PLACES = 1_000
 """So many places at most are listed; the model reads no more either."""

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied
 from desktop_agent.core.transcript import SpendingEntry, spending_line
-from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words

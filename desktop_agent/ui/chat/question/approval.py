@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.question.asked_command import AskedCommand
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
 from desktop_agent.ui.chat.question.card_ground import paint_card

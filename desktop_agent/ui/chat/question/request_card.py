@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.text.passage import Paragraph

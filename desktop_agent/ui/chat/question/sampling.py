@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import (
     SampledText,
     SamplingQuestion,
 )
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.question.request_card import PADDING, RequestCard
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied, ServerQuestion
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.question.card_notes import shown_lines
 from desktop_agent.ui.chat.question.form_row import FormRow

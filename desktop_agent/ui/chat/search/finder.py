@@ -8,8 +8,8 @@ from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import PageEntry
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.search.search import Search
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 

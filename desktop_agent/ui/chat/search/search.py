@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
+from desktop_agent.ui.chat.entries.entry import EntryRow
+from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, read_on
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 TITLE = -1

@@ -15,9 +15,8 @@ from desktop_agent.core.transcript import (
 )
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.column_text import END
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelection
 from desktop_agent.ui.translation.core_words import answer_words

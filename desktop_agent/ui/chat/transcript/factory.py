@@ -14,17 +14,12 @@ from desktop_agent.core.transcript import (
     UndoEntry,
 )
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
-from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entries.calls.tool import ToolWidget
-from desktop_agent.ui.chat.entries.command import CommandWidget
-from desktop_agent.ui.chat.entries.compaction import CompactionWidget
-from desktop_agent.ui.chat.entries.line import LineWidget
-from desktop_agent.ui.chat.entries.notice import NoticeWidget
-from desktop_agent.ui.chat.entries.page import PageWidget
-from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
+from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget, TextWidget, ThinkingWidget
+from desktop_agent.ui.chat.entries.notices import CompactionWidget, LineWidget, NoticeWidget, PageWidget
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.entries.spending import SpendingWidget
-from desktop_agent.ui.chat.entries.text import TextWidget
-from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
+from desktop_agent.ui.chat.entries.tool_call import ToolWidget
 
 
 def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> EntryWidget:

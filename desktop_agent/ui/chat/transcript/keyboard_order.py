@@ -7,8 +7,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
 _BAR_WIDTH = 2

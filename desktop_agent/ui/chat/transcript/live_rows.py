@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entries.entry import EntryRow
 
 _SHELF: Final = 64
 """How many rows off screen keep their parsed text."""

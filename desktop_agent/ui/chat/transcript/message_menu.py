@@ -8,13 +8,12 @@ from PySide6.QtWidgets import QAbstractScrollArea, QMenu
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.chat.entries.prompts.prompt import PromptWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions, EntryRow
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.transcript.copying import copied_row
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.pointer import Pointer
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.keys.part_keys import PartKeys

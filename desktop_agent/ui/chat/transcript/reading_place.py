@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space
 

@@ -10,12 +10,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space, Theme

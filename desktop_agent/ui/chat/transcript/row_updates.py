@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QObject, QTimer
 
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.throttle import Throttle
 
@@ -36,7 +36,7 @@ class RowUpdates(QObject):
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
         """Go on with the edits of earlier prompts, by turn, where the user left them."""
-        from desktop_agent.ui.chat.entries.prompts.prompt import EDIT
+        from desktop_agent.ui.chat.entries.prompt import EDIT
 
         for row in self._layout.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:

@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QObject, QRect, Signal
 
 from desktop_agent.core.transcript import SpendingEntry, ToolEntry
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.live_rows import LiveRows
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space
 

@@ -16,9 +16,9 @@ from desktop_agent.core.transcript import (
     Transcript,
     UndoEntry,
 )
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.column import Heights
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 _FOLDED = 28

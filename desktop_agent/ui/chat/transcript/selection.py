@@ -3,9 +3,9 @@
 import re
 from typing import Literal, NamedTuple
 
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.column_text import END, TextPosition
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 Unit = Literal["letter", "word", "line"]

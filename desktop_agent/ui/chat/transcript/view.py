@@ -19,8 +19,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar
 
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
-from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.chat.status import ConversationStatus
 from desktop_agent.ui.chat.transcript.jump_button import JumpButton
@@ -29,7 +28,6 @@ from desktop_agent.ui.chat.transcript.message_menu import MessageMenu
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.page_requests import PageRequests
 from desktop_agent.ui.chat.transcript.pointer import Pointer
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText

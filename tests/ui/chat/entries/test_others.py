@@ -7,12 +7,18 @@ from typing import Literal
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.events import Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker
-from desktop_agent.core.transcript import RETRYING, NoticeEntry, UndoEntry
+from desktop_agent.core.protocol.events import CommandRun, Notice, NoticeLevel, TurnEndReason
+from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, Summary
+from desktop_agent.core.slash.declarations import bullets, code, fenced
+from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.ui.chat.entries.entry import EntryRow
+from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
+from desktop_agent.ui.chat.search.search import Search
+from desktop_agent.ui.chat.transcript.copying import copied_row
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
 
 
@@ -314,3 +320,124 @@ def test_code_of_a_finished_answer_can_be_applied_to_the_file_that_is_named(stag
     assert stage.buttons().count("Apply…") == 1, "what is run is not saved"
     click(stage.button("Apply"))
     assert asked == [("x = 1", ("a.py",))]
+
+
+HOSTILE = "`` <b>x</b> ![i](http://evil.example/x.png) [a](javascript:x)\n# not a heading ```"
+
+
+def command(text: str, output: str, *, is_error: bool = False) -> CommandRun:
+    return CommandRun(text=text, output=output, is_error=is_error, at=datetime(2026, 11, 22, tzinfo=UTC))
+
+
+def test_what_it_said_is_markdown_below_the_line(stage: Stage) -> None:
+    stage.show(command("/status", bullets(["Tokens: 1", "Active pins: none"])))
+    widget = stage.widget(0)
+    assert isinstance(widget, CommandWidget)
+    assert stage.shown_text(0) == "Tokens: 1\nActive pins: none"
+    assert widget.column_origin.y() > 0
+    assert widget.accessibleName().startswith("Command /status: ")
+
+
+def test_an_error_is_in_the_colour_of_errors_and_said_as_one(stage: Stage) -> None:
+    stage.show(command("/statsu", "There is no command.", is_error=True), command("/status", "fine"))
+    wrong, right = stage.widget(0), stage.widget(1)
+    assert "failed" in wrong.accessibleName()
+    assert wrong.grab().toImage() != right.grab().toImage()
+    assert wrong.styles.colour("danger_text").name() in _colours(wrong)
+    assert right.styles.colour("danger_text").name() not in _colours(right)
+
+
+def test_words_of_others_are_shown_as_they_are(stage: Stage) -> None:
+    stage.show(command("/pin add x", f"Pinned {code(HOSTILE)}\n\n{fenced(HOSTILE, 'diff')}"))
+    widget = stage.widget(0)
+    assert " ".join(HOSTILE.split()) in stage.shown_text(0)
+    assert widget.column.links() == []
+
+
+def test_a_long_command_is_wrapped(stage: Stage) -> None:
+    stage.show(command("/pin add " + "word " * 200, "x"), command("/x", "x"))
+    assert stage.widget(0).entry_height() > stage.widget(1).entry_height() + 60
+
+
+def test_copying_gives_the_line_and_what_it_said() -> None:
+    assert copied_row(EntryRow(command("/x", "**y**"), 0)) == "/x\n**y**"
+
+
+def test_both_are_found() -> None:
+    rows = [EntryRow(command("/pin add zebra", "Pinned"), 0), EntryRow(command("/status", "one `zebra`"), 1)]
+    search = Search("zebra")
+    for row in rows:
+        list(search.read_row(row))
+    assert search.total == 2
+
+
+def _colours(widget: CommandWidget | object) -> set[str]:
+    assert isinstance(widget, CommandWidget)
+    image = widget.grab().toImage()
+    return {image.pixelColor(x, y).name() for x in range(4) for y in range(image.height())}
+
+
+SUMMARY = Summary(goals=("ship it",), files=("a.py: written",))
+
+
+def compacted(name: str, through: int = 1) -> ev.Compacted:
+    return ev.Compacted(
+        compaction_id=name, through_turn=through, summary=SUMMARY, tokens_before=162_000, tokens_after=21_000
+    )
+
+
+def unfold(stage: Stage, index: int) -> None:
+    line = next(child for child in stage.widget(index).children() if isinstance(child, QAbstractButton))
+    click(line)
+    stage.view.updates.flush()
+
+
+def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    conversation.happen(compacted("c"))
+    stage.view.updates.flush()
+    widget = stage.widget(0)
+    assert "162,000" in widget.accessibleName()
+    folded = widget.height()
+    unfold(stage, 0)
+    assert widget.height() > folded
+    assert "ship it" in stage.shown_text(0)
+    assert {"Edit…", "Undo"} <= set(stage.buttons())
+
+
+def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    conversation.happen(compacted("c"))
+    stage.view.updates.flush()
+    unfold(stage, 0)
+    edits, undos = (
+        QSignalSpy(stage.view.entry_actions.summary_edit_requested),
+        QSignalSpy(stage.view.entry_actions.summary_undo_requested),
+    )
+    click(stage.button("Edit…"))
+    click(stage.button("Undo"))
+    assert (edits.count(), undos.count()) == (1, 1)
+
+
+def test_only_the_summary_in_force_can_be_edited_or_undone(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    conversation.happen(compacted("a", 1))
+    stage.view.updates.flush()
+    unfold(stage, 0)
+    conversation.happen(compacted("b", 2))
+    stage.view.updates.flush()
+    assert "Undo" not in stage.buttons()
+    conversation.happen(ev.CompactionUndone(compaction_id="b"))
+    stage.view.updates.flush()
+    assert "Undo" in stage.buttons()
+    assert "taken back" in stage.widget(1).accessibleName()
+
+
+def test_going_back_to_before_what_it_summarised_puts_it_out_of_force(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    for _ in range(3):
+        conversation.ask("go")
+        conversation.end_turn()
+    conversation.happen(compacted("a", 2), ev.Rewound(turn=2, scope="conversation"))
+    entry = next(entry for entry in conversation.transcript.entries if isinstance(entry, CompactionEntry))
+    assert not entry.is_in_force

@@ -3,9 +3,9 @@
 import pytest
 
 from desktop_agent.core.transcript import Entry
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.text.column_text import TextMatch
-from desktop_agent.ui.chat.transcript.row import EntryRow
 from tests.ui.chat.stage import answer, prompt
 
 COUNT = 20_000

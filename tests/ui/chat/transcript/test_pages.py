@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.transcript import JournalPage, PageEntry, TextEntry, ToolEntry, Transcript, replay
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryWidget
 from tests.journals import finished, said_text, started
 from tests.ui.chat.stage import Stage
 

@@ -1,17 +1,24 @@
-"""The header of a tool call: what it does in one line, its state as a mark and in entry_words."""
+"""The line of a tool call's card: what it does, its state as a mark and in words, and its buttons; and the notes.
+
+The notes stand at the lower end of the card: what was asked, what the call destroyed, what it did not get.
+"""
 
 from typing import Literal
 
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolState
 from desktop_agent.core.transcript import ToolEntry, explanation_of
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
-from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.cards.tool_body import entry_of
+from desktop_agent.ui.chat.entries.entry import FOLDED, UNFOLDED, EntryWidget, FoldLine
+from desktop_agent.ui.chat.markdown.inline import RichText
+from desktop_agent.ui.chat.text.passage import TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.model_words import explained, one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -179,3 +186,101 @@ class ToolLine(FoldLine):
                 painter.setPen(QPen(self.styles.colour("muted"), 1.5))
                 painter.drawEllipse(at, 4.5, 4.5)
                 painter.drawLine(QLineF(at + QPointF(-3, 3), at + QPointF(3, -3)))
+
+
+class CallButtons(QObject):
+    """Stop while the call runs, afterwards what it changed, and what can be put back."""
+
+    def __init__(self, card: EntryWidget) -> None:
+        super().__init__(card)
+        self._row = card.row
+        self._line_height = card.styles.card_line
+        self._actions = card.entry_actions
+        stop, change = self.tr("Stop this turn"), self.tr("Show change")
+        self._stop = make_button(
+            self.tr("Stop"), clicked=self._actions.stop_requested, accessible_name=stop, parent=card, is_compact=True
+        )
+        self._change = make_button(
+            self.tr("Show change ▸"),
+            clicked=self._on_change,
+            variant="flat",
+            accessible_name=change,
+            parent=card,
+            is_compact=True,
+        )
+        self._recover = make_button(
+            self.tr("Recover"), object_name="recoverButton", clicked=self._on_recover, parent=card, is_compact=True
+        )
+        for button in self.tab_stops():
+            button.hide()
+
+    def show(self, entry: ToolEntry, *, is_running: bool, is_asked_about: bool) -> None:
+        """Offer what can be done now."""
+        self._stop.setVisible(is_running)
+        self._change.setVisible(bool(entry.changes) and not is_asked_about)
+        what = entry_words.recovery(entry)
+        self._recover.setVisible(bool(what) and not is_asked_about)
+        self._recover.setToolTip(plain_tooltip(what))
+        self._recover.setAccessibleDescription(what)
+        self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
+
+    def place(self, width: int) -> int:
+        """Stand at the right end of a line this wide; return how much of it they take."""
+        right = width - Space.S
+        for button in (self._stop, self._change, self._recover):
+            if not button.isHidden():
+                size = button.sizeHint()
+                button.setGeometry(
+                    right - size.width(),
+                    (self._line_height - size.height()) // 2,
+                    size.width(),
+                    size.height(),
+                )
+                button.raise_()
+                right -= size.width()
+        taken = width - Space.S - right
+        return taken + Space.XS if taken else 0
+
+    def tab_stops(self) -> list[QWidget]:
+        """Return them in the order of reading."""
+        return [self._stop, self._recover, self._change]
+
+    def _on_change(self) -> None:
+        self._actions.changes_requested.emit(entry_of(self._row).call.id)
+
+    def _on_recover(self) -> None:
+        self._actions.recover_requested.emit(entry_of(self._row).call.id)
+
+
+class CallNotes:
+    """Lines of text at the lower end of a card."""
+
+    def __init__(self, styles: TextStyles) -> None:
+        self._styles = styles
+        self._notes: list[tuple[TextPassage, str]] = []
+
+    def read(self, entry: ToolEntry, width: int, *, says_answer: bool) -> None:
+        """Show the entry in a card this wide; `says_answer` adds what it is for, and how it was allowed."""
+        purpose = explained(explanation_of(entry.call))
+        said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
+        texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]
+        self._notes = [(self._passage(text, width - 2 * Space.M), role) for text, role in texts]
+
+    def _passage(self, text: str, width: int) -> TextPassage:
+        return TextPassage(RichText(text), self._styles.secondary, (), width=width, line_height=CODE_LINE)
+
+    @property
+    def height(self) -> int:
+        """How high they are with the space around them; 0 without any."""
+        return sum(note.height for note, _ in self._notes) + 2 * Space.S if self._notes else 0
+
+    def paint(self, painter: QPainter, top: int) -> None:
+        """Paint them below `top`."""
+        y = top + Space.S - 1
+        for note, role in self._notes:
+            painter.save()
+            painter.translate(Space.M, y)
+            painter.setPen(self._styles.colour(role))
+            note.draw(painter, ())
+            painter.restore()
+            y += note.height

@@ -1,21 +1,98 @@
-"""What the model wrote: markdown that grows, with buttons on every fence and links for the keyboard."""
+"""Entries of markdown that grows: answers, thinking, and what slash commands said.
+
+Every fence has buttons. Links are followed by mouse, through the view, and by keyboard.
+"""
 
 from typing import ClassVar
 
-from PySide6.QtGui import QGuiApplication, QHideEvent
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.chat.entries.base import EntryPlace
-from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons
-from desktop_agent.ui.chat.entries.linked import LinkedEntry
+from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine, RowState
+from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons, is_for_a_file, named_paths
 from desktop_agent.ui.chat.markdown.blocks import bounded
-from desktop_agent.ui.chat.markdown.code_targets import is_for_a_file, named_paths
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, is_web_address
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column, Slice
-from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.text.file_links import file_of
+from desktop_agent.ui.chat.text.passage import TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_LINE
+from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.translation.core_words import answer_words
+
+
+class LinkedEntry(EntryWidget):
+    """Tab goes from link to link, Enter opens the one with the ring."""
+
+    is_tab_stop: ClassVar[bool] = False
+    """Whether Tab goes to it also without links, so that keys reach it."""
+
+    def __init__(self, place: EntryPlace, column: Column) -> None:
+        super().__init__(place, column)
+        self._focused: int | None = None
+        """Which of the links has the ring."""
+
+    def follow(self, href: str) -> None:
+        if (place := file_of(href)) is not None:
+            self.entry_actions.file_requested.emit(*place)
+        elif is_web_address(href):
+            self.entry_actions.link_activated.emit(href)
+
+    def offer_links(self) -> None:
+        """Take the focus if there are links to go through. To be called after layout."""
+        has_links = bool(self._links())
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
+
+    def _links(self) -> list[tuple[int, InlineSpan]]:
+        return self.column.links() if self.is_column_shown else []
+
+    def _focused_link(self) -> tuple[int, InlineSpan] | None:
+        links = self._links()
+        return links[self._focused] if self._focused is not None and self._focused < len(links) else None
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        links = self._links()
+        if links:
+            self._focused = len(links) - 1 if event.reason() == Qt.FocusReason.BacktabFocusReason else 0
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._focused = None
+        super().focusOutEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        if self._focused is not None and self.hasFocus():
+            at = self._focused + (1 if next else -1)
+            if 0 <= at < len(self._links()):
+                self._focused = at
+                self.update()
+                return True
+        return super().focusNextPrevChild(next)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        link = self._focused_link()
+        if link is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.follow(link[1].href)
+            return
+        super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        link = self._focused_link()
+        if link is None:
+            return
+        index, span = link
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(self.column_origin)
+        painter.setPen(QPen(self.styles.colour("accent"), 2))
+        for rect in self.column.rects(index, span.start, span.start + span.length):
+            painter.drawRoundedRect(QRectF(rect).adjusted(-2, -1, 2, 1), 3, 3)
+        painter.end()
+
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
@@ -171,3 +248,67 @@ class TextWidget(MarkdownWidget):
             self.setAccessibleName(self.tr("Answer, being written"))
         else:
             self.setAccessibleName(self.tr("Answer: {text}").format(text=" ".join(entry.text[:SPOKEN_CHARS].split())))
+
+
+class ThinkingWidget(MarkdownWidget):
+    """Thinking, folded until it is asked for."""
+
+    is_folding: ClassVar[bool] = True
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, ink="muted")
+        self._line = LabelLine(self)
+        self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
+        self.refresh()
+
+    def refresh(self) -> None:
+        if self.is_column_shown:
+            self.read()
+        self._line.say(self.tr("Thinking…") if self.row.entry_as(TextEntry).is_open else self.tr("Thought"))
+
+    def set_width(self, width: int) -> None:
+        line_width = self._line.fontMetrics().horizontalAdvance(self.tr("Thinking…")) + 3 * Space.L
+        self._line.setGeometry(0, 0, min(width, line_width), Height.SMALL_BUTTON)
+        super().set_width(width)
+
+    def entry_height(self) -> int:
+        return super().entry_height() if self.is_column_shown else Height.SMALL_BUTTON
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        self._line.paint_rule(painter)
+
+
+_INDENT = 14
+_RULE = 2
+
+
+class CommandWidget(MarkdownWidget):
+    """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
+
+    def __init__(self, place: EntryPlace) -> None:
+        is_error = place.row.entry_as(CommandRun).is_error
+        super().__init__(place, ink="danger_text" if is_error else "text")
+        self._line: TextPassage | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.read()
+        entry = self.row.entry_as(CommandRun)
+        said = self.tr("Command {text} failed: {output}") if entry.is_error else self.tr("Command {text}: {output}")
+        self.setAccessibleName(said.format(text=entry.text, output=answer_words(entry.output)[:SPOKEN_CHARS]))
+
+    def set_width(self, width: int) -> None:
+        inner = width - _INDENT
+        text = RichText(self.row.entry_as(CommandRun).text)
+        self._line = TextPassage(text, self.styles.code, (), width=inner, line_height=CODE_LINE, is_code=True)
+        self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
+        super().set_width(width)
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        role = "danger_text" if self.row.entry_as(CommandRun).is_error else "border_strong"
+        painter.fillRect(QRect(0, 2, _RULE, self.height() - 4), self.styles.colour(role))
+        if self._line is not None:
+            painter.setPen(self.styles.colour("muted"))
+            painter.translate(_INDENT, 0)
+            self._line.draw(painter, ())
+            painter.translate(-_INDENT, 0)

@@ -1,0 +1,334 @@
+"""What every entry on screen can do: take a width, know its height, draw its text, and be read aloud.
+
+A `RowState` is what is kept of an entry while no widget shows it. What the user can ask for in a conversation goes
+out by the signals of one `EntryActions`, which every entry gets. A `LabelLine` folds an entry's text away.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, TypeVar, cast
+
+from msgspec import Struct
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.transcript import Entry
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.syntax_colours import Lexers
+from desktop_agent.ui.chat.text.column import Column, Slice
+from desktop_agent.ui.chat.text.column_text import TextMatch
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import DrawnButton
+
+_E = TypeVar("_E")
+
+
+class RowState(Struct, eq=False):
+    """One entry, and what the user did to it. It outlives the widget, which exists only near the eye."""
+
+    entry: Entry
+    index: int
+    page: int | None = None
+    """The page it belongs to, or stands for; None for what came since the session was opened."""
+    height_hint: int = 0
+    """Of a page that is not loaded: how high its rows are, with the gap below."""
+    is_dirty: bool = False
+    """Whether the entry changed since it was shown or measured."""
+    is_unfolded: bool | None = None
+    """Whether the user folded or unfolded it; `None` leaves it to the entry."""
+    stream: MarkdownStream | None = None
+    """Its markdown as far as it was read. May be forgotten at any time."""
+    drafts: dict[str, str] = {}
+    """What the user has written into it and not sent, by field."""
+    is_superseded: bool = False
+    """Whether a later row says the same anew: an older version of the plan."""
+    opened: set[str] = set()
+    """Which parts of it the user folded or unfolded, by name."""
+    loaded: dict[str, object] = {}
+    """What was fetched or worked out for it. May be forgotten at any time."""
+
+    def entry_as(self, kind: type[_E]) -> _E:
+        """Return the entry, which is of this kind."""
+        assert isinstance(self.entry, kind)
+        return self.entry
+
+    def forget(self) -> None:
+        """Drop what can be had again."""
+        self.stream = None
+        self.loaded.clear()
+
+
+class EntryActions(QObject):
+    """The actions of all entries of one transcript.
+
+    Signals:
+        approval_answered: the user answered a question on its card: call id and decision, once.
+        approval_edited: the user edits the command in question: call id and the command as it is now.
+        approval_opened: look at a question (call id) in full.
+        stop_requested: stop the running turn.
+        changes_requested: show what a call (id) changed.
+        recover_requested: put back what a call (id) destroyed.
+        output_requested: show the whole output of a `ToolEntry`.
+        file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
+        quote_requested: quote this text in the message that is being written.
+        apply_requested: write this code into a file: the code, and the paths (a tuple) that are named for it.
+        picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
+        attachment_requested: show what came with a prompt: an `Attachment`.
+        link_activated: open this web address; always http or https.
+        retry_requested: ask the model again after an error.
+        try_now_requested: ask the model now, instead of waiting before the next try.
+        settings_requested: open the settings.
+        sign_in_requested: sign in again, as the account by which the conversation goes on.
+        model_requested: let the user choose another account, or another model.
+        folder_requested: let the user choose another folder.
+        resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
+            whether files are to be put back, too.
+        edit_changed: an earlier prompt (turn) is being edited, and reads so now.
+        edit_closed: the edit of a prompt (turn) was sent or dropped.
+        session_requested: show this session.
+        rewind_requested: the user wants to go back to before this turn; asks how first.
+        example_chosen: the user picked this prompt in an empty conversation.
+        summary_edit_requested: the user wants to rewrite the summary that is in force.
+        summary_undo_requested: the agent shall see the summarised turns again.
+    """
+
+    approval_answered = Signal(str, object)
+    approval_edited = Signal(str, str)
+    approval_opened = Signal(str)
+    stop_requested = Signal()
+    changes_requested = Signal(str)
+    recover_requested = Signal(str)
+    output_requested = Signal(object)
+    file_requested = Signal(str, int)
+    quote_requested = Signal(str)
+    apply_requested = Signal(str, object)
+    picture_requested = Signal(object, object)
+    attachment_requested = Signal(object)
+    link_activated = Signal(str)
+    retry_requested = Signal()
+    try_now_requested = Signal()
+    settings_requested = Signal()
+    sign_in_requested = Signal()
+    model_requested = Signal()
+    folder_requested = Signal()
+    resend_requested = Signal(int, str, bool)
+    edit_changed = Signal(int, str)
+    edit_closed = Signal(int)
+    session_requested = Signal(str)
+    rewind_requested = Signal(int)
+    example_chosen = Signal(str)
+    summary_edit_requested = Signal()
+    summary_undo_requested = Signal()
+
+
+class EntryPlace(NamedTuple):
+    """Where an entry is shown: its row, how text looks there, what the user can ask for, and the widget around it."""
+
+    row: RowState
+    styles: TextStyles
+    actions: EntryActions
+    parent: QWidget
+
+
+class EntryWidget(QWidget):
+    """A widget that shows one entry. The view gives it a width and then its place.
+
+    Text is drawn from `column`, at `column_origin`; the view selects and finds in it. Everything interactive is a real
+    widget in it.
+
+    Signals:
+        resized: its height changed by something the user did to it.
+        body_changed: what it shows became something else by itself.
+    """
+
+    resized = Signal()
+    body_changed = Signal()
+
+    is_folding: ClassVar[bool] = False
+    """Whether its text is folded away until the user unfolds it."""
+
+    def __init__(self, place: EntryPlace, column: Column | None = None) -> None:
+        super().__init__(place.parent)
+        self.row = place.row
+        self.styles = place.styles
+        self.entry_actions = place.actions
+        self.column = column or Column(place.styles)
+        self.column_origin = QPoint(0, 0)
+        self._ground = place.styles.colour("surface")
+        self.setMouseTracking(True)
+
+    # -- for the view --
+
+    def refresh(self) -> None:
+        """Show the entry as it is now."""
+        raise NotImplementedError
+
+    def set_width(self, width: int) -> None:
+        """Be this wide from now on."""
+        self.column.set_width(width - self.column_origin.x())
+
+    def entry_height(self) -> int:
+        """How high it is at its width, in pixels."""
+        return self.column_origin.y() + self.column.height
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it shows only the beginning of a long entry so far, and wants another `refresh`."""
+        return False
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it must stay alive out of sight, because the user is doing something in it."""
+        focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
+        return focused is not None and focused.hasFocus()
+
+    def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
+        """Lay out what lies between these edges of the widget, or as much of it as there is time for."""
+        if self.is_column_shown:
+            self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
+
+    def release(self, top: int, bottom: int) -> None:
+        """Forget the layout of what lies outside these edges."""
+        if self.column.text.blocks:
+            self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
+
+    def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
+        """Colour one piece of code between these edges, if any is still plain. Whether it did."""
+        shift = self.column_origin.y()
+        if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
+            return False
+        self.update()
+        return True
+
+    def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
+        """Show what a search found here."""
+        self.column.highlights.show_matches(matches, current)
+        self.update()
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let its question, if it has one, listen to the keys that answer."""
+
+    def hold_off(self) -> None:
+        """Let its question take no answer for a moment: what comes now was meant for another one."""
+
+    def follow(self, href: str) -> None:
+        """Open what a part of the text leads to."""
+
+    def tab_stops(self) -> list[QWidget]:
+        """Return itself and what is in it, in the order of reading."""
+        return [self, *self.findChildren(QWidget)]
+
+    def arrange(self) -> None:
+        """Put child widgets where the text now is. Called after layout."""
+
+    def tick(self) -> None:
+        """Show that time has passed, if it matters here."""
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether it wants `tick`."""
+        return False
+
+    # -- text --
+
+    def source(self) -> str:
+        """Return the text that the blocks' positions refer to."""
+        return ""
+
+    # -- painting --
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        area = event.rect()
+        painter.fillRect(area, self._ground)
+        self.paint_under(painter, area)
+        if self.is_column_shown:
+            painter.translate(self.column_origin)
+            shift = self.column_origin.y()
+            self.column.draw(painter, area.top() - shift, area.bottom() + 1 - shift)
+        painter.end()
+
+    @property
+    def is_column_shown(self) -> bool:
+        """Whether the text is on screen, not folded away."""
+        return not self.is_folding or bool(self.row.is_unfolded)
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        """Paint what lies under the text."""
+
+
+class EntryRow(RowState, eq=False):
+    """The state of an entry, with its widget while it is near the eye."""
+
+    widget: EntryWidget | None = None
+
+
+UNFOLDED, FOLDED = "▾", "▸"
+FOLD_INDENT = 18
+"""How far in the words of a `LabelLine` stand, and what unfolds below it."""
+_RULE = 2
+
+
+class FoldLine(DrawnButton):
+    """A row that is clicked, or chosen with Enter or Space. Subclasses paint its content."""
+
+    def __init__(self, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.styles = styles
+        self.is_unfolded = False
+        self.is_foldable = True
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def set_folding(self, *, is_foldable: bool, is_unfolded: bool) -> None:
+        """Say whether there is anything to unfold, and whether it is."""
+        self.is_foldable, self.is_unfolded = is_foldable, is_unfolded
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_foldable else Qt.CursorShape.ArrowCursor)
+        self.update()
+
+    def paint_content(self, painter: QPainter) -> None:
+        """Paint what the row says."""
+        raise NotImplementedError
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.paint_content(painter)
+        self.draw_ring(painter, self.styles.colour("accent"))
+        painter.end()
+
+
+class LabelLine(FoldLine):
+    """Folds and unfolds the text of its entry: `▸ Thought`."""
+
+    def __init__(self, entry: EntryWidget) -> None:
+        super().__init__(entry.styles, entry)
+        self._entry = entry
+        self.clicked.connect(self._on_clicked)
+
+    def say(self, text: str) -> None:
+        """Show this text, and whether what it stands for is unfolded."""
+        self.setText(text)
+        self.setAccessibleName(text)
+        self._entry.setAccessibleName(text)
+        self.set_folding(is_foldable=True, is_unfolded=self._entry.is_column_shown)
+
+    def _on_clicked(self) -> None:
+        self._entry.row.is_unfolded = not self._entry.row.is_unfolded
+        self._entry.refresh()
+        self._entry.resized.emit()
+
+    def paint_content(self, painter: QPainter) -> None:
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
+        arrow = QRectF(3, 0, Space.L, self.height())
+        painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
+        label = QRectF(FOLD_INDENT, 0, self.width() - FOLD_INDENT, self.height())
+        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
+        painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)
+
+    def paint_rule(self, painter: QPainter) -> None:
+        """Paint the rule beside the text of the entry while it is unfolded."""
+        if self._entry.is_column_shown:
+            rule = QRect(5, self._entry.column_origin.y(), _RULE, self._entry.column.height)
+            painter.fillRect(rule, self.styles.colour("border"))

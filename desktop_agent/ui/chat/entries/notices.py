@@ -1,0 +1,353 @@
+"""Quiet entries between messages: notices, one-line ends of turns and undos, summaries, pages that are not loaded."""
+
+from datetime import UTC, datetime
+from typing import ClassVar, get_args
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer
+from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPen, QShowEvent
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.core.base.errors import ProviderFault
+from desktop_agent.core.context.summaries import summary_text
+from desktop_agent.core.protocol.events import Notice, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
+from desktop_agent.ui.chat.markdown.blocks import plain_blocks
+from desktop_agent.ui.chat.markdown.inline import RichText
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.passage import Paragraph, TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_LINE
+from desktop_agent.ui.theme import Height, Radius, Space
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.wording.quoted_code import quoted
+
+_PADDING = 12
+_SIGN_WIDTH = 22
+_SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
+_ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
+
+SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
+"""Notices whose cure is in the settings."""
+
+ACCOUNT_CODES = frozenset({"no_account"})
+"""Notices after which another account may go on."""
+
+SIGNED_OUT = "signed_out"
+"""The notice after which the user signs in again."""
+
+RETRY_CODES = frozenset(
+    {
+        *get_args(ProviderFault),
+        "provider_error",
+        "no_key",
+        "no_account",
+        SIGNED_OUT,
+        "workspace",
+        "storage",
+        "internal_error",
+    }
+)
+"""What ended a turn and may be over, or may have been put right, when the model is asked once more."""
+
+FOLDER_CODES = frozenset({"workspace"})
+"""Notices after which another folder may be wanted."""
+
+
+class NoticeWidget(EntryWidget):
+    """One notice."""
+
+    is_folding: ClassVar[bool] = True
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ground="bg", ink="muted"))
+        self._width = 0
+        self._height = 0
+        notice = self.row.entry_as(NoticeEntry).notice
+        styles, actions = place.styles, place.actions
+        self._seconds = QTimer(self, interval=1000)
+        self._seconds.timeout.connect(self._count_down)
+        self._texts = [Paragraph(quoted(core_words(notice.title)), styles, self, font=styles.strong)]
+        if notice.hint:
+            self._texts.append(Paragraph(quoted(core_words(notice.hint)), styles, self, role="muted", font=styles.body))
+        self._buttons: list[QPushButton] = []
+        self._try_now: QPushButton | None = None
+        if notice.code == RETRYING:
+            text = self.tr("Try now")
+            self._try_now = self._offer(text, actions.try_now_requested, object_name="tryNowButton")
+            self._try_now.setAccessibleName(text)
+            self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
+        if notice.code in ACCOUNT_CODES:
+            text = self.tr("Choose another account…")
+            self._offer(text, actions.model_requested, object_name="chooseAccountButton")
+        if notice.code == SIGNED_OUT:
+            text = self.tr("Sign in again…")
+            self._offer(text, actions.sign_in_requested, object_name="signInAgainButton")
+        if notice.code in SETTINGS_CODES:
+            self._offer(self.tr("Open settings"), actions.settings_requested)
+        if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
+            self._offer(self.tr("Try again"), actions.retry_requested)
+        if notice.code in FOLDER_CODES:
+            self._offer(self.tr("Open another folder…"), actions.folder_requested)
+        self._details = self._offer("", self._on_details, variant="flat") if notice.detail else None
+        self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
+        self.refresh()
+
+    def _offer(self, text: str, clicked: Slot, *, object_name: str = "", variant: str = "") -> QPushButton:
+        button = make_button(
+            text, object_name=object_name, clicked=clicked, variant=variant, parent=self, is_compact=True
+        )
+        self._buttons.append(button)
+        return button
+
+    def refresh(self) -> None:
+        notice = self.row.entry_as(NoticeEntry).notice
+        if self._details is not None:
+            self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
+        if self._try_now is not None:
+            self._offer_try(self._try_now)
+        self.setAccessibleName(quoted(" ".join(core_words(part) for part in (notice.title, notice.hint) if part)))
+        if self._width:
+            self.set_width(self._width)
+        self.update()
+
+    def _offer_try(self, button: QPushButton) -> None:
+        transcript = self.parentWidget()
+        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
+        if transcript is not None and button.hasFocus() and not is_waiting:
+            # Hiding the button would send the keyboard to some other control.
+            transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+        button.setVisible(is_waiting)
+        if is_waiting and not self._seconds.isActive():
+            self._seconds.start()
+            self._count_down()
+        elif not is_waiting:
+            self._seconds.stop()
+
+    def _count_down(self) -> None:
+        """Say on the button how long the wait still is."""
+        assert self._try_now is not None
+        entry = self.row.entry_as(NoticeEntry)
+        left = round(entry.wait_s - (datetime.now(UTC) - entry.notice.at).total_seconds())
+        text = self.tr("Try now")
+        self._try_now.setText(f"{text} · {left} s" if left > 0 else text)
+        if self._width:
+            self.set_width(self._width)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._seconds.stop()
+        super().hideEvent(event)
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        left = _PADDING + _SIGN_WIDTH
+        inner = width - left - _PADDING
+        y = _PADDING - 2
+        for text in self._texts:
+            y += text.place(left, y, inner)
+        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
+        buttons = [button for button in self._buttons if button is not self._try_now or is_waiting]
+        if buttons:
+            y += Space.S - 2
+            y += flow(buttons, QRect(left, y, inner, 0))
+        self.column.set_width(inner)
+        self.column_origin = QPoint(left, y + Space.S)
+        self._height = y + _PADDING
+
+    def entry_height(self) -> int:
+        return self._height + (self.column.height + Space.S if self.is_column_shown else 0)
+
+    def source(self) -> str:
+        return self.row.entry_as(NoticeEntry).notice.detail
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        level = self.row.entry_as(NoticeEntry).notice.level
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.styles.colour("border"), 1))
+        painter.setBrush(self.styles.colour("bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
+        painter.setPen(self.styles.colour(_ROLES[level]))
+        painter.setFont(self.styles.body)
+        painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])
+
+    def _on_details(self) -> None:
+        self.row.is_unfolded = not self.row.is_unfolded
+        self.refresh()
+        self.resized.emit()
+
+
+def _gave_back(notice: Notice) -> bool:
+    """Whether what was asked is in the field again: then sending it is trying again."""
+    return notice.code == "storage" and notice.turn is None
+
+
+_INDENT = 20
+
+
+class LineWidget(EntryWidget):
+    """A sentence with a sign in front."""
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
+        self._sign = ""
+        """In front of the text; a turn's end has a small square instead."""
+        self._text = ""
+        self._passage: TextPassage | None = None
+        self._open = self._open_button() if isinstance(place.row.entry, SessionForked) else None
+        self.refresh()
+
+    def _open_button(self) -> QPushButton:
+        button = make_button(
+            self.tr("Open it"),
+            object_name="openSourceButton",
+            clicked=self._on_open,
+            variant="flat",
+            parent=self,
+            is_compact=True,
+        )
+        button.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+        return button
+
+    def _on_open(self) -> None:
+        if isinstance(self.row.entry, SessionForked):
+            self.entry_actions.session_requested.emit(self.row.entry.source)
+
+    def refresh(self) -> None:
+        match self.row.entry:
+            case UndoEntry() as entry:
+                self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", entry_words.undo(entry)
+            case Rewound() as entry:
+                self._sign, self._text = "⟲", entry_words.rewind(entry)
+            case SessionForked() as entry:
+                self._sign, self._text = "↳", entry_words.fork(entry)
+            case TurnEnded() as entry:
+                self._sign, self._text = "", entry_words.turn_end(entry)
+            case entry:
+                raise AssertionError(entry)
+        self.setAccessibleName(self._text)
+
+    def set_width(self, width: int) -> None:
+        font = self.styles.secondary
+        room = width - _INDENT
+        if self._open is not None:
+            size = self._open.sizeHint()
+            text_width = int(QFontMetricsF(font).horizontalAdvance(self._text)) + 2
+            room = max(0, min(room - size.width() - Space.S, text_width))
+            self._open.setGeometry(_INDENT + room + Space.S, 0, size.width(), CODE_LINE)
+        self._passage = TextPassage(RichText(self._text), font, (), width=room, line_height=CODE_LINE)
+
+    def entry_height(self) -> int:
+        return self._passage.height if self._passage is not None else CODE_LINE
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        if self._passage is None:
+            return
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.styles.colour("muted"))
+        if self._sign:
+            painter.drawText(QPointF(1, 13), self._sign)
+        else:
+            painter.fillRect(QRectF(3, 6, 7, 7), self.styles.colour("faint"))
+        painter.translate(_INDENT, 0)
+        self._passage.draw(painter, ())
+        painter.translate(-_INDENT, 0)
+
+
+class CompactionWidget(EntryWidget):
+    """The line, and below it the summary with what can be done to it while it is in force."""
+
+    is_folding: ClassVar[bool] = True
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ink="muted"))
+        self._width = 0
+        self._buttons_height = 0
+        self._source = ""
+        self._line = LabelLine(self)
+        edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
+        self._edit = make_button(
+            self.tr("Edit…"), object_name="editSummaryButton", clicked=edit, parent=self, is_compact=True
+        )
+        self._undo = make_button(
+            self.tr("Undo"),
+            object_name="undoCompactionButton",
+            clicked=undo,
+            accessible_name=self.tr("Undo the summary"),
+            parent=self,
+            is_compact=True,
+        )
+        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
+        self.refresh()
+
+    def refresh(self) -> None:
+        entry = self.row.entry_as(CompactionEntry)
+        self._line.say(entry_words.compaction(entry))
+        source = summary_text(entry.summary)
+        if self.is_column_shown and source != self._source:
+            self._source = source
+            stream = MarkdownStream()
+            stream.feed(source)
+            stream.close()
+            self.column.set_blocks(stream.blocks, stream.references, 0)
+        for button in (self._edit, self._undo):
+            button.setVisible(self.is_column_shown and entry.is_in_force)
+        if self._width:
+            self.set_width(self._width)
+        self.update()
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
+        super().set_width(width)
+        buttons = [button for button in (self._edit, self._undo) if not button.isHidden()]
+        area = QRect(FOLD_INDENT, super().entry_height() + Space.S, width - FOLD_INDENT, 0)
+        self._buttons_height = Space.S + flow(buttons, area) if buttons else 0
+
+    def entry_height(self) -> int:
+        return super().entry_height() + self._buttons_height if self.is_column_shown else Height.SMALL_BUTTON
+
+    def arrange(self) -> None:
+        self.set_width(self._width)  # what is above the buttons may have been laid out only now
+
+    def source(self) -> str:
+        return self._source
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        self._line.paint_rule(painter)
+
+
+_STEP = 360
+"""How far apart the words stand, so that some are in view wherever one is."""
+
+
+class PageWidget(EntryWidget):
+    """Keeps the place of a page until it is loaded, which takes a moment."""
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
+        self._text = self.tr("Earlier messages")
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.setAccessibleName(self._text)
+
+    def set_width(self, width: int) -> None:
+        self.update()
+
+    def entry_height(self) -> int:
+        return max(1, self.row.height_hint - self.styles.entry_gap)
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.styles.colour("faint"))
+        width = painter.fontMetrics().horizontalAdvance(self._text)
+        for y in range(min(self.height(), _STEP) // 2, self.height() - _STEP // 4 + 1, _STEP):
+            painter.drawText(QPointF((self.width() - width) / 2, y), self._text)

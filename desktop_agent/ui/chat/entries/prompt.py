@@ -1,0 +1,455 @@
+"""What the user asked: text in a bubble, and below it what came with it; and the field in which it is edited.
+
+A picture is seen small, once it is read. Its button is as large without it, so that nothing moves.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.events import PromptSubmitted, Steered
+from desktop_agent.core.protocol.model import Attachment, AttachmentKind, BlobRef
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip, read_picture
+from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
+from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
+from desktop_agent.ui.chat.markdown.blocks import plain_blocks
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class QuietButton(QPushButton):
+    """Always there and in the order of Tab: what is quiet is its look."""
+
+    def __init__(self, text: str, entry: QWidget) -> None:
+        super().__init__(text, entry)
+        self._entry = entry
+        self.setProperty("variant", "flat")
+        self.setProperty("compact", True)
+        entry.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
+            self.update()
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.hasFocus() or self._entry.underMouse():
+            super().paintEvent(event)
+
+
+_MOST_CHARS = 40
+_MOST_SHOWN = 20
+
+
+class PromptAttachments:
+    """The buttons of one prompt."""
+
+    def __init__(
+        self, attachments: Sequence[Attachment], place: EntryPlace, loader: CardLoader | None, parent: QWidget
+    ) -> None:
+        self.buttons: list[QAbstractButton] = []
+        self._row = place.row
+        for attachment in attachments[:_MOST_SHOWN]:
+            if attachment.images and (attachment.kind == "picture" or attachment.media_type.startswith("image/")):
+                picture = _Picture(attachment, place, parent)
+                self.buttons.append(picture)
+                self._load(picture, attachment.images[0], loader)
+            else:
+                self.buttons.append(_button(attachment, place.actions, parent))
+
+    def _load(self, picture: "_Picture", ref: BlobRef, loader: CardLoader | None) -> None:
+        """Show a picture that is known, or have it read."""
+        known = self._row.loaded.get(_key(ref))
+        if isinstance(known, CardPicture):
+            picture.show_picture(known)
+        elif loader is not None:
+            loader.spawn(self._read(picture, ref, loader.source))
+
+    async def _read(self, picture: "_Picture", ref: BlobRef, source: CardSource) -> None:
+        import asyncio
+
+        try:
+            read = await asyncio.to_thread(read_picture, await source.blob(ref), THUMBNAIL)
+        except AgentError:
+            return  # a click says why it cannot be had
+        self._row.loaded[_key(ref)] = read
+        if isValid(picture):
+            picture.show_picture(read)
+
+    @property
+    def natural_width(self) -> int:
+        """How wide they are side by side."""
+        return sum(button.sizeHint().width() + Space.S for button in self.buttons) - Space.S if self.buttons else 0
+
+    def place(self, left: int, top: int, width: int) -> int:
+        """Stand in rows from there; return how high they are, with the space above."""
+        if not self.buttons:
+            return 0
+        return flow(self.buttons, QRect(left, top + Space.S, width, 0)) + Space.S
+
+    def show(self, *, is_shown: bool) -> None:
+        """Be there, or not while the prompt is edited."""
+        for button in self.buttons:
+            button.setVisible(is_shown)
+
+
+class _Picture(ContentChip):
+    """A picture that came with the prompt."""
+
+    def __init__(self, attachment: Attachment, place: EntryPlace, parent: QWidget) -> None:
+        super().__init__(_name(attachment), byte_count(attachment.size), place.styles.colour, parent)
+        self._attachment = attachment
+        self.setObjectName("attachmentButton")
+        self.clicked.connect(partial(place.actions.attachment_requested.emit, attachment))
+        self.show_sign(is_picture=True)
+        _describe(self, attachment, self.name, self.detail)
+
+    def show_picture(self, picture: CardPicture) -> None:
+        """Show the picture small, with its size, or say why it cannot be shown."""
+        size = byte_count(self._attachment.size)
+        if picture.problem:
+            self.show_detail(" · ".join((_tr("Cannot be shown"), size)))
+            _describe(self, self._attachment, self.name, self.detail, picture_problem(picture.problem))
+            return
+        self.show_thumbnail(picture.image)
+        self.show_detail(f"{picture.size.width():,} × {picture.size.height():,} · {size}")
+        _describe(self, self._attachment, self.name, self.detail)
+
+
+def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> QAbstractButton:
+    name, size = _name(attachment), byte_count(attachment.size)
+    button = make_button(
+        f"{name} · {size}",
+        object_name="attachmentButton",
+        clicked=partial(actions.attachment_requested.emit, attachment),
+        is_compact=True,
+        parent=parent,
+    )
+    _describe(button, attachment, name, size)
+    return button
+
+
+def _describe(button: QAbstractButton, attachment: Attachment, name: str, size: str, problem: str = "") -> None:
+    """Say where it is from, and what it is, to the mouse and to screen readers."""
+    said = _tr("Came with the message: {name}, {kind}, {size}")
+    button.setAccessibleName(said.format(name=name, kind=_kind(attachment.kind), size=size))
+    where = named(f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri)[:300]
+    button.setToolTip(plain_tooltip("\n".join(filter(None, (where, problem, _tr("Show what was sent"))))))
+    button.setAccessibleDescription(where)
+
+
+def _key(ref: BlobRef) -> str:
+    return f"thumbnail:{ref.blob}"
+
+
+def _name(attachment: Attachment) -> str:
+    """Return the last part of a path, or the name, as short as a button needs it."""
+    whole = named(attachment.name or attachment.uri)
+    is_path = attachment.kind in ("file", "picture", "folder")
+    name = (whole.rstrip("/").rpartition("/")[2] or whole) if is_path else whole
+    if attachment.kind == "folder":
+        name += "/"
+    shown = name if len(name) <= _MOST_CHARS else f"{name[: _MOST_CHARS - 1]}…"
+    return f"{shown}:{attachment.lines}" if attachment.lines else shown
+
+
+def _kind(kind: AttachmentKind) -> str:
+    words = {
+        "resource": _tr("resource"),
+        "file": _tr("file"),
+        "picture": _tr("picture"),
+        "folder": _tr("folder"),
+        "session": _tr("session"),
+    }
+    return words[kind]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("PromptAttachments", text)
+
+
+_PADDING = 12
+
+
+class PromptEditor(QWidget):
+    """A message field with what will happen below it. Enter sends, Escape is `cancel`: all stays as it was.
+
+    Signals:
+        sent: the new text, and whether the files are to be put back, too.
+        changed: it reads so now.
+        resized: it wants another height.
+    """
+
+    sent = Signal(str, bool)
+    changed = Signal(str)
+    resized = Signal()
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._width = 0
+        self._edit = MessageEdit(self)
+        self._edit.setObjectName("promptEdit")
+        self._edit.setAccessibleName(self.tr("Your message, edited"))
+        self._edit.setPlainText(text)
+        self._edit.submitted.connect(self._on_send)
+        self._edit.submitted_at_once.connect(self._on_send)
+        self._edit.textChanged.connect(self._on_text_changed)
+        self.setFocusProxy(self._edit)
+        note = self.tr("Continues in a copy of this conversation that ends before this message.")
+        self._note = make_label(note, role="secondary", parent=self, wraps=True)
+        self._files = Picker(self, min_chars=26)
+        self._files.setObjectName("promptEditFiles")
+        self._files.setAccessibleName(self.tr("What happens with the files"))
+        self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
+        self._files.fit()
+        self.cancel = make_button(self.tr("Cancel"), object_name="promptEditCancel", parent=self)
+        self._send = make_button(
+            self.tr("Send"), object_name="promptEditSend", clicked=self._on_send, variant="primary", parent=self
+        )
+        self._height = 0
+
+    def put_cursor_at_end(self) -> None:
+        """Take the focus, to write on."""
+        cursor = self._edit.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        self._edit.setTextCursor(cursor)
+        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tab_stops(self) -> list[QWidget]:
+        """Return what takes the keyboard, in the order of reading."""
+        return [self._edit, self._files, self.cancel, self._send]  # not the list of choices: it is another window
+
+    def set_width(self, width: int) -> None:
+        """Arrange everything at this width; `wanted_height` returns the height it needs."""
+        self._width = width
+        inner = width - 2 * _PADDING
+        y = _PADDING
+        height = self._edit.wanted_height(inner)
+        self._edit.setGeometry(_PADDING, y, inner, height)
+        y += height + Space.S
+        height = self._note.heightForWidth(inner)
+        self._note.setGeometry(_PADDING, y, inner, height)
+        y += height + Space.S
+        self._height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
+
+    def wanted_height(self) -> int:
+        """How high it is at its width."""
+        return self._height
+
+    def _arrange_buttons(self, area: QRect) -> int:
+        """Place the choice on the left and the buttons on the right, or below it; return where they end."""
+        picker = self._files.sizeHint()
+        buttons = (self._send, self.cancel)
+        needed = sum(control.sizeHint().width() + Space.S for control in buttons)
+        picker_width = min(picker.width(), area.width())
+        self._files.setGeometry(area.x(), area.y(), picker_width, picker.height())
+        is_narrow = picker_width + needed > area.width()
+        y = area.y() + picker.height() + Space.S if is_narrow else area.y()
+        right = area.x() + area.width()
+        for control in buttons:
+            size = control.sizeHint()
+            right -= size.width()
+            control.setGeometry(right, y, size.width(), size.height())
+            right -= Space.S
+        return y + max(picker.height(), self._send.sizeHint().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancel.click()
+            return
+        super().keyPressEvent(event)
+
+    def _on_text_changed(self) -> None:
+        text = self._edit.toPlainText()
+        self._send.setEnabled(bool(text.strip()))
+        self.changed.emit(text)
+        before = self._height
+        self.set_width(self._width)
+        if self._height != before:
+            self.resized.emit()
+
+    def _on_send(self) -> None:
+        text = self._edit.toPlainText().strip()
+        if text:
+            self.sent.emit(text, self._files.currentIndex() == 1)
+
+
+PADDING_X = 14
+PADDING_Y = 9
+_SHARE = 0.8
+"""How much of the width a bubble takes at most."""
+_RADIUS = 10
+_CORNER = 2
+_MEASURED_CHARS = 400
+
+EDIT = "edit"
+"""Names what the user makes of the prompt among a row's drafts."""
+
+
+class PromptWidget(EntryWidget):
+    """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
+
+    def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
+        """`loader` gets the pictures that came with it."""
+        super().__init__(place, Column(place.styles, ground="sunken"))
+        self._width = 0
+        self._editor: PromptEditor | None = None
+        self._attachments = PromptAttachments(self._prompt.attachments, place, loader, self)
+        self._attachments_height = 0
+        self._text_area_width = 0
+        self._button = QuietButton(self.tr("Edit"), self)
+        self._button.setObjectName("editPromptButton")
+        self._button.setAccessibleName(self.tr("Edit this message and send it again"))
+        self._button.clicked.connect(self.begin_edit)
+        self._button.setVisible(self._is_editable)
+        self.refresh()
+
+    @property
+    def _prompt(self) -> PromptSubmitted | Steered:
+        entry = self.row.entry
+        return entry if isinstance(entry, Steered) else self.row.entry_as(PromptSubmitted)
+
+    @property
+    def _is_editable(self) -> bool:
+        return isinstance(self.row.entry, PromptSubmitted)
+
+    def refresh(self) -> None:
+        text = self._prompt.text
+        self.column.set_blocks(plain_blocks(text), {}, 0)
+        name = self.tr("You: {text}") if self._is_editable else self.tr("You, while the agent worked: {text}")
+        self.setAccessibleName(name.format(text=text[:_MEASURED_CHARS]))
+        if self._editor is None and EDIT in self.row.drafts:
+            self._open_editor(self.row.drafts[EDIT])
+            if self._width:
+                self.set_width(self._width)
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        if self._editor is not None:
+            self._editor.set_width(int(width * _SHARE))
+            self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.wanted_height())
+        limit = int(width * _SHARE) - 2 * PADDING_X
+        text_width = max(self._text_width(limit), min(self._attachments.natural_width, limit))
+        self.column.set_width(text_width)
+        self.column_origin = QPoint(width - text_width - PADDING_X, PADDING_Y)
+        self._text_area_width = text_width
+        self.arrange()
+        size = self._button.sizeHint()
+        left = self.column_origin.x() - PADDING_X - size.width() - Space.XS
+        self._button.setGeometry(left, PADDING_Y - Space.XS, size.width(), size.height())
+
+    def arrange(self) -> None:
+        below = PADDING_Y + self.column.height
+        self._attachments_height = self._attachments.place(self.column_origin.x(), below, self._text_area_width)
+
+    @property
+    def _editor_width(self) -> int:
+        return int(self._width * _SHARE)
+
+    def _text_width(self, limit: int) -> int:
+        """Return how wide the bubble's text is: short prompts have short bubbles."""
+        text = self._prompt.text
+        if len(text) > _MEASURED_CHARS:
+            return limit
+        metrics = QFontMetricsF(self.styles.body)
+        widest = max(metrics.horizontalAdvance(line) for line in text.split("\n"))
+        return max(min(limit, int(widest) + 2), Space.XL)
+
+    def entry_height(self) -> int:
+        if self._editor is not None:
+            return self._editor.wanted_height()
+        return self.column.height + self._attachments_height + 2 * PADDING_Y
+
+    def tab_stops(self) -> list[QWidget]:
+        if self._editor is not None:
+            return [self, *self._editor.tab_stops()]
+        edit = [self._button] if self._is_editable else []
+        return [self, *edit, *self._attachments.buttons]
+
+    def source(self) -> str:
+        return self._prompt.text
+
+    @property
+    def is_column_shown(self) -> bool:
+        return self._editor is None
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        is_edited = self._editor is not None
+        x = self.width() - self._editor_width if is_edited else self.column_origin.x() - PADDING_X
+        bubble = QRectF(x, 0, self.width() - x, self.height()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.styles.colour("accent" if is_edited else "border"), 1))
+        painter.setBrush(self.styles.colour("surface" if is_edited else "sunken"))
+        painter.drawPath(_speech_bubble(bubble))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    # -- editing --
+
+    def begin_edit(self) -> None:
+        """Turn into a field with the prompt's text; it is sent again only when the user says so."""
+        if self._editor is None and self._is_editable:
+            self.row.drafts[EDIT] = self._prompt.text
+            self._open_editor(self._prompt.text)
+            self._resize()
+        if self._editor is not None:
+            self._editor.put_cursor_at_end()
+
+    def _open_editor(self, text: str) -> None:
+        self._button.hide()
+        self._attachments.show(is_shown=False)
+        self._editor = editor = PromptEditor(text, self)
+        editor.changed.connect(self._on_changed)
+        editor.cancel.clicked.connect(self._close_editor)
+        editor.sent.connect(self._on_sent)
+        editor.resized.connect(self._resize)
+        editor.show()
+
+    def _close_editor(self) -> None:
+        if self._editor is None:
+            return
+        editor, self._editor = self._editor, None
+        self.row.drafts.pop(EDIT, None)
+        self._button.show()
+        self._attachments.show(is_shown=True)
+        if editor.isAncestorOf(editor.focusWidget() or self):
+            self._button.setFocus(Qt.FocusReason.OtherFocusReason)
+        editor.hide()
+        editor.deleteLater()
+        self.entry_actions.edit_closed.emit(self._prompt.turn)
+        self._resize()
+
+    def _on_changed(self, text: str) -> None:
+        self.row.drafts[EDIT] = text
+        self.entry_actions.edit_changed.emit(self._prompt.turn, text)
+
+    def _on_sent(self, text: str, takes_files_back: bool) -> None:
+        self._close_editor()
+        self.entry_actions.resend_requested.emit(self._prompt.turn, text, takes_files_back)
+
+    def _resize(self) -> None:
+        self.set_width(self._width)
+        self.update()
+        self.resized.emit()
+
+
+def _speech_bubble(area: QRectF) -> QPainterPath:
+    """Return a rounded rectangle whose lower right corner, where the user sits, is almost sharp."""
+    path = QPainterPath()
+    path.setFillRule(Qt.FillRule.WindingFill)
+    path.addRoundedRect(area, _RADIUS, _RADIUS)
+    corner = QRectF(area.right() - _RADIUS, area.bottom() - _RADIUS, _RADIUS, _RADIUS)
+    path.addRoundedRect(corner, _CORNER, _CORNER)
+    return path.simplified()
