@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.chat.question.card_command import CardCommand
+from desktop_agent.ui.chat.question.request_card import CardCommand
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.tools.servers.asking_back import SAMPLING
-from desktop_agent.ui.chat.question.sampling import SamplingCard
+from desktop_agent.ui.chat.question.server_question import SamplingCard
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.script import reply, text, tool_use

@@ -14,7 +14,7 @@ _USED_SOON: Final = (
     ("widgets.exact", "exact_text exact_field fold_bar"),
     ("approvals", "answer_bar change_preview request_words command_edit icon_note question_head"),
     ("approvals", "rule_draft pattern_row rule_preview rule_editor scope_choice dialog"),
-    ("chat.question", "card_command asked_command card_denial card_offers card_answers card_notes approval"),
+    ("chat.question", "request_card card_answers approval"),
     ("inbox", "items row popup"),
     ("models", "choices effort_choice list_model list_view popup"),
     ("palette", "entries finding drawing palette place_entries"),

@@ -158,8 +158,7 @@ class CallBody:
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.question.approval import ApprovalCard
-    from desktop_agent.ui.chat.question.sampling import SamplingCard
-    from desktop_agent.ui.chat.question.server_question import ServerQuestionCard
+    from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 
     QuestionCard = ApprovalCard | SamplingCard | ServerQuestionCard
 
@@ -198,7 +197,7 @@ class CallQuestion(QObject):
     def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "QuestionCard":
         drafts, styles, actions = widget.row.drafts, widget.styles, widget.entry_actions
         if request.question is not None and request.question.sampling is not None:
-            from desktop_agent.ui.chat.question.sampling import SamplingCard  # with the first of a server
+            from desktop_agent.ui.chat.question.server_question import SamplingCard  # with the first of a server
 
             card = SamplingCard(request, request.question.sampling, styles, actions, widget)
         elif request.question is not None:

@@ -1,28 +1,216 @@
 """The question about a tool call: what would run, why it asks, and the ways to answer.
 
 Nothing here answers by accident: for the first moments after it appears every answer is ignored, the focus is not
-moved to it, and no button is a default.
+moved to it, and no button is a default. `AskedCommand` is the command as the user makes it.
 """
 
-from PySide6.QtCore import QRect, Signal
-from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.question.asked_command import AskedCommand
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
-from desktop_agent.ui.chat.question.card_ground import paint_card
-from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
-from desktop_agent.ui.chat.text.passage import Paragraph
+from desktop_agent.ui.chat.question.request_card import CardCommand, CardNotes, paint_card, shown_lines
+from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.model_words import explained, visible
 from desktop_agent.ui.wording.short_path import short_path
+
+COMMAND = "command"
+"""Names the edited command among the drafts that are kept when the card goes out of sight."""
+
+_MOST_CHANGE_LINES = 14
+"""Of what changed of a tool; longer ones are scrolled."""
+
+_FLAT_PADDING = 9
+"""Of a button without a frame: its words begin where the fields do."""
+
+
+class AskedCommand(QObject):
+    """The fields that must have been seen in full: the command or the call, details, changes of a tool.
+
+    `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows what the
+    server says of a tool that was never allowed; that may stay folded.
+
+    Signals:
+        changed: the command reads differently now.
+        resize_wanted: there is more or less to show.
+    """
+
+    changed = Signal()
+    resize_wanted = Signal()
+
+    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
+        super().__init__(card)
+        self.judged: CommandJudged | None = None
+        """What is known of the command as it reads now, once the user edited it."""
+        self._request = request
+        self._drafts = drafts
+        self._command: CardCommand | None = None
+        if request.command is not None:
+            self._command = CardCommand(drafts.get(COMMAND, request.command), styles, card, self.tr("Command"))
+            self._command.set_editable(is_editable=COMMAND in drafts)
+            self._command.textChanged.connect(self._on_text_changed)
+            self.mark(request)
+        self.edit = make_button(clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
+        self.edit.setVisible(self._command is not None)
+        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
+        self._shortcut.activated.connect(self._start_editing)
+        self._name_edit()
+        called = asked_call(request, MOST_SHOWN_CHARS + 1)
+        self._call = CardCommand(called, styles, card, self.tr("What would be called")) if called else None
+        details = "\n".join(request.details)
+        self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
+        change = request.tool_change
+        self._change = CardCommand(change.diff, styles, card, self.tr("What changed")) if change is not None else None
+        if self._change is not None:
+            self._change.most_lines = _MOST_CHANGE_LINES
+        self._styles = styles
+        self._card = card
+        self._definition: CardCommand | None = None
+        """Made when the user wants to see it."""
+        self.unfold = make_button(
+            object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=card, is_compact=True
+        )
+        self.unfold.setVisible(bool(request.tool_definition))
+        self._name_unfold()
+        fields = (self._command, self._call, self._details, self._change)
+        self.fields = [field for field in fields if field is not None]
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let Ctrl+E edit the command, anywhere in the window, or not."""
+        self._shortcut.setEnabled(is_enabled and self._command is not None)
+
+    @property
+    def text(self) -> str:
+        """The command as it is now: the very one that came, or what the user made of it."""
+        return self._command.text if self._command is not None else ""
+
+    @property
+    def edited(self) -> str | None:
+        """The command if the user changed it."""
+        text = self.text
+        return text if self._command is not None and text != self._request.command else None
+
+    @property
+    def unjudged(self) -> str | None:
+        """The edited command if nothing is known of it."""
+        return self.edited if self.judged is None else None
+
+    @property
+    def digest(self) -> str | None:
+        """Of the edited command as it was judged; what is allowed is held to it."""
+        return self.judged.digest if self.edited is not None and self.judged is not None else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the edited command cannot be allowed, whatever the user says."""
+        return self.judged is not None and self.judged.request is None
+
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be allowed now; empty when it can."""
+        if self._command is not None and not self.text.strip():
+            return self.tr("There is no command to run")
+        if obstacle := next((field.fold.obstacle for field in self.fields if field.fold.obstacle), ""):
+            return obstacle
+        if self.edited is None:
+            return ""
+        if self.judged is None:
+            return self.tr("Checking your command…")
+        if self.judged.request is None:
+            return visible(self.judged.obstacle)
+        return "" if self.judged.digest is not None else self.tr("Checking your command…")
+
+    def take(self, judged: CommandJudged | None) -> bool:
+        """Take in what is known of the edited command; what is about another text is stale. Whether it is news."""
+        edited = self.edited
+        if edited is None or judged is None or judged.command != edited or judged is self.judged:
+            return False
+        self.judged = judged
+        return True
+
+    def mark(self, request: ApprovalRequest) -> None:
+        """Mark the parts of the command that made it a question."""
+        if self._command is not None:
+            self._command.mark(tuple(_causes(request)))
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand below each other from `y`; return where they end."""
+        if self._command is not None:
+            edit = self.edit.sizeHint()
+            height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
+            self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
+            y += height + Space.S
+        for field in (self._call, self._details, self._change):
+            if field is not None:
+                y += field.place(QRect(x, y, width, 0), 0) + Space.S
+        if not self.unfold.isHidden():
+            size = self.unfold.sizeHint()
+            self.unfold.setGeometry(x - _FLAT_PADDING, y, min(width, size.width()), size.height())
+            y += size.height() + Space.XS
+        if self._definition is not None and not self._definition.isHidden():
+            y += self._definition.place(QRect(x, y, width, 0), 0) + Space.S
+        return y
+
+    def _on_unfold(self) -> None:
+        if self._definition is None:
+            text = self._request.tool_definition
+            self._definition = CardCommand(text, self._styles, self._card, self.tr("What the server says of the tool"))
+            self._definition.most_lines = _MOST_CHANGE_LINES
+            self._definition.fold.stay_away()
+            self._definition.show()
+        else:
+            self._definition.setVisible(self._definition.isHidden())
+        self._name_unfold()
+        self.resize_wanted.emit()
+
+    def _name_unfold(self) -> None:
+        is_unfolded = self._definition is not None and not self._definition.isHidden()
+        self.unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
+
+    def _on_edit(self) -> None:
+        if self._command is not None and self.edited is not None:
+            self._command.set_text(self._request.command or "")  # can be undone like typing
+        self._start_editing()
+
+    def _start_editing(self) -> None:
+        assert self._command is not None
+        self._command.set_editable(is_editable=True)
+        self._command.setFocus()
+        self._command.moveCursor(QTextCursor.MoveOperation.End)
+        self.resize_wanted.emit()
+
+    def _name_edit(self) -> None:
+        is_edited = self.edited is not None
+        self.edit.setText(self.tr("Restore") if is_edited else self.tr("Edit"))
+        keys = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
+        can_edit = self.tr("Edit the command ({keys})").format(keys=keys)
+        self.edit.setToolTip(self.tr("Go back to the agent's command") if is_edited else can_edit)
+
+    def _on_text_changed(self) -> None:
+        self._drafts[COMMAND] = self.text
+        self.judged = None
+        self._name_edit()
+        self.changed.emit()
+
+
+def _causes(request: ApprovalRequest) -> list[str]:
+    if request.cause:
+        return [request.cause]
+    rich = read_code_spans(core_words(request.reason))
+    return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
+
 
 _PADDING = 15
 

@@ -1,21 +1,143 @@
-"""The ways to answer a question: a row of buttons, or in its place the reason for a no."""
+"""The ways to answer a question: a row of buttons, some of which make a rule, or in its place the reason for a no."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from PySide6.QtCore import QObject, QRect, Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
-from desktop_agent.ui.chat.question.card_denial import DENIAL, CardDenial
-from desktop_agent.ui.chat.question.card_offers import CardOffers
+from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, ScopeOffer
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_OFFER_WIDTH = 380
+_OFFER_STEP = 20
+_LEAST_QUOTED_WIDTH = 60
+"""Cut to less, an offer does not say any more which command it allows: rather a second row."""
+
+
+class CardOffers:
+    """One button for each offer that is quick to read.
+
+    Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
+    """
+
+    def __init__(self, offers: Sequence[ScopeOffer], card: QWidget) -> None:
+        self.buttons: list[QPushButton] = []
+        self._offers = [offer for offer in offers if offer.is_quick]
+        self._parts = [_parts_of(core_words(offer.label)) for offer in self._offers]
+        for parts in self._parts:
+            text = "".join(parts)
+            button = make_button(text, accessible_name=text, parent=card)
+            _cut_offer(button, parts, _OFFER_WIDTH)
+            button.setToolTip(plain_tooltip(text))
+            self.buttons.append(button)
+
+    def offer_of(self, button: object) -> ScopeOffer | None:
+        """Return what this button offers."""
+        return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
+
+    def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
+        """Shorten the commands so that all `shown` buttons fit in one row, if enough of the commands remains.
+
+        Returns whether they fit.
+        """
+        offers = [button for button in self.buttons if button in shown]
+        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
+        is_one_row = rest <= width
+        for button, parts in zip(self.buttons, self._parts, strict=True) if offers else ():
+            metrics = button.fontMetrics()
+            room = (width - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
+            least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
+            has_room = room >= least
+            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if has_room else _OFFER_WIDTH)
+            is_one_row = is_one_row and has_room
+        return is_one_row
+
+
+def _parts_of(label: str) -> list[str]:
+    """Return the words of an offer; every other part is quoted."""
+    return [one_line(part) for part in label.split("`")]
+
+
+def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
+    """Let the button show the offer in this many pixels, as far as cutting what is quoted does that."""
+    metrics = button.fontMetrics()
+    shown = parts
+    for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
+        if metrics.horizontalAdvance("".join(shown)) <= room:
+            break
+        cut = Qt.TextElideMode.ElideMiddle
+        shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
+    if button.text() != (text := "".join(shown)):
+        button.setText(text)
+
+
+DENIAL = "denial"
+"""Names the reason among the drafts that are kept when the card goes out of sight."""
+
+_FIELD_HEIGHT = 30
+
+
+class CardDenial(QObject):
+    """What stands in the place of the answers once the user wants to deny. `deny` and `back` are its buttons."""
+
+    def __init__(self, drafts: dict[str, str], card: QWidget) -> None:
+        super().__init__(card)
+        self._drafts = drafts
+        self.field = QLineEdit(drafts.get(DENIAL, ""), card)
+        self.field.setPlaceholderText(self.tr("Reason for the agent (optional)"))
+        self.field.setAccessibleName(self.tr("Message to the agent"))
+        self.field.textChanged.connect(self._on_text_changed)
+        self.deny = make_button(self.tr("Deny"), variant="destructive", parent=card)
+        self.back = make_button(self.tr("Back"), variant="flat", parent=card)
+        self._show()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user is asked for a reason."""
+        return DENIAL in self._drafts
+
+    @property
+    def message(self) -> str:
+        """What the agent is to read."""
+        return self.field.text().strip()
+
+    def open(self) -> None:
+        """Ask for a reason."""
+        self._drafts.setdefault(DENIAL, "")
+        self._show()
+        self.field.setFocus()
+
+    def close(self) -> None:
+        """Do not deny after all."""
+        self._drafts.pop(DENIAL, None)
+        self._show()
+
+    def stop(self) -> None:
+        """Take no more answers."""
+        for control in (self.field, self.deny):
+            control.setEnabled(False)
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand at this point, this wide; return where it ends."""
+        self.field.setGeometry(x, y, width, _FIELD_HEIGHT)
+        y += _FIELD_HEIGHT + Space.S
+        return y + flow([self.deny, self.back], QRect(x, y, width, 0))
+
+    def _show(self) -> None:
+        for widget in (self.field, self.deny, self.back):
+            widget.setVisible(self.is_open)
+
+    def _on_text_changed(self, text: str) -> None:
+        self._drafts[DENIAL] = text
 
 
 class CardAnswers(QObject):

@@ -1,25 +1,152 @@
-"""What the cards have in common on which a server asks something: how they are drawn, and when an answer counts.
+"""What the cards of questions share: their ground, the text in question, and the notes below it.
 
-As with the question about a call, nothing here answers by accident: see `ui.chat.question.approval`.
+A `RequestCard` is a card on which a server asks something. As with the question about a call, nothing on it answers by
+accident: see `approval`.
 """
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, Signal
-from PySide6.QtGui import QHideEvent, QPaintEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QTextOption
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.question.card_command import CardCommand
-from desktop_agent.ui.chat.question.card_ground import paint_card
-from desktop_agent.ui.chat.text.passage import Paragraph
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
+from desktop_agent.ui.chat.text.passage import Paragraph, count_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.exact.exact_field import ExactField
+from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.wording.mode_words import escalation_words
+from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
+
+
+def paint_card(card: QWidget, theme: Theme) -> None:
+    """Paint the ground of a question that waits for the user."""
+    painter = QPainter(card)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.colour("warning_border"), 1))
+    painter.setBrush(theme.colour("warning_bg"))
+    painter.drawRoundedRect(QRectF(card.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+    painter.end()
+
+
+_FRAME = 14
+"""Height of border and padding together."""
+_SIDES = 22
+"""Width of border, padding and margins together."""
+
+
+class CardCommand(ExactField):
+    """A field as high as its text, up to a limit, and read-only at first. `fold` stands below it."""
+
+    def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
+        """`name` is the accessible name, which screen readers read out."""
+        super().__init__(styles.theme, text, parent)
+        self.setFont(styles.code)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setTabChangesFocus(True)
+        self.setReadOnly(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
+        self.document().setDocumentMargin(2)
+        self.fold = FoldBar(self, parent)
+
+    def set_editable(self, *, is_editable: bool) -> None:
+        """Let the user change the text, or not."""
+        self.setReadOnly(not is_editable)
+
+    def place(self, area: QRect, reserved: int) -> int:
+        """Stand at the top of `area`, keeping `reserved` pixels free on the right; return the height of it all."""
+        self.setViewportMargins(0, 0, reserved, 0)
+        lines = count_lines(self.toPlainText(), self.font(), area.width() - reserved - _SIDES, self.most_lines)
+        is_long = lines == self.most_lines
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if is_long else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(policy)
+        height = lines * self.fontMetrics().lineSpacing() + _FRAME + 4
+        self.setGeometry(area.x(), area.y(), area.width(), height)
+        if not self.fold.isHidden():
+            bar = self.fold.sizeHint().height()
+            self.fold.setGeometry(area.x(), area.y() + height + 2, area.width(), bar)
+            height += bar + 2
+        return height
+
+
+_SHOWN_FILES = 6
+
+
+class CardNotes:
+    """The paragraphs of one question, from top to bottom. Its parent places them."""
+
+    def __init__(self, request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget) -> None:
+        """`command` is the text as it is now."""
+        self._styles = styles
+        self._parent = parent
+        files = [self._say(_file_list(request), "text", is_code=True)] if request.changes else []
+        reasons = [self._say(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
+        risks = (*map(core_words, request.risks), *hidden_text_risks(command))
+        reasons += [self._say(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
+        self.confinement = escalation_words() if request.is_escalation else core_words(request.confinement)
+        role = "danger_text" if request.is_escalation else "muted"
+        confined = [self._say(self.confinement, role)] if self.confinement else []
+        safety = [
+            self._say(shown_lines(text if at == 0 else f"⚠ {text}"), "muted" if at == 0 else "warning_text")
+            for at, text in enumerate(request.safety)
+        ]
+        notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
+        self._paragraphs = [*files, *notes, *safety]
+        self.spoken = " ".join(filter(None, (core_words(request.reason), *risks, self.confinement, *request.safety)))
+
+    def _say(self, text: str, role: str, *, is_code: bool = False) -> Paragraph:
+        font = self._styles.code if is_code else self._styles.body
+        paragraph = Paragraph(text, self._styles, self._parent, role=role, font=font)
+        paragraph.show()
+        return paragraph
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand below each other from `y`; return how high that is."""
+        top = y
+        for paragraph in self._paragraphs:
+            y += paragraph.place(x, y, width) + Space.XS // 2
+        return y - top
+
+    def drop(self) -> None:
+        """Delete the paragraphs; the card makes new notes in their place."""
+        for paragraph in self._paragraphs:
+            paragraph.hide()
+            paragraph.deleteLater()
+
+
+def shown_lines(text: str) -> str:
+    """Return `text` with nothing hidden in it, ready for a paragraph."""
+    return visible(text).replace("\n", LINE_BREAK)
+
+
+def _file_list(request: ApprovalRequest) -> str:
+    from desktop_agent.core.changes.net import net_of_call
+
+    changes = net_of_call(request.changes)
+    names = [
+        visible(f"{change.moved_from} → {change.path}" if change.moved_from else change.path).replace("\n", "␊")
+        for change in changes
+    ]
+    lines = [
+        f"{name}  +{change.added} {entry_words.MINUS}{change.removed}"
+        for name, change in zip(names[:_SHOWN_FILES], changes, strict=False)
+    ]
+    if len(changes) > _SHOWN_FILES:
+        more = len(changes) - _SHOWN_FILES
+        lines.append(entry_words.counted(more, "and %n file more", "and %n files more"))
+    return LINE_BREAK.join(lines)
+
 
 PADDING = 15
 

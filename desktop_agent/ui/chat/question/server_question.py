@@ -1,19 +1,188 @@
-"""What a server asks while its call runs, on a card: a form to fill in, or an address, opened only by a click."""
+"""What a server asks while its call runs: the user, by a form or an address, or the model (`SamplingCard`)."""
 
+from typing import assert_never
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied, ServerQuestion
+from desktop_agent.core.protocol.form_checking import mistake_in, number_in
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    Answer,
+    ApprovalRequest,
+    ApprovalScope,
+    Decision,
+    Denied,
+    FormField,
+    SampledText,
+    SamplingQuestion,
+    ServerQuestion,
+)
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.question.card_command import CardCommand
-from desktop_agent.ui.chat.question.card_notes import shown_lines
-from desktop_agent.ui.chat.question.form_row import FormRow
-from desktop_agent.ui.chat.question.request_card import PADDING, RequestCard
+from desktop_agent.ui.chat.question.request_card import PADDING, CardCommand, RequestCard, shown_lines
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+
+_HEIGHT = 30
+_TICK_HEIGHT = 24
+_WIDEST = 420
+"""A field for one value is not wider than people look at."""
+
+
+class FormRow(QObject):
+    """What the user fills in; `drafts` keep it when the card goes out of sight.
+
+    Signals:
+        resized: what is wrong is said now, or no longer.
+    """
+
+    resized = Signal()
+
+    def __init__(self, field: FormField, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
+        super().__init__(card)
+        self.field = field
+        self._drafts = drafts
+        self._key = f"field {field.name}"
+        self._has_tick = field.kind == "boolean"
+        needed = self.tr("{label} (optional)").format(label=field.label)
+        name = field.label if field.is_required or self._has_tick else needed
+        self._label = make_label("" if self._has_tick else name, parent=card, is_plain=True)
+        about = field.description
+        self._about = Paragraph(about, styles, card, role="muted", font=styles.secondary) if about else None
+        self._controls = self._make_controls(card)
+        for control in self._controls:
+            control.setAccessibleDescription(about)
+        self._mistake = make_label(role="error", parent=card, is_plain=True, wraps=True)
+        self._mistake.hide()
+
+    def _make_controls(self, card: QWidget) -> list[QWidget]:
+        field = self.field
+        match field.kind:
+            case "text" | "number" | "integer":
+                shown = "" if field.default is None else str(field.default)
+                line = QLineEdit(self._drafts.get(self._key, shown), card)
+                line.setAccessibleName(field.label)
+                line.textChanged.connect(self._on_changed)
+                return [line]
+            case "choice":
+                return [self._make_picker(card)]
+            case "boolean":
+                return [self._make_tick(field.label, "1", is_on=field.default is True, card=card)]
+            case "choices":
+                chosen = field.default if isinstance(field.default, tuple) else ()
+                return [
+                    self._make_tick(option.label, str(at), is_on=option.value in chosen, card=card)
+                    for at, option in enumerate(field.options)
+                ]
+            case _:
+                assert_never(field.kind)
+
+    def _make_picker(self, card: QWidget) -> QComboBox:
+        picker = _Picker(card)
+        picker.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        picker.setAccessibleName(self.field.label)
+        picker.addItem(self.tr("Choose…"))
+        picker.addItems([option.label for option in self.field.options])
+        values = [option.value for option in self.field.options]
+        first = values.index(self.field.default) + 1 if self.field.default in values else 0
+        picker.setCurrentIndex(int(self._drafts.get(self._key, first)))
+        picker.currentIndexChanged.connect(self._on_changed)
+        return picker
+
+    def _make_tick(self, label: str, draft: str, *, is_on: bool, card: QWidget) -> QCheckBox:
+        tick = QCheckBox(label.replace("&", "&&"), card)
+        tick.setAccessibleName(label)
+        kept = self._drafts.get(self._key)
+        tick.setChecked(is_on if kept is None else draft in kept.split())
+        tick.toggled.connect(self._on_changed)
+        return tick
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is filled in; None while that is nothing."""
+        match self._controls[0]:
+            case QLineEdit() as line:
+                written = line.text() if self.field.kind == "text" else line.text().strip()
+                return (written if self.field.kind == "text" else number_in(self.field, written)) if written else None
+            case QComboBox() as picker:
+                at = picker.currentIndex()
+                return self.field.options[at - 1].value if at > 0 else None
+            case QCheckBox() as tick if self._has_tick:
+                return tick.isChecked()
+            case _:
+                options = zip(self._ticks, self.field.options, strict=True)
+                chosen = tuple(option.value for tick, option in options if tick.isChecked())
+                return chosen if chosen or self.field.is_required else None
+
+    @property
+    def _ticks(self) -> list[QCheckBox]:
+        return [control for control in self._controls if isinstance(control, QCheckBox)]
+
+    def check(self) -> bool:
+        """Say what is wrong with it; whether it can be sent."""
+        self._say(mistake_in(self.field, self.answer))
+        return self._mistake.isHidden()
+
+    def focus(self) -> None:
+        """Let the user go on here."""
+        self._controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def stop(self) -> None:
+        """Take no more answers."""
+        for control in self._controls:
+            control.setEnabled(False)
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand at this point, this wide; return where it ends."""
+        if not self._has_tick:
+            self._label.setGeometry(x, y, width, self._label.sizeHint().height())
+            y += self._label.height() + Space.XS
+        height = _HEIGHT if not self._ticks else _TICK_HEIGHT
+        for control in self._controls:
+            control.setGeometry(x, y, width if self._ticks else min(width, _WIDEST), height)
+            y += height
+        if self._about is not None:
+            y += Space.XS // 2
+            y += self._about.place(x, y, width)
+        if not self._mistake.isHidden():
+            y += Space.XS
+            self._mistake.setGeometry(x, y, width, self._mistake.heightForWidth(width))
+            y += self._mistake.height()
+        return y + Space.M
+
+    def _on_changed(self) -> None:
+        match self._controls[0]:
+            case QLineEdit() as line:
+                self._drafts[self._key] = line.text()
+            case QComboBox() as picker:
+                self._drafts[self._key] = str(picker.currentIndex())
+            case _:
+                names = ["1"] if self._has_tick else list(map(str, range(len(self._controls))))
+                kept = [name for tick, name in zip(self._ticks, names, strict=True) if tick.isChecked()]
+                self._drafts[self._key] = " ".join(kept)
+        if not self._mistake.isHidden():
+            self.check()
+
+    def _say(self, mistake: str) -> None:
+        if self._mistake.text() == mistake and self._mistake.isHidden() == (not mistake):
+            return
+        self._mistake.setText(mistake)
+        self._mistake.setVisible(bool(mistake))
+        for control in self._controls:
+            control.setAccessibleDescription(" ".join(filter(None, (mistake, self.field.description))))
+        self.resized.emit()
+
+
+class _Picker(QComboBox):
+    """Leaves the wheel to the conversation: scrolling past it must not choose."""
+
+    def wheelEvent(self, e: QWheelEvent) -> None:
+        e.ignore()
 
 
 class ServerQuestionCard(RequestCard):
@@ -92,3 +261,86 @@ class ServerQuestionCard(RequestCard):
         for row in self._rows:
             row.stop()
         self.answer(decision)
+
+
+class SamplingCard(RequestCard):
+    """A server asks for an answer of the session's model."""
+
+    def __init__(
+        self,
+        request: ApprovalRequest,
+        sampling: SamplingQuestion,
+        styles: TextStyles,
+        actions: EntryActions,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(request, styles, actions, parent)
+        self._sampling = sampling
+        self._title = self.paragraph(request.title, "title")
+        self._facts = self.paragraph(self._fact_words(), "muted")
+        self._asked = self.whole_text(self._asked_words(), self.tr("What is sent to the model"))
+        self._note = self.paragraph(self._note_words(), "muted")
+        self._always = make_button(self.tr("Allow in this session"), clicked=self._on_always, parent=self)
+        self._always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
+        deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
+        self.set_answers(self.tr("Allow once"), self._always, deny)
+        self.update_answers()
+        self.setAccessibleName(f"{self._title.accessibleName()}. {self._facts.accessibleName()}")
+
+    def _fact_words(self) -> str:
+        sampling = self._sampling
+        words = [
+            self.tr("{model} answers, with at most {tokens} tokens.").format(
+                model=sampling.model, tokens=f"{sampling.max_tokens:,}"
+            )
+        ]
+        if sampling.price == "free":
+            words.append(self.tr("It costs nothing more."))
+        elif sampling.price:
+            words.append(self.tr("A million tokens cost {price}, read and written.").format(price=sampling.price))
+        else:
+            words.append(self.tr("What it costs is not known."))
+        return " ".join((*words, *sampling.notes))
+
+    def _asked_words(self) -> str:
+        return "\n\n".join(f"{self._role_words(text)}\n{text.text}" for text in self._sampling.texts)
+
+    def _role_words(self, text: SampledText) -> str:
+        match text.role:
+            case "system":
+                return self.tr("— Instructions —")
+            case "user":
+                return self.tr("— As the user —")
+            case "assistant":
+                return self.tr("— As the model —")
+
+    def _note_words(self) -> str:
+        return self.tr(
+            "The words above are the server's. The model sees nothing of the conversation and has no tools. "
+            "Its answer goes to the server."
+        )
+
+    def place_parts(self, y: int, width: int) -> int:
+        y += self._title.place(PADDING, y, width) + Space.XS
+        y += self._facts.place(PADDING, y, width) + Space.S
+        y += self._asked.place(QRect(PADDING, y, width, 0), 0) + Space.S
+        return y + self._note.place(PADDING, y, width)
+
+    def update_answers(self) -> None:
+        may = self._asked.fold.is_all_seen and not self.is_answered
+        self.yes.setEnabled(may)
+        self._always.setEnabled(may)
+
+    def on_yes(self) -> None:
+        self._allow("once")
+
+    def _on_always(self) -> None:
+        self._allow("session")
+
+    def _allow(self, scope: ApprovalScope) -> None:
+        if self.is_listening and self.yes.isEnabled():
+            self.answer(Allowed(scope=scope))
+
+    def on_no(self) -> None:
+        if self.is_listening:
+            self.answer(Denied())
