@@ -26,7 +26,7 @@ from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, offers_for
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_file_tree import Heartbeat

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.script import reply, text

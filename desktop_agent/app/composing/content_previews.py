@@ -13,7 +13,7 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
-from desktop_agent.ui.chat.composer.mention_marks import MentionedContent
+from desktop_agent.ui.chat.composer.mention_offers import MentionedContent
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 
 _MOST_READ_BYTES = 32 * 2**20

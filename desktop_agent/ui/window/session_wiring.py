@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
-from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
+from desktop_agent.ui.chat.composer.message_edit import PromptHistory
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

@@ -16,7 +16,7 @@ from desktop_agent.core.mentions import symbol_search
 from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.banner import Banner

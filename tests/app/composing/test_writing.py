@@ -14,7 +14,7 @@ from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.files.view import FileRows
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from desktop_agent.core.protocol.events import CommandRun
-from desktop_agent.ui.chat.composer.command_popup import CommandPopup
+from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

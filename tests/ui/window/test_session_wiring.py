@@ -30,7 +30,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.queue_card import QueueCard
+from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel

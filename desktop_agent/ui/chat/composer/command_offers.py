@@ -8,12 +8,11 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.ui.chat.composer.command_list import offer
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.composer.command_popup import CommandPopup
+    from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
 
 
 class CommandOffers(QObject):
@@ -56,13 +55,15 @@ class CommandOffers(QObject):
         if not text.startswith("/"):
             self._close()
             return
+        from desktop_agent.ui.chat.composer.offer_popups import offer  # with the first slash
+
         popup = self._popup or self._make_popup()
         can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
         popup.show_offer(offer(text, self._commands) if can_show else None)
         self.place(self._area)
 
     def _make_popup(self) -> "CommandPopup":
-        from desktop_agent.ui.chat.composer.command_popup import CommandPopup  # with the first slash
+        from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
 
         popup = self._popup = CommandPopup(self._theme, self._composer.window())
         popup.chosen.connect(self._on_chosen)

@@ -1,21 +1,202 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.plain_text import cost_text
+from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.declarations import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
-from desktop_agent.ui.chat.composer.control_row import ControlRow
 from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import PickerButton, make_button
+from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.wording.cache_words import cache_miss_words
+
+
+class CostLabel(QLabel):
+    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is.
+
+    Signals:
+        clicked: the user wants to see more of it. The menu has the same.
+    """
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("costLabel")
+        self.setAccessibleName(self.tr("Cost of this session"))
+        self.setProperty("role", "secondary")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.hide()
+
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        if ev.button() == Qt.MouseButton.LeftButton and self.rect().contains(ev.position().toPoint()):
+            self.clicked.emit()
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        ev.accept()
+
+    def show_usage(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        """Show the sum of a session; the tooltip has the last turn and the tokens, too, and what no cache had."""
+        text = cost_text(session.cost_usd, is_partial=session.is_cost_partial)
+        self.setText(text)
+        words = "\n".join(self._lines(session, turn, missed)) if text else ""
+        self.setToolTip(words)
+        self.setAccessibleDescription(words)
+
+    def _lines(self, session: Usage, turn: Usage, missed: CacheMiss | None) -> list[str]:
+        lines = [self.tr("This session: {0}").format(cost_text(session.cost_usd, is_partial=session.is_cost_partial))]
+        if last := cost_text(turn.cost_usd, is_partial=turn.is_cost_partial):
+            lines.append(self.tr("Last turn: {0}").format(last))
+        read, written = counted(session.all_input_tokens), counted(session.output_tokens)
+        lines.append(self.tr("{0} tokens read by the model, {1} written").format(read, written))
+        if session.cache_read_tokens:
+            share = round(100 * session.cache_read_tokens / session.all_input_tokens)
+            lines.append(self.tr("{0} % of what it read came from its cache").format(share))
+        if missed is not None:
+            lines.append(cache_miss_words(missed))
+        if session.is_cost_partial:
+            missing = counted(session.unpriced_tokens)
+            lines.append(self.tr("The price of {0} tokens is not known: the cost is higher.").format(missing))
+        lines.append(self.tr("Click to see the usage of all sessions."))
+        return lines
+
+
+class ControlRow(QObject):
+    """Gives every control its words while there is room; what is only read gives way first.
+
+    Signals:
+        changed: something else is in it, or says something else: it is to be placed anew.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
+        """To the first control, Tab comes from `tab_from`."""
+        super().__init__(composer)
+        self._composer = composer
+        self._tab_from = tab_from
+        self._controls: list[QWidget] = []
+        self.cost = CostLabel(composer)
+        self.meter = ContextMeter(theme, composer)
+        self.stop = make_button(
+            self.tr("Stop"),
+            object_name="stopButton",
+            variant="destructive",
+            accessible_name=self.tr("Stop this turn"),
+            parent=composer,
+        )
+        self.stop.hide()
+        self.send = make_button(self.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
+        self.send.setEnabled(False)
+        for button in (self.stop, self.send):
+            # A click leaves the keyboard where it is: the button goes, or is disabled.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def show_context(self, use: ContextUse | None) -> None:
+        """Show how full the model's context is; nothing while that is not known."""
+        self.meter.show_use(use)
+        self.changed.emit()
+
+    def show_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        """Show what the session and its last turn cost, and what no cache had; nothing while that is not known."""
+        self.cost.show_usage(session, turn, missed)
+        self.changed.emit()
+
+    def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
+        """Say what sending does while a turn runs or not, or why nothing can be sent; it can be stopped, too.
+
+        `at_once` are the keys that send into the running turn.
+        """
+        self.stop.setVisible(is_working and not blocked)
+        self.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        self.send.setToolTip(blocked or (self._waiting_words(at_once) if is_working else ""))
+
+    def _waiting_words(self, at_once: str) -> str:
+        if not at_once:
+            return self.tr("It starts when the turn has ended.")
+        return self.tr(
+            "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
+        ).format(keys=at_once)
+
+    def add(self, control: QWidget) -> None:
+        """Put a picker or a button behind those that are there."""
+        control.setParent(self._composer)
+        QWidget.setTabOrder(self._controls[-1] if self._controls else self._tab_from, control)
+        self._controls.append(control)
+        control.show()
+        self.changed.emit()
+
+    def set_enabled(self, *, is_enabled: bool) -> None:
+        """Let the pickers be used, or not."""
+        for control in self._controls:
+            control.setEnabled(is_enabled)
+
+    def place(self, area: QRect) -> int:
+        """Place the controls on the left and status and buttons on the right; return where they end."""
+        controls = [control for control in self._controls if not control.isHidden()]
+        buttons = [button for button in (self.stop, self.send) if not button.isHidden()]
+        pickers = [control for control in controls if isinstance(control, PickerButton)]
+        others = [control.sizeHint().width() for control in controls if control not in pickers]
+        room = area.width() - sum(others) - Space.S * len(controls) - _width_of(buttons)
+        _fit_pickers(pickers, room)
+        height = flow(controls, area)
+        last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
+        room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
+        right = self._fit_status(buttons, room)
+        y, right_width = last.y(), _width_of(right)
+        if right_width > room:
+            y = area.y() + height + Space.S
+        x = area.x() + area.width() - right_width
+        row_height = max(widget.sizeHint().height() for widget in right)
+        middle = last.center().y() + 1 if controls and y == last.y() else y + row_height // 2
+        for widget in right:
+            size = widget.sizeHint()
+            widget.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
+            x += size.width() + Space.S
+        return max(area.y() + height, middle + row_height // 2)
+
+    def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
+        """Return what stands on the right: status gives way, so that nothing moves when a turn begins.
+
+        First the words of the meter go, then the cost, then the meter.
+        """
+        status = [widget for widget in (self.cost, self.meter) if widget.text()]
+        fits = _width_of(buttons) <= room
+        self.meter.set_short(False)
+        self.meter.set_short(fits and _width_of([*status, *buttons]) > room)
+        while status and fits and _width_of([*status, *buttons]) > room:
+            status.pop(0)
+        for widget in (self.cost, self.meter):
+            widget.setVisible(widget in status)
+        return [*status, *buttons]
+
+
+def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
+    """Give the pickers fewer words where there is no room for all; the longest of them gives way further."""
+    is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
+    widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
+    longest = max(pickers, key=widths.__getitem__, default=None)
+    for picker in pickers:
+        picker.set_short(is_short=is_tight, less=sum(widths.values()) - room if picker is longest and is_tight else 0)
+
+
+def _width_of(widgets: Sequence[QWidget]) -> int:
+    """How wide they are side by side."""
+    return sum(widget.sizeHint().width() for widget in widgets) + Space.S * (len(widgets) - 1)
+
 
 _MARGIN_X = 20
 _MARGIN_Y = 12

@@ -1,21 +1,82 @@
 """Offers what can be mentioned while an `@` is being typed, and shows which parts of the message are mentions."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.composer.field_positions import index_of, position_of
-from desktop_agent.ui.chat.composer.mention_marks import PASTED, marks_in
-from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit, index_of, position_of
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.mention_grammar import TypedMention
     from desktop_agent.core.mentions.offers import MentionOffer
-    from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+    from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
+
+PASTED = "pasted"
+"""What stands before the colon in a mention of what was pasted."""
+
+_LONGEST_TEXT = 50_000
+"""In a longer one nothing is marked: it is read again with every key."""
+
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Return from where to where they stand, in their order. `sources` are what may stand before a colon."""
+    if "@" not in text or len(text) > _LONGEST_TEXT:
+        return ()
+    from desktop_agent.core.mentions.mention_grammar import (
+        mentions_in,  # with the first `@`
+        paths_in,
+    )
+
+    spans = {
+        path.start: path.start + len(path.written) for path in paths_in(text) if path.is_certain or is_path(path.path)
+    }
+    for mention in mentions_in(text):
+        if mention.source in sources:
+            spans[mention.start] = mention.start + len(mention.written)
+    return tuple(sorted(spans.items()))
+
+
+class MentionedContent(NamedTuple):
+    """A content that a message mentions and that is to be seen otherwise than in its text."""
+
+    is_pasted: bool
+    """Whether it is kept for messages; otherwise it is a file of the folder."""
+    name: str
+    """What it is kept by, or its path."""
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a picture, by its name."""
+        return self.name.lower().endswith(_PICTURES)
+
+
+def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
+    """Return the pictures and pasted contents in their order, each with where it is mentioned."""
+    lower = text.lower() if "@" in text and len(text) <= _LONGEST_TEXT else ""
+    found: dict[MentionedContent, list[tuple[int, int]]] = {}
+    if PASTED not in lower and not any(ending in lower for ending in _PICTURES):
+        return found
+    from desktop_agent.core.mentions.mention_grammar import (
+        mentions_in,  # with the first of them
+        paths_in,
+    )
+
+    pasted = [each for each in mentions_in(text) if each.source == PASTED]
+    paths = [each for each in paths_in(text) if each.path.lower().endswith(_PICTURES) and not each.first]
+    starts = {each.start for each in pasted}
+    spans = [(each.start, each.written, MentionedContent(True, each.target)) for each in pasted]
+    spans += [
+        (each.start, each.written, MentionedContent(False, each.path)) for each in paths if each.start not in starts
+    ]
+    for start, written, content in sorted(spans):
+        found.setdefault(content, []).append((start, start + len(written)))
+    return found
 
 
 _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
@@ -160,7 +221,7 @@ class MentionOffers(QObject):
         self.place(self._area)
 
     def _make_popup(self) -> "MentionPopup":
-        from desktop_agent.ui.chat.composer.mention_popup import MentionPopup  # with the first mention
+        from desktop_agent.ui.chat.composer.offer_popups import MentionPopup  # with the first mention
 
         popup = self._popup = MentionPopup(self._theme, self._composer.window())
         popup.chosen.connect(self._on_chosen)

@@ -1,24 +1,170 @@
 """The field of a prompt. By default Enter sends, Shift+Enter breaks the line, Up brings earlier prompts back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QFocusEvent,
     QImage,
     QInputMethodEvent,
     QKeyEvent,
     QKeySequence,
+    QPainter,
     QPaintEvent,
+    QTextCharFormat,
     QTextCursor,
     QTextOption,
 )
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from desktop_agent.ui.chat.composer.field_marks import FieldMarks
-from desktop_agent.ui.chat.composer.field_positions import index_of
-from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
+from desktop_agent.ui.chat.text.passage import count_lines, x_in
 from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.wording.visible_text import utf16_length
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QTextEdit
+
+
+def position_of(text: str, index: int) -> int:
+    """Return Qt's position of a place in `text`."""
+    return utf16_length(text[:index])
+
+
+def index_of(text: str, position: int) -> int:
+    """Return the place in `text` of a position of Qt."""
+    if text.isascii():
+        return position
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * position]
+    return len(before.decode("utf-16-le", "surrogatepass"))
+
+
+_LIMIT = 200
+
+
+class PromptHistory:
+    """Earlier prompts, newest last, and where one is in them. The place behind the newest is the draft."""
+
+    def __init__(self, prompts: Sequence[str] = ()) -> None:
+        self._prompts = list(prompts)[-_LIMIT:]
+        self._at = len(self._prompts)
+        self._draft = ""
+        self._added: list[str] = []
+        """Those that were sent since the others were given."""
+
+    def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
+        """Return that of the same conversation, read anew: with what was sent here and is not recorded yet."""
+        history = PromptHistory(prompts)
+        for prompt in self._added:
+            if prompt not in prompts:
+                history.add(prompt)
+        return history
+
+    def add(self, prompt: str) -> None:
+        """Remember a prompt that was sent, and be at the draft again."""
+        self._added = [*self._added, prompt][-_LIMIT:]
+        if not self._prompts or self._prompts[-1] != prompt:
+            self._prompts = [*self._prompts, prompt][-_LIMIT:]
+        self._at = len(self._prompts)
+        self._draft = ""
+
+    def is_showing(self, text: str) -> bool:
+        """Whether `text` is an earlier prompt, as it was brought back."""
+        return self._at < len(self._prompts) and self._prompts[self._at] == text
+
+    def older(self, current: str) -> str | None:
+        """Return the prompt before the one shown, or `None` at the oldest. `current` is what is shown."""
+        if self._at == 0:
+            return None
+        if self._at == len(self._prompts):
+            self._draft = current
+        self._at -= 1
+        return self._prompts[self._at]
+
+    def newer(self) -> str | None:
+        """Return the prompt after the one shown, at last the draft; `None` at the draft."""
+        if self._at == len(self._prompts):
+            return None
+        self._at += 1
+        return self._draft if self._at == len(self._prompts) else self._prompts[self._at]
+
+
+_RADIUS = 4
+
+
+class FieldMarks:
+    """The parts of one field's text that stand out."""
+
+    def __init__(self, edit: QPlainTextEdit) -> None:
+        self._edit = edit
+        self._ground = QColor()
+        self._coloured: list[QTextEdit.ExtraSelection] = []
+        self._underlined: list[QTextEdit.ExtraSelection] = []
+        """Their cursors go along with the text while it is changed."""
+        self.spans: Sequence[tuple[int, int]] = ()
+        """From where to where each part on a ground goes, in the order of the text."""
+
+    def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
+        """Let these parts stand out, and no others: text of this colour on a rounded ground."""
+        self.spans, self._ground = spans, ground
+        text_format = QTextCharFormat()
+        text_format.setForeground(colour)
+        self._coloured = self._selections(spans, text_format)
+        self._apply()
+
+    def underline(self, spans: Sequence[tuple[int, int]], colour: QColor) -> None:
+        """Underline these parts, and no others, with waves of this colour, as programs do with misspelled words."""
+        text_format = QTextCharFormat()
+        text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        text_format.setUnderlineColor(colour)
+        self._underlined = self._selections(spans, text_format)
+        self._apply()
+
+    def _apply(self) -> None:
+        self._edit.setExtraSelections([*self._coloured, *self._underlined])
+
+    def _selections(
+        self, spans: Sequence[tuple[int, int]], text_format: QTextCharFormat
+    ) -> "list[QTextEdit.ExtraSelection]":
+        from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
+
+        selections: list[QTextEdit.ExtraSelection] = []
+        for start, end in spans:
+            selection = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self._edit.document())
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            selection.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+            selection.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+            selections.append(selection)
+        return selections
+
+    def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
+        """Paint what lies under them. `offset` is where the text begins in the viewport."""
+        painter = QPainter(viewport)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._ground)
+        for start, end in self.spans:
+            for area in self._areas_of(start, end):
+                painter.drawRoundedRect(area.translated(offset), _RADIUS, _RADIUS)
+        painter.end()
+
+    def _areas_of(self, start: int, end: int) -> Iterator[QRectF]:
+        """Yield where a part of one paragraph stands, line by line."""
+        block = self._edit.document().findBlock(start)
+        layout, first = block.layout(), block.position()
+        top = self._edit.blockBoundingGeometry(block).topLeft()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            begin = max(start - first, line.textStart())
+            stop = min(end - first, line.textStart() + line.textLength())
+            if begin >= stop:
+                continue
+            left, right = x_in(line, begin), x_in(line, stop)
+            yield QRectF(top.x() + left - 2, top.y() + line.y(), right - left + 4, line.height())
+
 
 MIN_LINES = 2
 MAX_LINES = 10
@@ -85,8 +231,6 @@ class MessageEdit(QPlainTextEdit):
     def _count_lines(self, width: int) -> int:
         if self.document().isEmpty():
             return 0
-        from desktop_agent.ui.chat.text.passage import count_lines  # not for an empty window
-
         return count_lines(self.toPlainText(), self.font(), width, MAX_LINES + 1)
 
     def replace_text(self, text: str) -> None:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, Tourist

@@ -7,10 +7,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
-from desktop_agent.ui.chat.composer.command_list import offer
-from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
+from desktop_agent.ui.chat.composer.message_edit import PromptHistory
+from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, offer
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
 

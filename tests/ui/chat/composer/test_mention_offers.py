@@ -15,8 +15,8 @@ from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, Offe
 from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
 from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
+from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
 

@@ -1,0 +1,484 @@
+"""The lists above the message field: commands that fit what is typed after a slash, and what can be mentioned with `@`.
+
+They never take the focus: the field hands them the keys that they understand. Imported with the first slash or `@`.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop_agent.core.base.matching import Span
+from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
+from desktop_agent.core.slash.declarations import Declaration, is_command
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.emphasis import draw_emphasised
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_line
+
+MAX_ROWS = 8
+FRAME = 5
+"""Border and padding of one side."""
+
+
+class ListPopup(QListView):
+    """A raised list inside the window, as high as its rows and as there is room for."""
+
+    def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
+        """`name` is its object name."""
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+        self._theme = theme
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+        self.hide()
+
+    def place_above(self, x: int, width: int, bottom: int, rows: int, row_height: int) -> None:
+        """Stand above `bottom` with so many rows, fewer if there is no room for them."""
+        height = min(rows, MAX_ROWS) * row_height + 2 * FRAME
+        height = min(height, max(bottom - Space.S, row_height + 2 * FRAME))
+        self.setGeometry(x, bottom - height, width, height)
+
+    def _on_theme_changed(self) -> None:
+        colours = self._theme.colours
+        self.setStyleSheet(
+            f"#{self.objectName()} {{ background: {colours.surface}; border: 1px solid {colours.border_strong};"
+            f" border-radius: 8px; padding: {FRAME - 1}px; }}"
+        )
+        self.viewport().update()
+
+
+class Offer(Struct, frozen=True):
+    """What to show above a message that begins with a slash."""
+
+    commands: tuple[Declaration, ...]
+    is_choice: bool
+    """Whether one is still to be chosen; otherwise it is, and its arguments are being written."""
+    is_whole: bool
+    """Whether what stands there is a command already, so that Enter sends it."""
+
+
+def offer(text: str, commands: Sequence[Declaration]) -> Offer | None:
+    """Return what to show for `text`; None when it is no command, or when there is nothing to say about it."""
+    if not is_command(text):
+        return None
+    name, space, _ = text[1:].partition(" ")
+    name = name.lower()
+    if "\n" in name or "\t" in name:
+        return None
+    exact = [command for command in commands if command.name == name and not command.problem]
+    if space:
+        shown = tuple(command for command in exact if command.arguments)
+        return Offer(shown[:1], is_choice=False, is_whole=True) if shown else None
+    ranked = [(_rank(command, name), index) for index, command in enumerate(commands)]
+    shown = tuple(commands[index] for rank, index in sorted(ranked) if rank < _NO_MATCH)
+    if not shown or (len(shown) == 1 and exact and not exact[0].arguments):
+        return None
+    return Offer(shown, is_choice=True, is_whole=bool(exact))
+
+
+_NO_MATCH = 100
+
+
+def _rank(command: Declaration, typed: str) -> int:
+    """How well a command fits: 0 best. What cannot be used comes last."""
+    name = command.name
+    if name == typed:
+        rank = 0
+    elif name.startswith(typed):
+        rank = 1
+    elif any(part.startswith(typed) for part in name.replace("-", ":").replace("_", ":").split(":")):
+        rank = 2
+    elif len(typed) > 1 and typed in name:
+        rank = 3
+    else:
+        return _NO_MATCH
+    return rank + 10 if command.problem else rank
+
+
+class _Commands(QAbstractListModel):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.shown: tuple[Declaration, ...] = ()
+
+    def show(self, commands: Sequence[Declaration]) -> None:
+        self.beginResetModel()
+        self.shown = tuple(commands)
+        self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.shown)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if self.shown[index.row()].problem:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        command = self.shown[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"/{command.name} {command.arguments}".rstrip()
+            case Qt.ItemDataRole.AccessibleTextRole:
+                parts = (f"/{command.name} {command.arguments}".rstrip(), self.effect(command), self.origin(command))
+                return ", ".join(filter(None, parts))
+            case _:
+                return None
+
+    def origin(self, command: Declaration) -> str:
+        """Say whose command it is, unless it comes with the application."""
+        words = {"person": self.tr("yours"), "project": self.tr("project"), "server": self.tr("server")}
+        return words.get(command.origin, "")
+
+    def effect(self, command: Declaration) -> str:
+        """Say what it does, or why it cannot be used."""
+        if command.problem:
+            return self.tr("Cannot be used: {problem}").format(problem=command.problem)
+        return command.summary
+
+
+class CommandPopup(ListPopup):
+    """Shows what fits, and which of it is chosen.
+
+    Signals:
+        chosen: this command (its name) shall stand in the field.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent, "commandPopup")
+        self.setAccessibleName(self.tr("Commands"))
+        self._commands = _Commands(self)
+        self._offer: Offer | None = None
+        self._is_moved = False
+        self._is_dismissed = False
+        self._delegate = _CommandDelegate(theme, self)
+        self.setModel(self._commands)
+        self.setItemDelegate(self._delegate)
+        self.clicked.connect(self._on_clicked)
+        self.entered.connect(self._on_entered)
+
+    def show_offer(self, offer: Offer | None) -> None:
+        """Show this, or nothing."""
+        if offer == self._offer:
+            return
+        self._offer = offer
+        self._is_moved = False
+        if offer is None or self._is_dismissed:
+            self.hide()
+            return
+        self._delegate.is_hint = not offer.is_choice
+        self._commands.show(offer.commands)
+        first = next((row for row, command in enumerate(offer.commands) if not command.problem), None)
+        if offer.is_choice and first is not None:
+            self.setCurrentIndex(self._commands.index(first))
+        self.show()
+        self.raise_()
+
+    def place(self, area: QRect, bottom: int) -> None:
+        """Stand above `bottom`, as wide as `area`, as high as needed and as there is room for."""
+        self.place_above(area.x(), area.width(), bottom, len(self._commands.shown), self._delegate.row_height)
+
+    def takes(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        offer = self._offer
+        if offer is None or self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self._is_dismissed = True
+            self.hide()
+            return True
+        if not offer.is_choice:
+            return False
+        match key:
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                self._step(-1 if key == Qt.Key.Key_Up else 1)
+                return True
+            case Qt.Key.Key_Tab:
+                return self._choose()
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                return (self._is_moved or not offer.is_whole) and self._choose()
+            case _:
+                return False
+
+    def _step(self, direction: int) -> None:
+        usable = [row for row, command in enumerate(self._commands.shown) if not command.problem]
+        if not usable:
+            return
+        row = self.currentIndex().row()
+        at = usable.index(row) if row in usable else (-1 if direction > 0 else 0)
+        self.setCurrentIndex(self._commands.index(usable[(at + direction) % len(usable)]))
+        self._is_moved = True
+
+    def _choose(self) -> bool:
+        row = self.currentIndex().row()
+        if not 0 <= row < len(self._commands.shown) or self._commands.shown[row].problem:
+            return False
+        self.chosen.emit(self._commands.shown[row].name)
+        return True
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._offer is not None and self._offer.is_choice:
+            self.setCurrentIndex(index)
+            self._choose()
+
+    def _on_entered(self, index: QModelIndex) -> None:
+        if self._offer is not None and self._offer.is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
+            self.setCurrentIndex(index)
+            self._is_moved = True
+
+
+class _CommandDelegate(QStyledItemDelegate):
+    """A row: the command and its arguments on the left, what it does on the right. A hint has two lines."""
+
+    def __init__(self, theme: Theme, view: CommandPopup) -> None:
+        super().__init__(view)
+        self._theme = theme
+        self.is_hint = False
+
+    @property
+    def row_height(self) -> int:
+        return Height.LIST_ROW + (Height.SMALL_BUTTON - Space.XS if self.is_hint else 0)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, self.row_height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        model = index.model()
+        assert isinstance(model, _Commands)
+        command = model.shown[index.row()]
+        area, state = option.rect, option.state
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
+        if is_current:
+            draw_area(painter, self._theme, QRectF(area), is_selected=True)
+        inner = area.adjusted(Space.S, 0, -Space.S, 0)
+        first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
+        left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
+        painter.setFont(self._theme.code_font(TypeSize.CODE))
+        name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
+        x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
+        rest = QRect(x, first.y(), first.x() + left - x, first.height())
+        self._text(painter, rest, f" {command.arguments}" if command.arguments else "", "muted")
+        below = inner.adjusted(0, Height.LIST_ROW - Space.S, 0, -Space.XS)
+        rest = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
+        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        colour = "faint" if command.problem else "muted"
+        if origin := model.origin(command):
+            tag = painter.fontMetrics().horizontalAdvance(origin)
+            self._text(painter, QRect(rest.right() - tag, rest.y(), tag + 1, rest.height()), origin, colour)
+            rest.setWidth(rest.width() - tag - 12)
+        self._text(painter, rest, model.effect(command), colour)
+        painter.restore()
+
+    def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
+        """Draw as much of `text` as fits and return where it ends."""
+        painter.setPen(self._theme.colour(colour))
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        return area.x() + painter.fontMetrics().horizontalAdvance(shown)
+
+
+_WIDTH = 460
+_LEAST_WIDTH = 240
+
+
+class _Offers(QAbstractListModel):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.shown: tuple[MentionOffer, ...] = ()
+
+    def show(self, offers: Sequence[MentionOffer]) -> None:
+        self.beginResetModel()
+        self.shown = tuple(offers)
+        self.endResetModel()
+
+    def add(self, offers: Sequence[MentionOffer]) -> None:
+        if offers:
+            self.beginInsertRows(QModelIndex(), len(self.shown), len(self.shown) + len(offers) - 1)
+            self.shown = (*self.shown, *offers)
+            self.endInsertRows()
+
+    def rowCount(self, parent: AnyIndex | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.shown)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        offer = self.shown[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return offer.label
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(filter(None, (offer.label, self.kind_words(offer.kind), offer.detail)))
+            case _:
+                return None
+
+    def kind_words(self, kind: OfferKind) -> str:
+        """Say what an offer is."""
+        words = {
+            "file": self.tr("file"),
+            "folder": self.tr("folder"),
+            "session": self.tr("session"),
+            "resource": self.tr("resource"),
+            "template": self.tr("template"),
+            "source": self.tr("source"),
+            "function": self.tr("function"),
+            "class": self.tr("class"),
+            "type": self.tr("type"),
+            "constant": self.tr("constant"),
+            "module": self.tr("module"),
+        }
+        return words[kind]
+
+
+class MentionPopup(ListPopup):
+    """Shows what fits, and which of it is chosen.
+
+    Signals:
+        chosen: this `MentionOffer` shall stand in the field; with Tab, so that a folder is gone on with.
+    """
+
+    chosen = Signal(object, bool)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent, "mentionPopup")
+        self.setAccessibleName(self.tr("Mentions"))
+        self._window = parent
+        self._offers = _Offers(self)
+        self._typed = ""
+        self._is_moved = False
+        self._is_pointed_at = False
+        self._delegate = _MentionDelegate(theme, self)
+        self.setModel(self._offers)
+        self.setItemDelegate(self._delegate)
+        self.clicked.connect(self._on_clicked)
+
+    @property
+    def offers(self) -> tuple[MentionOffer, ...]:
+        """What is shown."""
+        return self._offers.shown
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the user has chosen among what is shown, or points at it: then it must not move."""
+        return self.isVisible() and (self._is_moved or self._is_pointed_at)
+
+    def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
+        """Show these, of which there is at least one, for what is typed. The first one is chosen if it fits closely.
+
+        So `@property` at the end of a message is sent by Enter, and does not become some file with these letters.
+        """
+        self._typed = typed
+        self._is_moved = False
+        self._offers.show(offers)
+        if offers[0].is_close:
+            self.setCurrentIndex(self._offers.index(0))
+        self.show()
+        self.raise_()
+
+    def add_offers(self, offers: Sequence[MentionOffer]) -> None:
+        """Show those of these that are not there yet below the others, which stay as they are."""
+        shown = {(offer.label, offer.detail) for offer in self.offers}
+        self._offers.add([offer for offer in offers if (offer.label, offer.detail) not in shown])
+
+    def place(self, at: QPoint) -> None:
+        """Stand above this place of the window, moved to the left where there is no room."""
+        room = self._window.width() - 2 * Space.S
+        width = max(min(_WIDTH, room), min(_LEAST_WIDTH, room))
+        x = max(Space.S, min(at.x() - Space.S, self._window.width() - width - Space.S))
+        self.place_above(x, width, at.y(), len(self.offers), Height.LIST_ROW)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._is_pointed_at = True  # one that only happens to be there when the list opens points at nothing
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._is_pointed_at = False
+        super().leaveEvent(event)
+
+    def takes(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        match event.key():
+            case Qt.Key.Key_Up:
+                self._step(-1)
+            case Qt.Key.Key_Down:
+                self._step(1)
+            case Qt.Key.Key_Tab:
+                self._choose(goes_on=True)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                if not self._is_moved and (not self.offers[0].is_close or self.offers[0].written == self._typed):
+                    return False  # Enter sends the message
+                self._choose(goes_on=False)
+            case _:
+                return False
+        return True
+
+    def _step(self, direction: int) -> None:
+        self._is_moved = True
+        row = self.currentIndex().row()
+        row = (row + direction) % len(self.offers) if row >= 0 or direction > 0 else len(self.offers) - 1
+        self.setCurrentIndex(self._offers.index(row))
+
+    def _choose(self, *, goes_on: bool) -> None:
+        self.chosen.emit(self.offers[max(self.currentIndex().row(), 0)], goes_on)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.chosen.emit(self.offers[index.row()], False)
+
+
+class _MentionDelegate(QStyledItemDelegate):
+    """A row: the name with what fitted, then where it is, and on the right what it is."""
+
+    def __init__(self, theme: Theme, view: MentionPopup) -> None:
+        super().__init__(view)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        model = index.model()
+        assert isinstance(model, _Offers)
+        offer = model.shown[index.row()]
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_current = bool(option.state & QStyle.StateFlag.State_Selected)
+        is_under_mouse = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if is_current or is_under_mouse:
+            draw_area(painter, self._theme, QRectF(option.rect), is_selected=is_current)
+        area = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
+        small = self._theme.text_font(TypeSize.HEAD)
+        if offer.kind not in ("file", "folder"):
+            words = model.kind_words(offer.kind)
+            draw_line(painter, area, words, small, self._theme.colour("muted"), RIGHT)
+            area.setRight(area.right() - QFontMetricsF(small).horizontalAdvance(words) - Space.M)
+        name, spans, detail, detail_spans = _parts(offer)
+        colour = self._theme.colour("accent_text" if is_current else "text")
+        used = draw_emphasised(painter, self._theme, area, name, spans, colour, self._theme.text_font(TypeSize.BODY))
+        area.setLeft(area.left() + used + Space.S)
+        metrics = QFontMetricsF(small)
+        shown = metrics.elidedText(detail, Qt.TextElideMode.ElideMiddle, max(area.width(), 0))
+        muted = self._theme.colour("muted")
+        draw_emphasised(painter, self._theme, area, shown, detail_spans if shown == detail else (), muted, small)
+        painter.restore()
+
+
+def _parts(offer: MentionOffer) -> tuple[str, Sequence[Span], str, Sequence[Span]]:
+    """Return the name with its spans, and what stands behind it with its own: of a path the folder."""
+    if offer.kind not in ("file", "folder"):
+        return offer.label, offer.spans, offer.detail, ()
+    at = offer.label.rstrip("/").rfind("/") + 1
+    name = [(max(start, at) - at, end - at) for start, end in offer.spans if end > at]
+    folder = [(start, min(end, at - 1)) for start, end in offer.spans if start < at - 1]
+    return offer.label[at:], name, offer.label[: max(at - 1, 0)], folder

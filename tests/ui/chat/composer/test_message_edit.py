@@ -1,0 +1,132 @@
+"""The message field: earlier prompts, what is underlined, and where the keyboard goes."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.protocol.model import ContextUse
+from desktop_agent.core.spelling import words_of
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.message_edit import PromptHistory
+from desktop_agent.ui.chat.composer.spelling import SpellingMarks
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.mode_pickers import ModePickers
+
+
+def test_what_was_sent_and_is_not_recorded_yet_stays_when_the_conversation_is_read_anew() -> None:
+    history = PromptHistory(["one"])
+    history.add("two")
+    history.add("three")
+    anew = history.exchanged(["one", "two"])
+    assert [anew.older("") for _ in range(4)] == ["three", "two", "one", None]
+    assert anew.exchanged(["one", "two", "three"]).older("") == "three"
+
+
+def test_the_draft_waits_behind_the_newest() -> None:
+    history = PromptHistory(["one", "two"])
+    assert history.older("draft") == "two"
+    assert history.older("two") == "one"
+    assert history.older("one") is None
+    assert history.newer() == "two"
+    assert history.newer() == "draft"
+    assert history.newer() is None
+
+
+def test_the_same_prompt_twice_is_remembered_once() -> None:
+    history = PromptHistory()
+    history.add("same")
+    history.add("same")
+    assert history.older("") == "same"
+    assert history.older("same") is None
+
+
+def test_sending_goes_back_to_the_end() -> None:
+    history = PromptHistory(["one"])
+    history.older("draft")
+    history.add("two")
+    assert history.older("") == "two"
+
+
+@pytest.mark.parametrize("name", ["send", "stop"])
+def test_a_click_leaves_the_keyboard_in_the_field(qtbot: QtBot, theme: Theme, name: str) -> None:
+    composer = Composer(theme)
+    ModePickers(composer)
+    qtbot.addWidget(composer)
+    composer.set_working(is_working=name == "stop")
+    composer.show()
+    composer.activateWindow()
+    composer.setFocus()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is composer.edit)
+    composer.set_text("Look at this.")
+    QTest.mouseClick({"send": composer.controls.send, "stop": composer.controls.stop}[name], Qt.MouseButton.LeftButton)
+    composer.set_working(is_working=False)
+    assert QApplication.focusWidget() is composer.edit
+
+
+@pytest.fixture
+def composer(theme: Theme, qtbot: QtBot) -> Composer:
+    composer = Composer(theme)
+    qtbot.addWidget(composer)
+    composer.show()
+    return composer
+
+
+def marked(composer: Composer, theme: Theme, text: str, wrong: frozenset[str]) -> SpellingMarks:
+    """Type a text of which these words are wrong."""
+    marks = SpellingMarks(composer.edit, theme)
+    marks.set_on(is_on=True)
+    composer.set_text(text)
+    QTest.keyClicks(composer.edit, ".")
+    marks.take(frozenset(word.text for word in words_of(text)), wrong)
+    return marks
+
+
+def test_each_misspelled_word_is_underlined(composer: Composer, theme: Theme) -> None:
+    marks = marked(composer, theme, "right wrnog right wrnog", frozenset({"wrnog"}))
+    assert [(word.text, word.start) for word in marks.misspelled] == [("wrnog", 6), ("wrnog", 18)]
+
+
+def test_a_message_in_a_language_without_a_dictionary_is_not_underlined(composer: Composer, theme: Theme) -> None:
+    marks = marked(composer, theme, "bonjour " * 101, frozenset({"bonjour"}))
+    assert marks.misspelled == []
+    assert composer.edit.extraSelections() == []
+
+
+def test_a_message_of_many_pages_is_not_underlined(composer: Composer, theme: Theme) -> None:
+    marks = marked(composer, theme, "right " * 1_000 + "wrnog", frozenset({"wrnog"}))
+    assert marks.misspelled == []
+
+
+@pytest.mark.parametrize("width", [420, 1200])
+def test_tab_goes_through_the_row_below_the_field_as_it_is_read(qtbot: QtBot, theme: Theme, width: int) -> None:
+    window, composer = QWidget(), Composer(theme)
+    column = QVBoxLayout(window)
+    column.addWidget(QPushButton("before"))
+    column.addWidget(composer)
+    column.addWidget(QPushButton("after"))
+    pickers = ModePickers(composer)
+    for control in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
+        composer.controls.add(control)
+    composer.controls.show_context(ContextUse(tokens=68_000, window=200_000, source="reported"))
+    composer.set_working(is_working=True)
+    qtbot.addWidget(window)
+    window.resize(width, 400)
+    window.show()
+    window.activateWindow()
+    composer.setFocus()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is composer.edit)
+    composer.set_text("And now?")
+
+    visited: list[QWidget] = []
+    while (now := QApplication.focusWidget()) is not None and now.parentWidget() is not window:
+        visited.append(now)
+        QTest.keyClick(now, Qt.Key.Key_Tab)
+    row = visited[2:]
+    assert visited[:2] == [composer.edit, composer.attach]
+    assert row == sorted(row, key=lambda control: (control.y() // 20, control.x()))
+    assert row == [
+        *(pickers.model_button, pickers.approval_button, pickers.sandbox_button),
+        *(composer.controls.meter, composer.controls.stop, composer.controls.send),
+    ]
