@@ -1,11 +1,14 @@
-"""Goes to a call or a turn in a conversation."""
+"""Goes to a call, a turn or the end of a conversation, and asks for the pages that are in view or wanted."""
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from desktop_agent.ui.chat.transcript.reading_place import KeptPlace, entry_number, find_entry
+from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.chat.transcript.rows import KeptPlace, entry_number, find_entry
+from desktop_agent.ui.theme import Space
 
 
 class Navigation:
@@ -117,3 +120,85 @@ class Navigation:
                 prompt = row
         if prompt is not None:
             layout.reveal(layout.reading.row_top(prompt))
+
+
+_NEAR = 2
+"""How many screens beyond the view pages are loaded before the user scrolls there."""
+
+
+class PageRequests(QObject):
+    """Looks at what is in the viewport.
+
+    Signals:
+        pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
+    """
+
+    pages_wanted = Signal(object)
+
+    def __init__(self, layout: RowLayout, finder: Finder, viewport: QWidget) -> None:
+        super().__init__(layout)
+        self._layout = layout
+        self._finder = finder
+        self._viewport = viewport
+        self._wanted: tuple[int, ...] = ()
+        finder.page_sought.connect(self.update)
+
+    def clear(self) -> None:
+        """Forget what was asked for: another conversation is shown."""
+        self._wanted = ()
+
+    def update(self) -> None:
+        """Ask for what is in view by now, unless that was the last thing asked for."""
+        height = self._viewport.height()
+        in_view = self._pages_between(0, height)
+        near = self._pages_between(-_NEAR * height, (1 + _NEAR) * height)
+        wanted = tuple(dict.fromkeys((*in_view, *self._finder.wanted_pages, *near)))
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.pages_wanted.emit(wanted)
+
+    def _pages_between(self, top: int, bottom: int) -> list[int]:
+        rows = self._layout.rows
+        if not len(rows):
+            return []
+        start = self._layout.top_edge - Space.XL
+        first, last = rows.heights.at(start + top), rows.heights.at(start + bottom)
+        pages = (rows[index].page for index in range(max(0, first), last + 1))
+        return list(dict.fromkeys(page for page in pages if page is not None))
+
+
+_NEAR_END = 4
+"""A fraction of the view: an end that is not further away is found without a button, which lies over text."""
+
+
+class JumpButton(QPushButton):
+    """Floats above the lower edge of the view while the end is well away and is not followed.
+
+    Not over what a search has found, which goes everywhere by itself.
+    """
+
+    def __init__(self, area: QAbstractScrollArea, layout: RowLayout, finder: Finder) -> None:
+        super().__init__(area)
+        self._area = area
+        self._layout = layout
+        self._finder = finder
+        self.setText(self.tr("Jump to latest ↓"))
+        self.setObjectName("jumpToLatestButton")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hide()
+        self.clicked.connect(layout.scroll_to_bottom)
+        layout.laid_out.connect(self._update)
+        finder.found.connect(self._update)
+
+    def _update(self) -> None:
+        is_needed = self._is_end_away() and not self._layout.reading.is_following and not self._finder.is_searching
+        if is_needed:
+            area, size = self._area.rect(), self.sizeHint()
+            left, top = area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M
+            self.setGeometry(left, top, size.width(), size.height())
+            self.raise_()
+        self.setVisible(is_needed)
+
+    def _is_end_away(self) -> bool:
+        bar = self._area.verticalScrollBar()
+        return bar.maximum() - bar.value() > self._area.viewport().height() // _NEAR_END

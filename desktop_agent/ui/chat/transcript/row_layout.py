@@ -1,22 +1,23 @@
-"""Lays out a scrolling column of rows of which only those near the eye exist as widgets.
+"""Lays out a scrolling column of rows of which only those near the eye exist as widgets, and follows their changes.
 
 Heights of rows that were never seen are estimates. What is being read (`ReadingPlace`) stays where it is while heights
-above it become exact; and the view follows the end only while it is at the end.
+above it become exact; and the view follows the end only while it is at the end. What changed is shown with the next
+frame, a little of a long text in each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from desktop_agent.ui.chat.code_colours import CodeColours
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
-from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
-from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.chat.transcript.row_widgets import CodeColours, RowWidgets
+from desktop_agent.ui.chat.transcript.rows import EntryRows, ReadingPlace
+from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
 
 _MARGIN = 160
@@ -226,3 +227,98 @@ class RowLayout(QObject):
             top = Space.XL + self.rows.heights.total - value
             self.footer.setGeometry(x, top, self.widgets.width, self.footer.height())
         self.reading.take(value)
+
+
+_READING_PAUSE_MS = 5
+"""Between two steps of a row that is behind its entry: what the first showed is painted."""
+
+
+class RowUpdates(QObject):
+    """Collects what changed until the next frame."""
+
+    def __init__(self, layout: RowLayout) -> None:
+        super().__init__(layout)
+        self._layout = layout
+        self._dirty: dict[EntryRow, None] = {}
+        self._throttle = Throttle(self._update_rows, self)
+        self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
+        self._reading_timer.timeout.connect(self._read_further)
+        layout.widgets.made.connect(self._read_on)
+
+    def mark(self, row: EntryRow) -> None:
+        """Show with the next frame what became of a row's entry."""
+        self._dirty[row] = None
+        self._throttle.trigger()
+
+    def request_layout(self) -> None:
+        """Lay out with the next frame."""
+        self._throttle.trigger()
+
+    def show_edits(self, edits: Mapping[int, str]) -> None:
+        """Go on with the edits of earlier prompts, by turn, where the user left them."""
+        from desktop_agent.ui.chat.entries.prompt import EDIT
+
+        for row in self._layout.rows:
+            if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
+                row.drafts[EDIT] = edits[row.entry.turn]
+                row.is_dirty = True
+                self.mark(row)
+        self.request_layout()
+
+    def drop(self, row: EntryRow) -> None:
+        """Take in that a row is no more."""
+        self._dirty.pop(row, None)
+        self._layout.widgets.live.drop(row)
+        self._layout.reading.forget(row)
+
+    def clear(self) -> None:
+        """Take in that all rows are others."""
+        self._dirty.clear()
+
+    def flush(self) -> None:
+        """Show at once what was applied and not shown yet, also what is being laid out gently."""
+        self._throttle.run_now()
+        if self._layout.is_gentle:
+            self._layout.lay_out()
+
+    def pause(self) -> None:
+        """Show nothing until `resume`."""
+        self._throttle.pause()
+        self._reading_timer.stop()
+
+    def resume(self) -> None:
+        """Show what changed meanwhile, and go on."""
+        self._throttle.resume()
+        self._layout.lay_out()
+        for row in self._layout.widgets.live:
+            self._read_on(row)
+
+    def _update_rows(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        widgets = self._layout.widgets
+        for row in dirty:
+            if not row.is_dirty:
+                continue
+            row.is_dirty = False
+            if row.widget is not None:
+                row.widget.refresh()
+                self._read_on(row)
+            widgets.measure(row)
+            widgets.changed.emit(row)
+        if self._reading_timer.isActive():
+            self._layout.go_on_later()  # reading took its share of this turn
+        elif not self._layout.is_gentle:  # else it is being laid out
+            self._layout.lay_out()
+
+    def _read_on(self, row: EntryRow) -> None:
+        """See to it that a row whose widget has not taken in all of its entry does so with the next frames."""
+        if row.widget is not None and row.widget.is_behind:
+            self._reading_timer.start()
+
+    def _read_further(self) -> None:
+        """Let every row in sight that is behind its entry take another step."""
+        for row in self._layout.widgets.live:
+            if row.widget is not None and row.widget.is_behind:
+                row.is_dirty = True
+                self._dirty[row] = None
+        self._throttle.trigger()

@@ -1,17 +1,120 @@
-"""The widgets of the rows near the eye: made when a row comes near, let go when it is far away."""
+"""The widgets of the rows near the eye: made when a row comes near, let go when it is far away.
 
-from collections.abc import Callable, Iterator
+Code in them is coloured a few milliseconds at a time, after it has been painted without.
+"""
 
-from PySide6.QtCore import QObject, QRect, Signal
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from PySide6.QtCore import QElapsedTimer, QObject, QRect, QTimer, Signal
 
 from desktop_agent.core.transcript import SpendingEntry, ToolEntry
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
+from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.live_rows import LiveRows
-from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
-from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.chat.transcript.rows import EntryRows, ReadingPlace
 from desktop_agent.ui.theme import Space
+
+_SHELF: Final = 64
+"""How many rows off screen keep their parsed text."""
+
+
+class LiveRows:
+    """Lets widgets go, and after a while what was read of their rows."""
+
+    def __init__(self) -> None:
+        self._live: list[EntryRow] = []
+        self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
+
+    def __iter__(self) -> Iterator[EntryRow]:
+        return iter(self._live)
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def add(self, row: EntryRow) -> None:
+        """Take in a row that got a widget."""
+        self._live.append(row)
+        self._shelf.pop(row, None)
+
+    def retire(self, row: EntryRow) -> None:
+        """Let the widget of a row go that is out of sight."""
+        self._live.remove(row)
+        _discard(row)
+        self._shelf[row] = None
+        if len(self._shelf) > _SHELF:
+            self._shelf.popitem(last=False)[0].forget()
+
+    def drop(self, row: EntryRow) -> None:
+        """Forget a row that is no more, whether it has a widget or not."""
+        self._shelf.pop(row, None)
+        if row.widget is not None:
+            self._live.remove(row)
+            _discard(row)
+
+    def drop_widgets(self) -> None:
+        """Let all widgets go."""
+        for row in self._live:
+            _discard(row)
+        self._live.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.drop_widgets()
+        self._shelf.clear()
+
+
+def _discard(row: EntryRow) -> None:
+    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
+    widget, row.widget = row.widget, None
+    if widget is not None:
+        widget.hide()
+        widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
+        widget.deleteLater()
+
+
+_SLICE_MS = 5
+_PAUSE_MS = 150
+"""After a change: code that is being written is coloured some times a second, not with every frame."""
+_LEXER_POLL_MS = 15
+
+
+class CodeColours(QObject):
+    """Works on what `in_sight` returns: widgets, each with its top and bottom edge of sight."""
+
+    def __init__(self, in_sight: Callable[[], Iterable[tuple[EntryWidget, int, int]]], parent: QObject) -> None:
+        super().__init__(parent)
+        self._in_sight = in_sight
+        self._lexers = Lexers()
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._work)
+
+    def request(self) -> None:
+        """Look soon for code without colours."""
+        if not self._timer.isActive():
+            self._timer.start(_PAUSE_MS)
+
+    def request_now(self) -> None:
+        """Look for code without colours as soon as what is in sight has been painted."""
+        self._timer.start(0)
+
+    def stop(self) -> None:
+        """Do nothing until the next request."""
+        self._timer.stop()
+
+    def _work(self) -> None:
+        clock = QElapsedTimer()
+        clock.start()
+        for widget, top, bottom in self._in_sight():
+            while widget.colour_next(top, bottom, self._lexers):
+                if clock.elapsed() >= _SLICE_MS:
+                    self._timer.start(0)
+                    return
+        if self._lexers.is_busy:
+            self._timer.start(_LEXER_POLL_MS)
+
 
 MAX_WIDTH = 840
 """Of a row. Wider lines are hard to read."""

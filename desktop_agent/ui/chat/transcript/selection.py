@@ -1,11 +1,30 @@
-"""What is selected in the transcript: a range of text across entries, grown by letters, words or lines."""
+"""What is selected in a transcript, a range of text across entries, and what copying it or a whole row gives."""
 
 import re
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from desktop_agent.ui.chat.entries.entry import EntryRow
+from PySide6.QtGui import QGuiApplication
+
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    NoticeEntry,
+    PageEntry,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+    UndoEntry,
+    spending_line,
+)
+from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.cards.families import family_of
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.column_text import END, TextPosition
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.translation.core_words import answer_words
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 Unit = Literal["letter", "word", "line"]
@@ -109,3 +128,104 @@ def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
             if end > at:
                 break
     return utf16_length(text[:start]), utf16_length(text[:end])
+
+
+def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
+    """Return an entry as text: what was said as it was written, what was done in entry_words."""
+    entry = row.entry
+    match entry:
+        case PromptSubmitted() | Steered() | TextEntry():
+            return entry.text
+        case ToolEntry():
+            headline = " ".join(filter(None, entry_words.headline(entry, is_superseded=row.is_superseded)))
+            parts = [headline, *(note for note, _ in entry_words.notes(entry))]
+            if output := family_of(entry).copied(row):
+                parts.append(output)
+            return "\n".join(parts)
+        case NoticeEntry():
+            notice = entry.notice
+            return "\n".join(part for part in (notice.title, notice.hint) if part)
+        case SpendingEntry():
+            return spending_line(entry)
+        case PageEntry():
+            return entry_words.page(entry)
+        case UndoEntry():
+            return entry_words.undo(entry)
+        case Rewound():
+            return entry_words.rewind(entry)
+        case CompactionEntry():
+            return entry_words.compaction(entry)
+        case CommandRun():
+            return f"{entry.text}\n{answer_words(entry.output)}"
+        case SessionForked():
+            return entry_words.fork(entry)
+        case TurnEnded():
+            return entry_words.turn_end(entry)
+
+
+def copied_selection(
+    selection: TranscriptSelection, rows: EntryRows, widget_of: Callable[[EntryRow], EntryWidget]
+) -> str:
+    """Return what copying a selection gives: text as shown within a paragraph, markdown source beyond."""
+    ends = selection.ends()
+    if ends is None or selection.is_empty:
+        return ""
+    parts: list[str] = []
+    for index in range(ends[0].row.index, ends[1].row.index + 1):
+        row = rows[index]
+        selected = selection.range_in(row)
+        if selected is not None:
+            is_whole = selected == (START, END)
+            if is_whole:
+                parts.append(copied_row(row))
+            else:
+                widget = widget_of(row)
+                parts.append(widget.column.text.copied(*selected, widget.source()))
+    return "\n\n".join(part for part in parts if part)
+
+
+_MOST_ROWS = 8
+"""Selecting more than these does not copy by itself: that would take long."""
+
+
+class SelectedText:
+    """Shows a `TranscriptSelection` and copies it."""
+
+    def __init__(self, layout: RowLayout) -> None:
+        self.selection = TranscriptSelection()
+        """What is selected. Call `show` after changing it."""
+        self._layout = layout
+
+    def select_all(self) -> None:
+        """Select the whole conversation."""
+        rows = self._layout.rows
+        if len(rows):
+            last = TranscriptPosition(rows[len(rows) - 1], END)
+            self.selection.select(TranscriptPosition(rows[0], START), last)
+            self.show()
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.selection.clear()
+        self.show()
+
+    def text(self) -> str:
+        """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
+        widgets = self._layout.widgets
+        return copied_selection(self.selection, self._layout.rows, lambda row: row.widget or widgets.create(row))
+
+    def copy(self) -> None:
+        """Put the selected text on the clipboard."""
+        if text := self.text():
+            QGuiApplication.clipboard().setText(text)
+
+    def show(self) -> None:
+        """Draw the selection as it is now; where selecting is copying already, as on X11, copy it."""
+        for row in self._layout.widgets.live:
+            if row.widget is not None and row.widget.column.highlights.select(self.selection.range_in(row)):
+                row.widget.update()
+        clipboard, ends = QGuiApplication.clipboard(), self.selection.ends()
+        if not clipboard.supportsSelection() or ends is None or ends[1].row.index - ends[0].row.index >= _MOST_ROWS:
+            return
+        if text := self.text():
+            clipboard.setText(text, clipboard.Mode.Selection)

@@ -19,18 +19,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar
 
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
+from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
-from desktop_agent.ui.chat.search.finder import Finder
-from desktop_agent.ui.chat.status import ConversationStatus
-from desktop_agent.ui.chat.transcript.jump_button import JumpButton
-from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
-from desktop_agent.ui.chat.transcript.message_menu import MessageMenu
-from desktop_agent.ui.chat.transcript.navigation import Navigation
-from desktop_agent.ui.chat.transcript.page_requests import PageRequests
-from desktop_agent.ui.chat.transcript.pointer import Pointer
-from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
-from desktop_agent.ui.chat.transcript.selected_text import SelectedText
+from desktop_agent.ui.chat.transcript.mouse_and_keyboard import KeyboardOrder, MessageMenu, Pointer
+from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation, PageRequests
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
+from desktop_agent.ui.chat.transcript.selection import SelectedText
+from desktop_agent.ui.chat.transcript.status import ConversationStatus
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.runtime.known_viewport import give_viewport
 from desktop_agent.ui.theme import Theme

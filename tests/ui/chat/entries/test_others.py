@@ -15,10 +15,10 @@ from desktop_agent.core.protocol.events import CommandRun, Notice, NoticeLevel, 
 from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, Summary
 from desktop_agent.core.slash.declarations import bullets, code, fenced
 from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.ui.chat.conversation_search import Search
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
-from desktop_agent.ui.chat.search.search import Search
-from desktop_agent.ui.chat.transcript.copying import copied_row
+from desktop_agent.ui.chat.transcript.selection import copied_row
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
 
 

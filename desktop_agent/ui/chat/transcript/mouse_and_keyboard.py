@@ -1,0 +1,361 @@
+"""The mouse and the keyboard in a transcript.
+
+The mouse selects by letters, words and lines, follows links, and scrolls while it draws. The keyboard goes through the
+rows from top to bottom, and first to the oldest question. What can be done with a message stands in its menu.
+"""
+
+from functools import partial
+from typing import cast
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QColor, QFocusEvent, QGuiApplication, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu, QWidget
+
+from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.core.transcript import TextEntry, ToolEntry
+from desktop_agent.ui.chat.entries.entry import EntryActions, EntryRow, EntryWidget
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
+from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.text.column_text import END
+from desktop_agent.ui.chat.transcript.navigation import Navigation
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.chat.transcript.selection import START, SelectedText, TranscriptPosition, copied_row
+from desktop_agent.ui.keys.part_keys import PartKeys
+
+_SCROLL_MS = 30
+_SCROLL_SHARE = 4
+"""A pointer this many times its distance outside scrolls one pixel a step."""
+
+
+class Pointer(QObject):
+    """Follows the mouse over `area`, which passes its events on."""
+
+    def __init__(
+        self,
+        area: QAbstractScrollArea,
+        layout: RowLayout,
+        selected: SelectedText,
+    ) -> None:
+        super().__init__(area)
+        self._area = area
+        self._layout = layout
+        self._selected = selected
+        self._pressed_link = ""
+        self._at = QPoint()
+        self._since_double_click = QElapsedTimer()
+        self._scroll_timer = QTimer(self, interval=_SCROLL_MS)
+        self._scroll_timer.timeout.connect(self._scroll)
+
+    def cancel(self) -> None:
+        """Forget a press that will not be released here."""
+        self._layout.widgets.held_row = None
+        self._scroll_timer.stop()
+
+    # -- events --
+
+    def press(self, event: QMouseEvent) -> None:
+        """Begin a selection, or extend the one there is with Shift; a third click takes the line."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        self._at = event.position().toPoint()
+        spot = self.spot_at(self._at)
+        if spot is None:
+            return
+        self._layout.widgets.held_row = spot.row
+        self._pressed_link = self.link_at(self._at)
+        is_triple = (
+            self._since_double_click.isValid()
+            and self._since_double_click.elapsed() < QApplication.doubleClickInterval()
+        )
+        selection = self._selected.selection
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            selection.extend(spot)
+        else:
+            selection.begin(spot, "line" if is_triple else "letter")
+        self._selected.show()
+
+    def double_click(self, event: QMouseEvent) -> None:
+        """Select the word under the pointer."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        spot = self.spot_at(event.position().toPoint())
+        if spot is None:
+            return
+        self._layout.widgets.held_row, self._pressed_link = spot.row, ""
+        self._since_double_click.start()
+        self._selected.selection.begin(spot, "word")
+        self._selected.show()
+
+    def move(self, event: QMouseEvent) -> None:
+        """Draw the selection on, or show what is under the pointer."""
+        self._at = event.position().toPoint()
+        if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
+            self._show_cursor()
+            return
+        self._extend()
+        is_outside = not 0 <= self._at.y() < self._area.viewport().height()
+        if is_outside and not self._scroll_timer.isActive():
+            self._scroll_timer.start()
+        elif not is_outside:
+            self._scroll_timer.stop()
+
+    def release(self, event: QMouseEvent) -> None:
+        """Finish the selection, or follow the link that was pressed."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        link = self.link_at(event.position().toPoint())
+        if link and link == self._pressed_link and self._selected.selection.is_empty:
+            row = self._layout.widgets.held_row
+            if row is not None and row.widget is not None:
+                row.widget.follow(link)
+        self.cancel()
+        self._pressed_link = ""
+
+    # -- what is where --
+
+    def spot_at(self, at: QPoint) -> TranscriptPosition | None:
+        """Return the place in the text nearest to a point of the viewport."""
+        reading = self._layout.reading
+        y = at.y() + self._layout.top_edge
+        row = reading.row_at(y)
+        if row is None:
+            return None
+        widget = row.widget
+        if widget is None:
+            return TranscriptPosition(row, START)
+        x, inside = at.x() - widget.x(), y - reading.row_top(row)
+        if not widget.is_column_shown or not widget.column.text.blocks:
+            return TranscriptPosition(row, START if inside < widget.height() / 2 else END)
+        origin = widget.column_origin
+        return TranscriptPosition(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
+
+    def link_at(self, at: QPoint) -> str:
+        """Return what the text under a point of the viewport leads to, or nothing."""
+        widget = self._widget_at(at)
+        if widget is None or not widget.is_column_shown:
+            return ""
+        point = at - widget.pos() - widget.column_origin
+        found = widget.column.span_at(point.x(), point.y())
+        return found[1].href if found is not None else ""
+
+    def _widget_at(self, at: QPoint) -> EntryWidget | None:
+        row = self._layout.reading.row_at(at.y() + self._layout.top_edge)
+        return row.widget if row is not None else None
+
+    # -- drawing on --
+
+    def _extend(self) -> None:
+        spot = self.spot_at(self._at)
+        if spot is not None:
+            self._selected.selection.extend(spot)
+            self._selected.show()
+
+    def _scroll(self) -> None:
+        """Scroll while the pointer is held outside, the faster the farther."""
+        height = self._area.viewport().height()
+        beyond = self._at.y() if self._at.y() < 0 else self._at.y() - height
+        bar = self._area.verticalScrollBar()
+        bar.setValue(bar.value() + beyond // _SCROLL_SHARE + (1 if beyond > 0 else -1))
+        self._extend()
+
+    def _show_cursor(self) -> None:
+        self._area.viewport().setCursor(
+            Qt.CursorShape.PointingHandCursor if self.link_at(self._at) else self._shape_at(self._at)
+        )
+
+    def _shape_at(self, at: QPoint) -> Qt.CursorShape:
+        widget = self._widget_at(at)
+        is_text = widget is not None and widget.is_column_shown and bool(widget.column.text.blocks)
+        is_inside = widget is not None and widget.geometry().contains(at)
+        return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor
+
+
+_BAR_WIDTH = 2
+_BAR_AWAY = 10
+"""How wide the bar beside the entry with the focus is, and how far away: within the margin of the conversation."""
+
+_BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
+
+
+class _Bar(QWidget):
+    """Filled with one colour."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.colour = QColor()
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(event.rect(), self.colour)
+        painter.end()
+
+
+class KeyboardOrder(QObject):
+    """Keeps the order right, whenever the widgets of rows were made, and what has the focus in view."""
+
+    def __init__(self, start: QAbstractScrollArea, layout: RowLayout) -> None:
+        """`start` is where Tab comes from."""
+        super().__init__(start)
+        self._start = start
+        self._layout = layout
+        self._order: tuple[tuple[int, int, int], ...] = ()
+        self._asking: ToolEntry | None = None
+        """The question that the keys answer."""
+        self._bar = _Bar(start.viewport())
+        self._is_by_keyboard = False
+        """Whether the keyboard brought the focus to the transcript itself: a click needs no mark."""
+        start.installEventFilter(self)
+        app = cast("QApplication", QApplication.instance())
+        app.focusChanged.connect(self._on_focus_changed)
+
+    def arrange(self) -> None:
+        """Put the rows that have widgets in order."""
+        rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
+        self._offer_keys(rows)
+        order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
+        if order != self._order:  # also when a row got a question, buttons or links after it was put in order
+            self._order = order
+            self._order_tabs(rows)
+
+    def mark(self) -> None:
+        """Let a bar in the margin of the viewport say which entry has the focus itself, or that no entry has it."""
+        entry = QApplication.focusWidget()
+        if entry is self._start and self._is_by_keyboard:
+            self._bar.colour = self._layout.widgets.styles.colour("accent")
+            self._bar.setGeometry(0, 0, _BAR_WIDTH, self._start.viewport().height())
+            self._bar.show()
+        elif isinstance(entry, EntryWidget) and entry.parentWidget() is self._start.viewport():
+            self._bar.colour = entry.styles.colour("accent")
+            self._bar.setGeometry(entry.x() - _BAR_AWAY, entry.y(), _BAR_WIDTH, entry.height())
+            self._bar.show()
+        else:
+            self._bar.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice how the transcript got the focus."""
+        if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusIn:
+            self._is_by_keyboard = event.reason() not in _BY_MOUSE
+            self.mark()
+        return False
+
+    def _order_tabs(self, rows: list[EntryRow]) -> None:
+        before: QWidget = self._start
+        for row in rows:
+            for child in row.widget.tab_stops() if row.widget is not None else ():
+                if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                    QWidget.setTabOrder(before, child)
+                    before = child
+
+    def _offer_keys(self, rows: list[EntryRow]) -> None:
+        """Let only the oldest question listen to the keys that answer.
+
+        When another question becomes the oldest, no question takes an answer for a moment: the keys, and what is under
+        the mouse, have just changed their meaning.
+        """
+        before, self._asking = self._asking, None
+        for row in rows:
+            if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
+                row.widget.set_shortcut(is_enabled=self._asking is None)
+                self._asking = self._asking or row.entry
+                if before is not None and self._asking is not before:
+                    row.widget.hold_off()
+
+    def _on_focus_changed(self, _old: object, new: object) -> None:
+        self.mark()
+        viewport = self._start.viewport()
+        if not isinstance(new, QWidget) or not viewport.isAncestorOf(new):
+            return
+        area = new.rect().translated(new.mapTo(viewport, QPoint(0, 0)))
+        if area.top() < 0 or area.bottom() > viewport.height():
+            self._layout.reveal(self._layout.top_edge + area.top())
+
+
+class MessageMenu(QObject):
+    """Acts on what is selected in `area`, else on the message with the focus or under the pointer."""
+
+    def __init__(
+        self,
+        area: QAbstractScrollArea,
+        layout: RowLayout,
+        selected: SelectedText,
+        pointer: Pointer,
+        actions: EntryActions,
+        navigation: Navigation,
+    ) -> None:
+        super().__init__(area)
+        self._area = area
+        self._layout = layout
+        self._selected = selected
+        self._pointer = pointer
+        self._actions = actions
+        self._navigation = navigation
+
+    def copy(self) -> None:
+        """Put the selected text on the clipboard, else the message with the focus."""
+        if not self._selected.selection.is_empty:
+            self._selected.copy()
+        elif (row := self._focused()) is not None:
+            _copy(copied_row(row))
+
+    def quote(self) -> None:
+        """Quote the selected text, else the message with the focus, else the last answer."""
+        row = self._focused() or self._last_answer()
+        self._quote(self._selected.text() or (copied_row(row) if row is not None else ""))
+
+    def open(self, at: QPoint, global_at: QPoint, keys: PartKeys) -> None:
+        """Offer what can be done with the selection and with what is under a point of the viewport."""
+        menu = QMenu(self._area)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        has_selection = not self._selected.selection.is_empty
+        copy = menu.addAction(self.tr("Copy"), self._selected.copy)
+        copy.setShortcuts(keys.sequences("copy"))
+        copy.setEnabled(has_selection)
+        if has_selection:
+            menu.addAction(self.tr("Quote in your message"), self.quote)
+        self.add_actions(menu, at, quotes=not has_selection)
+        select_all = menu.addAction(self.tr("Select all"), self._selected.select_all)
+        select_all.setShortcuts(keys.sequences("select_all"))
+        menu.popup(global_at)
+
+    def add_actions(self, menu: QMenu, at: QPoint, *, quotes: bool = True) -> None:
+        """Add what can be done with what is under a point of the viewport."""
+        if link := self._pointer.link_at(at):
+            name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
+            menu.addAction(name, partial(_copy, link))
+        spot = self._pointer.spot_at(at)
+        if spot is None:
+            return
+        menu.addAction(self.tr("Copy message"), lambda: _copy(copied_row(spot.row)))
+        if quotes:
+            menu.addAction(self.tr("Quote message"), lambda: self._quote(copied_row(spot.row)))
+        if isinstance(spot.row.entry, PromptSubmitted):
+            menu.addAction(self.tr("Edit and send again…"), partial(_edit, spot.row))
+            go_back = partial(self._actions.rewind_requested.emit, spot.row.entry.turn)
+            back = menu.addAction(self.tr("Go back to before this…"), go_back)
+            back.setEnabled(self._navigation.can_rewind)
+
+    def _quote(self, text: str) -> None:
+        if text.strip():
+            self._actions.quote_requested.emit(text)
+
+    def _focused(self) -> EntryRow | None:
+        shown = ((row, row.widget) for row in self._layout.widgets.live if row.widget is not None)
+        return next((row for row, widget in shown if widget.is_pinned or widget.hasFocus()), None)
+
+    def _last_answer(self) -> EntryRow | None:
+        rows = self._layout.rows
+        for index in reversed(range(len(rows))):
+            entry = rows[index].entry
+            if isinstance(entry, TextEntry) and entry.kind == "text":
+                return rows[index]
+        return None
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
+
+
+def _edit(row: EntryRow) -> None:
+    if isinstance(row.widget, PromptWidget):  # made anew, perhaps, since the menu was opened
+        row.widget.begin_edit()

@@ -1,0 +1,191 @@
+"""What stands below the entries: what the agent is doing, that time passes, and an empty conversation's welcome."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
+
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
+from desktop_agent.ui.chat.transcript.row_widgets import LiveRows
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.labels import make_label
+
+_TEXT_AT = 20
+
+
+class ActivityLine(QWidget):
+    """Says what the agent does at the moment: `● Writing edit_file (3.2 kB)`."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self._is_dim = False
+        self.is_working = False
+        """Whether the agent works now."""
+        self.resize(self.width(), Height.SMALL_BUTTON)
+
+    def show_activity(self, activity: str, *, is_working: bool) -> None:
+        """Say this, or that the agent works when there is nothing to say."""
+        self.is_working = is_working
+        text = activity[:1].upper() + activity[1:] if activity else self.tr("Working…")
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.update()
+
+    def pulse(self) -> None:
+        """Dim or light the mark, unless things should not move."""
+        if self._theme.moves:
+            self._is_dim = not self._is_dim
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        mark = QColor(self._theme.colour("accent"))
+        mark.setAlphaF(0.45 if self._is_dim else 1.0)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(mark)
+        painter.drawEllipse(QPointF(6, self.height() / 2), 4.5, 4.5)
+        painter.setPen(self._theme.colour("muted"))
+        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        area = QRectF(_TEXT_AT, 0, self.width() - _TEXT_AT, self.height())
+        text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.end()
+
+
+_MAX_WIDTH = 420
+
+
+class EmptyState(QWidget):
+    """A calm invitation."""
+
+    def __init__(self, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        hint = self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it.")
+        self._title = make_label(self.tr("What shall we work on?"), role="title", parent=self)
+        self._hint = make_label(hint, role="secondary", parent=self, wraps=True)
+        for words in (self._title, self._hint):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._buttons: list[QPushButton] = []
+        self.set_examples(
+            (
+                self.tr("Explain how this project is put together"),
+                self.tr("Find a bug and fix it, with a test"),
+                self.tr("Write a README for this folder"),
+            )
+        )
+
+    def set_examples(self, examples: Sequence[str]) -> None:
+        """Offer these prompts."""
+        for button in self._buttons:
+            button.deleteLater()
+        self._buttons = [QPushButton(example, self) for example in examples]
+        for button in self._buttons:
+            button.clicked.connect(self._on_clicked)
+            button.show()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Stand in the middle, a little above it."""
+        width = min(_MAX_WIDTH, self.width() - 2 * Space.L)
+        hint_height = self._hint.heightForWidth(width)
+        title_height = self._title.sizeHint().height()
+        buttons = sum(button.sizeHint().height() + Space.S for button in self._buttons)
+        total = title_height + Space.S + hint_height + Space.XL + buttons
+        x, y = (self.width() - width) // 2, max(Space.M, (self.height() - total) * 2 // 5)
+        self._title.setGeometry(x, y, width, title_height)
+        y += title_height + Space.S
+        self._hint.setGeometry(x, y, width, hint_height)
+        y += hint_height + Space.XL
+        for button in self._buttons:
+            size = button.sizeHint()
+            shown = min(size.width(), self.width() - 2 * Space.L)
+            button.setGeometry((self.width() - shown) // 2, y, shown, size.height())
+            y += size.height() + Space.S
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _on_clicked(self) -> None:
+        button = self.sender()
+        if isinstance(button, QPushButton):
+            self._actions.example_chosen.emit(button.text())
+
+
+_TICK_MS = 250
+
+
+class ConversationStatus:
+    """Shows it in a view of a conversation: `empty` while there are no messages, `ticker` that time passes."""
+
+    def __init__(
+        self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, updates: RowUpdates, actions: EntryActions
+    ) -> None:
+        self._view = view
+        self._layout = layout
+        self._updates = updates
+        self._activity = ActivityLine(theme, view.viewport())
+        self._activity.hide()
+        self.ticker = Ticker(layout.widgets.live, self._activity, view)
+        self.empty = EmptyState(actions, view.viewport())
+
+    def show(self, transcript: Transcript) -> None:
+        """Show what goes on in it now."""
+        self.empty.setVisible(not len(self._layout.rows))
+        is_working = transcript.turns.status == "working"
+        self._activity.show_activity(transcript.turns.activity, is_working=is_working)
+        # A summary that the user asked for is made while no turn runs.
+        is_busy = is_working or (bool(transcript.turns.activity) and not transcript.turns.is_running)
+        if is_busy == self._activity.isHidden():
+            self._activity.setVisible(is_busy)
+            self._layout.footer = self._activity if is_busy else None
+            self._updates.request_layout()
+
+    def place(self) -> None:
+        """Let what stands instead of messages fill the view, in line with the composer."""
+        self.empty.setGeometry(0, 0, self._view.width(), self._view.viewport().height())
+
+
+class Ticker(QObject):
+    """Ticks while a row or the line about what the agent is doing shows time passing."""
+
+    def __init__(self, rows: LiveRows, activity: ActivityLine, parent: QObject) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self._activity = activity
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether time passes on screen now."""
+        return self._timer.isActive()
+
+    def update(self) -> None:
+        """Tick from now on if anything on screen shows time passing, else not."""
+        is_ticking = self._activity.is_working or any(
+            row.widget is not None and row.widget.is_ticking for row in self._rows
+        )
+        if not is_ticking:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Do not tick until the next `update`."""
+        self._timer.stop()
+
+    def _tick(self) -> None:
+        for row in self._rows:
+            if row.widget is not None and row.widget.is_ticking:
+                row.widget.tick()
+        if self._activity.is_working:
+            self._activity.pulse()
