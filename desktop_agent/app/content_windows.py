@@ -12,7 +12,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards.output import TerminalBody, readable, with_controls_named
+from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
 from desktop_agent.ui.chat.content_chip import read_picture
 from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.document import MAX_CHARS, PrintedDocument

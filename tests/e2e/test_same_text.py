@@ -9,7 +9,7 @@ from desktop_agent.core.export.document_words import shown
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from desktop_agent.ui.chat.cards.output import TerminalBody
+from desktop_agent.ui.chat.cards.tool_output import TerminalBody
 from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.terminal.document import PrintedDocument
 from tests.harness import Ground

@@ -10,7 +10,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.spelling import Speller, open_speller
-from desktop_agent.ui.chat.composer.spelling import SpellingMarks, SpellingMenu
+from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks, SpellingMenu
 from desktop_agent.ui.theme import Theme
 
 T = TypeVar("T")

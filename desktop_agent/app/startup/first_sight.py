@@ -21,7 +21,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Yielder, read_last_page
 from desktop_agent.core.store.session_folder import is_locked
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.markdown.parse import parser
+from desktop_agent.ui.chat.markdown.block_parser import parser
 from desktop_agent.ui.runtime.eventloop import idle
 
 

@@ -72,7 +72,7 @@ def _load_core(bench: "Workbench") -> None:
 
 def _warm_up() -> None:
     from desktop_agent.core.diff.intraline import get_ready
-    from desktop_agent.ui.chat.markdown.stream import warm_up
+    from desktop_agent.ui.chat.markdown.markdown_stream import warm_up
 
     get_ready()
     warm_up()

@@ -18,8 +18,8 @@ from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
+from desktop_agent.ui.chat.transcript.entry_rows import EntryRows
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 TITLE = -1

@@ -3,8 +3,8 @@
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace
 from desktop_agent.ui.chat.transcript.navigation import Navigation
-from desktop_agent.ui.chat.transcript.rows import KeptPlace
 from desktop_agent.ui.window.bridge import SessionBridge
 
 

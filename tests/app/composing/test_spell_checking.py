@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.composer.spelling import SpellingMarks
+from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

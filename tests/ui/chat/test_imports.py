@@ -28,7 +28,7 @@ def test_the_empty_transcript_and_composer_import_nothing_heavy() -> None:
 
 def test_warming_up_loads_the_readers() -> None:
     script = (
-        "import sys; from desktop_agent.ui.chat.markdown.stream import warm_up; warm_up();"
+        "import sys; from desktop_agent.ui.chat.markdown.markdown_stream import warm_up; warm_up();"
         "print('markdown_it' in sys.modules, 'pygments.lexers.python' in sys.modules)"
     )
     assert run(script) == "True True"

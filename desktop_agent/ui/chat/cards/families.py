@@ -7,11 +7,11 @@ from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.change import ChangeBody
-from desktop_agent.ui.chat.cards.output import OutputExcerpt, TerminalBody, first_lines, readable
-from desktop_agent.ui.chat.cards.pictures import PicturesBody
-from desktop_agent.ui.chat.cards.plan import PlanBody
+from desktop_agent.ui.chat.cards.checklist import PlanBody
+from desktop_agent.ui.chat.cards.result_pictures import PicturesBody
 from desktop_agent.ui.chat.cards.search_results import MatchesBody, WebResultsBody
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ToolBody, entry_of
+from desktop_agent.ui.chat.cards.tool_output import OutputExcerpt, TerminalBody, first_lines, readable
 from desktop_agent.ui.chat.entries.entry import RowState
 
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import Entry
-from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch

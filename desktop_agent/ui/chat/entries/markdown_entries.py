@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWi
 from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons, is_for_a_file, named_paths
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, is_web_address
-from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.chat.text.passage import TextPassage

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.parse import References, parser
+from desktop_agent.ui.chat.markdown.block_parser import References, parser
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
+from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
 from desktop_agent.ui.chat.markdown.inline import BOLD, InlineSpan, RichText, rich_text
-from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.text.file_links import with_file_links
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage
 from desktop_agent.ui.chat.text.styles import (

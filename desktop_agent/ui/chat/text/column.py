@@ -13,9 +13,9 @@ from typing import Final
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
+from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
-from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.syntax_colours import Colouring, Lexers, colour_code
 from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition

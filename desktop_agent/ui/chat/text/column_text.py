@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_slice
-from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.text.passage import Highlight
 from desktop_agent.ui.chat.text.styles import TextMark, TextStyles
 from desktop_agent.ui.wording.visible_text import utf16_length

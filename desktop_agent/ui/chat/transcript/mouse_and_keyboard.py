@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-from desktop_agent.ui.chat.transcript.selection import START, SelectedText, TranscriptPosition, copied_row
+from desktop_agent.ui.chat.transcript.transcript_selection import START, SelectedText, TranscriptPosition, copied_row
 from desktop_agent.ui.keys.part_keys import PartKeys
 
 _SCROLL_MS = 30

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.conversation_search import Finder
+from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace, entry_number, find_entry
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-from desktop_agent.ui.chat.transcript.rows import KeptPlace, entry_number, find_entry
 from desktop_agent.ui.theme import Space
 
 

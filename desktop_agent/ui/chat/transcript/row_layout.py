@@ -15,8 +15,8 @@ from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
 from desktop_agent.ui.chat.transcript.row_widgets import CodeColours, RowWidgets
-from desktop_agent.ui.chat.transcript.rows import EntryRows, ReadingPlace
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
 

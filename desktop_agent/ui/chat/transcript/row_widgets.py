@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.rows import EntryRows, ReadingPlace
+from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
 from desktop_agent.ui.theme import Space
 
 _SHELF: Final = 64

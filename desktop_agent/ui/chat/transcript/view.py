@@ -21,11 +21,11 @@ from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
+from desktop_agent.ui.chat.transcript.conversation_status import ConversationStatus
 from desktop_agent.ui.chat.transcript.mouse_and_keyboard import KeyboardOrder, MessageMenu, Pointer
 from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation, PageRequests
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
-from desktop_agent.ui.chat.transcript.selection import SelectedText
-from desktop_agent.ui.chat.transcript.status import ConversationStatus
+from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.runtime.known_viewport import give_viewport
 from desktop_agent.ui.theme import Theme

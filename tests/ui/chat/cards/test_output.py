@@ -7,8 +7,8 @@ from PySide6.QtGui import QImage
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.events import ToolOutputDelta
 from desktop_agent.core.protocol.model import BlobRef, Denied, ToolResult
-from desktop_agent.ui.chat.cards.output import OutputExcerpt, first_lines, readable
 from desktop_agent.ui.chat.cards.tool_body import ToolBody
+from desktop_agent.ui.chat.cards.tool_output import OutputExcerpt, first_lines, readable
 from desktop_agent.ui.terminal.tail import MAX_LINE
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.ansi import ansi_colours

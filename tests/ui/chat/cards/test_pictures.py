@@ -7,7 +7,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import BlobRef, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import content_chip
-from desktop_agent.ui.chat.cards.pictures import PictureButton
+from desktop_agent.ui.chat.cards.result_pictures import PictureButton
 from desktop_agent.ui.chat.content_chip import read_picture
 from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import Stage, answer, call, click, long_text, record

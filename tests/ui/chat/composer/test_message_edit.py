@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import ContextUse
 from desktop_agent.core.spelling import words_of
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.chat.composer.spelling import SpellingMarks
+from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.mode_pickers import ModePickers
 

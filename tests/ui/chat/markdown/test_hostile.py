@@ -2,9 +2,9 @@
 
 import pytest
 
-from desktop_agent.ui.chat.markdown import stream
-from desktop_agent.ui.chat.markdown.parse import Region
-from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.markdown import markdown_stream
+from desktop_agent.ui.chat.markdown.block_parser import Region
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from tests.attacks.corpus import cases
 
 ROW = "| " + " | ".join(f"cell {number}" for number in range(5)) + " |\n"
@@ -47,7 +47,7 @@ class CountedRegion(Region):
 @pytest.mark.parametrize("shape", cases(HOSTILE, str))
 def test_no_step_parses_much_and_all_steps_parse_in_proportion(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = type("Counted", (CountedRegion,), {"lengths": list[int](), "heights": list[int]()})
-    monkeypatch.setattr(stream, "Region", counted)
+    monkeypatch.setattr(markdown_stream, "Region", counted)
     text = HOSTILE[shape]
     reader = MarkdownStream()
     for start in range(0, len(text), 1_024):

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
-from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.boxes import Box
 from desktop_agent.ui.chat.text.column import Column, Heights, Typesetter

@@ -22,8 +22,8 @@ from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.column_text import END, TextPosition
+from desktop_agent.ui.chat.transcript.entry_rows import EntryRows
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.translation.core_words import answer_words
 from desktop_agent.ui.wording.visible_text import utf16_length
 

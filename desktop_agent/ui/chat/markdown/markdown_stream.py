@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from desktop_agent.ui.chat.markdown.block_parser import SENTINEL, Node, References, Region, Resumption, language_of
 from desktop_agent.ui.chat.markdown.blocks import (
     CHUNK_CHARS,
     SOFT_LIMIT,
@@ -22,7 +23,6 @@ from desktop_agent.ui.chat.markdown.blocks import (
     prose_cut,
     skip_joint,
 )
-from desktop_agent.ui.chat.markdown.parse import SENTINEL, Node, References, Region, Resumption, language_of
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
 _OPENING = re.compile("^" + _FENCE, re.MULTILINE)
