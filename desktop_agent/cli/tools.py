@@ -87,7 +87,7 @@ def _write(report: "CallReport", console: Console) -> int:
 
 def _arguments(text: str) -> JsonObject:
     """Return the JSON object that `text`, or with `-` standard input, is: one that a model could have given, too."""
-    from desktop_agent.core.providers.arguments import read_object
+    from desktop_agent.core.providers.strict_json import read_object
 
     try:
         return read_object(sys.stdin.buffer.read().decode("utf-8-sig") if text == "-" else text)

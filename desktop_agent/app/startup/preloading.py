@@ -34,7 +34,7 @@ _USED_SOON: Final = (
 
 _CORE_USED_SOON: Final = (
     "desktop_agent.core.mentions.symbol_search",
-    "desktop_agent.core.mcp.catalogue",
+    "desktop_agent.core.mcp.new_servers",
     "desktop_agent.core.models.vendors",
     "desktop_agent.core.settings.live_settings",
 )
@@ -64,7 +64,7 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
 
 
 def _load_core(bench: "Workbench") -> None:
-    for module in ("mentions.symbol_search", "mcp.new_servers", "settings.live_settings"):
+    for module in _CORE_USED_SOON:
         import_module(module)
     for tool in bench.shared_tools.tools:
         tool.definition()

@@ -21,7 +21,7 @@ MAX_PIXELS = 50_000_000
 
 
 class CardPicture(Struct, frozen=True):
-    """A picture ready to be painted, perhaps smaller than it is; or why there is none."""
+    """A picture ready to be painted, perhaps scaled down; or why it cannot be shown."""
 
     image: QImage
     size: QSize
@@ -31,7 +31,7 @@ class CardPicture(Struct, frozen=True):
 
     @classmethod
     def without(cls, problem: str, size: QSize | None = None, form: str = "") -> "CardPicture":
-        """Return that there is none, and why."""
+        """Return the reason why there is no picture."""
         return cls(QImage(), size or QSize(), form, problem)
 
 
@@ -107,7 +107,7 @@ class ContentChip(DrawnButton):
         self.update()
 
     def show_thumbnail(self, image: QImage) -> None:
-        """Show this picture, or what of its middle fits into a square."""
+        """Show the middle of this picture, as much as fits into a square."""
         self._image = image
         self.update()
 

@@ -48,7 +48,7 @@ class Search:
             yield from self.read_row(row)
 
     def read_row(self, row: EntryRow) -> Iterator[None]:
-        """Search one row anew, yielding after each block. What was found is known at the end."""
+        """Search one row again, yielding after each block. What was found is known at the end."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
@@ -60,7 +60,7 @@ class Search:
                 matches += found
                 yield
                 if self._readings.get(row) is not reading:
-                    return  # it changed meanwhile, and is read anew
+                    return  # it changed meanwhile, and is being read again
             if matches:
                 self.found[row] = matches
         del self._readings[row]
@@ -70,7 +70,7 @@ class Search:
             row.loaded.clear()
 
     def forget(self, row: EntryRow) -> None:
-        """Drop what was found in a row that is no more."""
+        """Drop what was found in a row that was removed."""
         self.found.pop(row, None)
         self._readings.pop(row, None)
 
@@ -210,7 +210,7 @@ class UnreadPages:
         """All pages that may have matches, loaded or not."""
 
     def clear(self) -> None:
-        """Know of none any more: something else is searched for."""
+        """Forget all of them: something else is searched for."""
         self.numbers = self._candidates = frozenset()
 
     def show_candidates(self, numbers: Iterable[int], not_loaded: Collection[int | None]) -> None:
@@ -361,12 +361,12 @@ class Finder(QObject):
         self._timer.start()
 
     def forget(self, row: EntryRow) -> None:
-        """Drop what was found in a row that is no more."""
+        """Drop what was found in a row that was removed."""
         if self._search is not None:
             self._search.forget(row)
 
     def row_changed(self, row: EntryRow) -> None:
-        """Search a row anew whose entry changed."""
+        """Search a row again because its entry changed."""
         if self._search is not None:
             steps = self._search.read_row(row)
             if self._steps is not None or not _run(steps):

@@ -86,7 +86,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def cut_lines(lines: int, characters: int) -> str:
-    """Say how far lines go on beyond what is shown of them: `1 line goes on for 6 044 characters`; nothing for none."""
+    """Say how far lines go on beyond what is shown of them: `1 line goes on for 6 044 characters`; or nothing."""
     if not lines:
         return ""
     length = counted(characters, "%n character", "%n characters")
@@ -296,7 +296,7 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
 
 
 def _kept_back(metadata: JsonObject) -> str:
-    """Return the variables that a command seems to have missed, which it did not get; empty for none."""
+    """Return the variables that a command did not get and seems to have missed; empty if it missed nothing."""
     names = metadata.get("kept_back")
     return ", ".join(visible(str(name)) for name in cast("list[object]", names)) if isinstance(names, list) else ""
 

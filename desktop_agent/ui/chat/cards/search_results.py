@@ -39,8 +39,8 @@ def count_found(result: ToolResult) -> int:
 
 
 def found_in(result: ToolResult, most: int = MOST_PLACES) -> tuple[FoundPlace, ...]:
-    """Return the first places that a result lists; none when it is not that of a search."""
-    return tuple(map(_found, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
+    """Return the first places that a result lists; empty if it is not the result of a search."""
+    return tuple(map(_read_place, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
 
 
 def _has_list(result: ToolResult) -> bool:
@@ -57,7 +57,7 @@ def _listed(result: ToolResult) -> Iterator[JsonObject]:
                 yield place
 
 
-def _found(item: JsonObject) -> FoundPlace:
+def _read_place(item: JsonObject) -> FoundPlace:
     path, text = item.get("path"), item.get("text")
     line, count = (value if type(value) is int and value > 0 else 0 for value in (item.get("line"), item.get("count")))
     return FoundPlace(
@@ -231,15 +231,15 @@ class WebResultsBody(ToolBody):
 
 
 def pages_of(result: ToolResult) -> tuple[WebResult, ...]:
-    """Return the pages that a result lists; none when it is not that of a web search."""
+    """Return the pages that a result lists; empty if it is not the result of a web search."""
     listed = result.metadata.get("results")
     if not isinstance(listed, list):
         return ()
     items = (cast("JsonObject", item) for item in cast("list[object]", listed)[:_MOST_PAGES] if isinstance(item, dict))
-    return tuple(page for page in map(_page, items) if page.title)
+    return tuple(page for page in map(_read_page, items) if page.title)
 
 
-def _page(item: JsonObject) -> WebResult:
+def _read_page(item: JsonObject) -> WebResult:
     title, link, snippet = (str(item.get(key) or "").strip() for key in ("title", "link", "snippet"))
     try:
         may_open = is_web_address(link) and bool(urlsplit(link).netloc)

@@ -71,7 +71,7 @@ class AttachedContents(QObject):
         self._arrange()
 
     def look_again(self) -> None:
-        """Ask for all of them anew: the paths lead elsewhere now."""
+        """Ask for all of them again: the paths lead elsewhere now."""
         self._drop(list(self._chips))
         self._mentioned = ()
         self._on_text_changed()

@@ -78,7 +78,7 @@ class ControlRow(QObject):
     """Gives every control its words while there is room; what is only read gives way first.
 
     Signals:
-        changed: something else is in it, or says something else: it is to be placed anew.
+        changed: its controls or their words changed: place it again.
     """
 
     changed = Signal()

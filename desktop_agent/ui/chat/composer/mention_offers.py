@@ -89,7 +89,7 @@ class MentionOffers(QObject):
     Signals:
         wanted: this `TypedMention` is being typed; the owner should pass what fits it to `show`, and symbols that it
             finds to `show_symbols`.
-        left: none is being typed any more.
+        left: no mention is being typed any longer.
     """
 
     wanted = Signal(object)

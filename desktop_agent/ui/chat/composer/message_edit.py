@@ -54,7 +54,7 @@ class PromptHistory:
         """Those that were sent since the others were given."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
-        """Return that of the same conversation, read anew: with what was sent here and is not recorded yet."""
+        """Return the history of the same conversation, read again, with what was sent here and is not recorded yet."""
         history = PromptHistory(prompts)
         for prompt in self._added:
             if prompt not in prompts:
@@ -355,7 +355,7 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _files_in(data: QMimeData) -> tuple[str, ...]:
-    """Return the local files that data is about; none if it has others, too."""
+    """Return the local files that data is about; empty if it has other files too."""
     urls = data.urls() if data.hasUrls() else []
     return tuple(url.toLocalFile() for url in urls) if all(url.isLocalFile() for url in urls) else ()
 

@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.quoted_code import in_quotes
 
 _PAUSE_MS: Final = 200
-"""From a key to the look at the words: none is underlined between its letters."""
+"""From a key to the look at the words: a word is not underlined while it is typed."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """Characters. In a longer message nothing is underlined: it is read again after each pause, on the window's thread."""
@@ -51,7 +51,7 @@ class SpellingMarks(QObject):
         theme.changed.connect(self._look)
 
     def set_on(self, *, is_on: bool) -> None:
-        """Underline words from now on, or none."""
+        """Underline misspelled words from now on, or stop."""
         self._is_on = is_on
         self._look()
 

@@ -233,7 +233,7 @@ class WaitingPrompts(QObject):
     """A card for each of the next few, and how many more there are.
 
     Signals:
-        changed: others wait than before: they are to be placed anew.
+        changed: other prompts wait than before: place them again.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         send_requested: a waiting prompt (id) shall be sent now.
         steer_requested: a waiting prompt (id) shall go into the running turn.

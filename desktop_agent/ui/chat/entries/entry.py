@@ -42,7 +42,7 @@ class RowState(Struct, eq=False):
     drafts: dict[str, str] = {}
     """What the user has written into it and not sent, by field."""
     is_superseded: bool = False
-    """Whether a later row says the same anew: an older version of the plan."""
+    """Whether a later row replaces it, as a newer plan does."""
     opened: set[str] = set()
     """Which parts of it the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}

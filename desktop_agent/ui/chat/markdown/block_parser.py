@@ -156,7 +156,7 @@ def parser() -> "MarkdownIt":
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         """Read a table, unless its header is the middle of a paragraph or as long as one that was cut already.
 
-        It also ends before a row that is as long as that, and there is none with more columns than have room.
+        It also ends before a row that is as long as that. A table with more columns than have room is not read as one.
         """
         start, end = state.bMarks[start_line], state.eMarks[start_line]
         is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])

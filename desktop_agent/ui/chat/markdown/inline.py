@@ -105,7 +105,7 @@ def utf16_slice(text: str, start: int, end: int) -> str:
 
 
 def is_web_address(href: str) -> bool:
-    """Whether a link may be opened: only http and https, whatever else a model may write."""
+    """Whether a link may be opened: only http and https, whichever link a model writes."""
     return href.lower().startswith(("http://", "https://"))
 
 

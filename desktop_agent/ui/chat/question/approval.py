@@ -114,7 +114,7 @@ class AskedCommand(QObject):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the edited command cannot be allowed, whatever the user says."""
+        """Whether the edited command is refused, even if the user allows it."""
         return self.judged is not None and self.judged.request is None
 
     @property

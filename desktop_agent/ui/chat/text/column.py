@@ -273,7 +273,7 @@ _FEW = 24
 
 
 class Column:
-    """Where the blocks of one entry stand: its `text`, and what of it is highlighted, are parts of it.
+    """Where the blocks of one entry stand, with their `text` and its `highlights`.
 
     Coordinates are relative to its own top left corner. `ground` and `ink` are colour roles; without a ground, what is
     painted below shines through. `is_framed` gives code blocks a ground and a header; without it code is bare and its

@@ -9,7 +9,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class KnownFiles:
-    """The files of the open folder, as far as they are known; none in the beginning."""
+    """The files of the open folder, as far as they are known; empty in the beginning."""
 
     def __init__(self) -> None:
         self._root = ""

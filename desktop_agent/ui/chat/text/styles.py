@@ -94,7 +94,7 @@ _SPACES: dict[Density, _Spaces] = {
 
 
 class TextStyles:
-    """Fonts, formats and measures for one state of the theme. Made anew when the theme changes."""
+    """Fonts, formats and measures for one state of the theme. Made again when the theme changes."""
 
     def __init__(self, theme: Theme, files: KnownFiles | None = None) -> None:
         self.theme = theme

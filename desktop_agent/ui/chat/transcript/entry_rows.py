@@ -62,7 +62,7 @@ class EntryRows:
         return self._rows[index]
 
     def reset(self, entries: Sequence[Entry]) -> None:
-        """Start anew with these entries."""
+        """Make new rows of these entries."""
         self._rows = _rows_of(entries)
         self._plan = None
         for row in filter(_is_plan, self._rows):
@@ -71,7 +71,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Start anew with these entries, which end as those before do. Return the rows that are no more.
+        """Make rows of these entries, which end as those before do. Return the rows that were removed.
 
         The rows of the same end stay, with their widgets and heights.
         """
@@ -112,7 +112,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """Follow these patches, after which the entries are `entries`. Return the rows that are no more."""
+        """Follow these patches, after which the entries are `entries`. Return the rows that were removed."""
         if not entries:
             removed, self._rows = self._rows, []
             self.heights.replace(0, ())
@@ -318,7 +318,7 @@ class ReadingPlace:
         self._anchor = self._anchor_at(y)
 
     def forget(self, row: EntryRow) -> None:
-        """Take in that a row is no more."""
+        """Forget a row that was removed."""
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
 

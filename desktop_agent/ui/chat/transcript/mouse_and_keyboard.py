@@ -357,5 +357,5 @@ def _copy(text: str) -> None:
 
 
 def _edit(row: EntryRow) -> None:
-    if isinstance(row.widget, PromptWidget):  # made anew, perhaps, since the menu was opened
+    if isinstance(row.widget, PromptWidget):  # it may have been replaced since the menu was opened
         row.widget.begin_edit()

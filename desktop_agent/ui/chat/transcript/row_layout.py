@@ -104,7 +104,7 @@ class RowLayout(QObject):
     # -- changes --
 
     def replace_rows(self, *, is_gentle: bool) -> None:
-        """Start anew with the rows as they are now, at their end."""
+        """Show the rows as they are now, from their end."""
         self.widgets.live.clear()
         self.reading.follow_end()
         if is_gentle:
@@ -132,7 +132,7 @@ class RowLayout(QObject):
         self.row_resized(row, keeps_end=keeps_end)
 
     def restyle(self) -> None:
-        """Lay out anew what is in view: the theme is another one, or other files are known, to which paths lead."""
+        """Lay out again what is in view: the theme changed, or the files to which paths lead."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()
@@ -246,7 +246,7 @@ class RowUpdates(QObject):
         layout.widgets.made.connect(self._read_on)
 
     def mark(self, row: EntryRow) -> None:
-        """Show with the next frame what became of a row's entry."""
+        """Show a row's entry as it is now with the next frame."""
         self._dirty[row] = None
         self._throttle.trigger()
 
@@ -266,13 +266,13 @@ class RowUpdates(QObject):
         self.request_layout()
 
     def drop(self, row: EntryRow) -> None:
-        """Take in that a row is no more."""
+        """Forget a row that was removed."""
         self._dirty.pop(row, None)
         self._layout.widgets.live.drop(row)
         self._layout.reading.forget(row)
 
     def clear(self) -> None:
-        """Take in that all rows are others."""
+        """Forget all rows: they are replaced."""
         self._dirty.clear()
 
     def flush(self) -> None:

@@ -48,7 +48,7 @@ class LiveRows:
             self._shelf.popitem(last=False)[0].forget()
 
     def drop(self, row: EntryRow) -> None:
-        """Forget a row that is no more, whether it has a widget or not."""
+        """Forget a row that was removed, whether it has a widget or not."""
         self._shelf.pop(row, None)
         if row.widget is not None:
             self._live.remove(row)

@@ -80,7 +80,7 @@ class TranscriptSelection:
         self._first, self._last = (start, start), (end, end)
 
     def forget(self, row: EntryRow) -> None:
-        """Drop a selection that touches a row which is no more."""
+        """Drop a selection that touches a row which was removed."""
         ends = (*(self._first or ()), *(self._last or ()))
         if any(spot.row is row for spot in ends):
             self.clear()
