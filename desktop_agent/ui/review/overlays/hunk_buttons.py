@@ -1,19 +1,224 @@
-"""The buttons in the bars of hunks: real ones where the keyboard and the mouse are, pictures on all other bars."""
+"""The decisions about the hunks of a diff: their states, the keys for them, and their buttons.
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPixmap
-from PySide6.QtWidgets import QPushButton
+The buttons in the bars are real ones where the keyboard and the mouse are, and pictures on all other bars: a thousand
+hunks cost no more than two.
+"""
+
+from collections import Counter
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPixmap, QRegion
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_layout import PAD
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import Bars, Scene, button_rect
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions, HunkState, bar_label
-from desktop_agent.ui.review.overlays.hunk_actions import HunkActions
-from desktop_agent.ui.review.overlays.hunk_bars import HunkBars
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions, HunkState, bar_label, row_words
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hbox
+
+_ACTIONS = ("keep", "undo", "redo")
+
+
+class HunkBars(DiffOverlay):
+    """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
+
+    Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
+    again (R).
+
+    Signals:
+        requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
+        changed: the decisions are different, or whether hunks can be undone is.
+    """
+
+    requested = Signal(str, object)
+    changed = Signal()
+
+    def __init__(self, view: DiffView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._decided = HunkDecisions()
+        self.decisions = HunkDecisions()
+        """What was decided, with what the diff itself knows to be undone."""
+
+    # -- what it can be asked --
+
+    @property
+    def current_key(self) -> HunkKey | None:
+        """The hunk that the marked row is in."""
+        number = self._view.navigation.change
+        return self._view.document.rows.keys[number] if number >= 0 else None
+
+    @property
+    def keys(self) -> tuple[HunkKey, ...]:
+        """Everything there is to decide about."""
+        rows = self._view.document.rows
+        return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
+
+    def set_decisions(self, decided: HunkDecisions) -> None:
+        """Say what was decided about which hunks, and why nothing can be undone now, if so."""
+        if decided != self._decided:
+            self._decided = decided
+            self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
+            self._view.describe()
+            self.changed.emit()
+            self._view.scroller.repaint()
+
+    def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
+        """Return whether there is an undecided hunk after (or before) the mark, and go to it.
+
+        `from_edge`: counted from the first or last.
+        """
+        keys, current = self._view.document.rows.keys, self._view.navigation.change
+        edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
+        start = edge if from_edge else current if with_current else neighbour
+        order = range(start, -1, -1) if backwards else range(max(start, 0), len(keys))
+        found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
+        return found is not None and self._view.navigation.go_to_change(found)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many of the changes are kept, and how many undone."""
+        states = Counter(map(self.decisions.state, self._view.document.rows.keys))
+        return states["kept"], states["undone"]
+
+    # -- what is drawn --
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        self.decisions = self._decided._replace(undone=self._decided.undone | diff.undone) if diff else self._decided
+
+    def describe(self, row: int, words: str) -> str:
+        return row_words(self._view.document.rows, row, self.decisions)
+
+    # -- keyboard --
+
+    def takes(self, action: str) -> bool:
+        return action in _ACTIONS
+
+    def do(self, action: str) -> bool:
+        if action not in _ACTIONS:
+            return False
+        key = self.current_key
+        state = self.decisions.state(key) if key is not None else None
+        can_revert = self.decisions.can_revert
+        match action:  # what cannot be done now is left undone
+            case "keep" if key is not None and state != "undone":
+                self.requested.emit("undecide" if state == "kept" else "keep", (key,))
+            case "undo" if key is not None and state != "undone" and can_revert:
+                self.requested.emit("undo", (key,))
+            case "redo" if key is not None and state == "undone" and can_revert:
+                self.requested.emit("redo", (key,))
+            case _:
+                pass
+        return True
+
+
+_HEIGHT = 22
+
+
+class HunkActions(QWidget):
+    """Offers what can be done about one hunk.
+
+    There are two of them in a diff, for the hunk of the keyboard and the one below the mouse. On all other bars a
+    picture of them is painted: a thousand hunks cost no more than two.
+
+    Signals:
+        chosen: the user wants this `HunkChoice` for `key`.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget, keys: PartKeys) -> None:
+        super().__init__(parent)
+        self._keys = keys
+        self.key: HunkKey = ""
+        self.row = -1
+        self._is_kept = False
+        self._shown: object = None
+        self._comment = self._make_button("commentHunkButton")
+        self._undo = self._make_button("undoHunkButton", "destructive")
+        self._redo = self._make_button("redoHunkButton")
+        self._keep = self._make_button("keepHunkButton", "good")
+        hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.setFixedHeight(_HEIGHT)
+        self.hide()
+
+    def _make_button(self, object_name: str, variant: str = "") -> QPushButton:
+        return make_button(
+            object_name=object_name, clicked=self._on_clicked, variant=variant, is_compact=True, parent=self
+        )
+
+    def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
+        """Offer what fits the state of the hunk that stands at `place`."""
+        self.row, self.key = row, key
+        state = decisions.state(key)
+        shown = (place, state, decisions.can_revert, decisions.reason)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._is_kept = state == "kept"
+        self._comment.setText(self.tr("Comment"))
+        keys = self._keys
+        self._undo.setText(self.tr("Undo"))
+        self._redo.setText(self.tr("Redo"))
+        self._keep.setText(self.tr("✓ Kept") if self._is_kept else self.tr("Keep"))
+        self._show_buttons(is_undone=state == "undone")
+        self._comment.setToolTip(keys.hint(self.tr("Write a comment on these lines"), "comment"))
+        self._keep.setToolTip(
+            keys.hint(self.tr("Decide later") if self._is_kept else self.tr("Keep this change"), "keep")
+        )
+        for button, words in (
+            (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
+            (self._redo, keys.hint(self.tr("Make this change again"), "redo")),
+        ):
+            button.setEnabled(decisions.can_revert)
+            button.setToolTip(words if decisions.can_revert else decisions.reason or words)
+        self._comment.setAccessibleName(self.tr("Comment on {0}").format(place))
+        self._undo.setAccessibleName(self.tr("Undo {0}").format(place))
+        self._redo.setAccessibleName(self.tr("Redo {0}").format(place))
+        self._keep.setAccessibleName((self.tr("Kept: {0}") if self._is_kept else self.tr("Keep {0}")).format(place))
+        self.resize(self.sizeHint())
+
+    def _show_buttons(self, *, is_undone: bool) -> None:
+        """Show those that fit; the keyboard does not leave the hunk when the button goes that it was on."""
+        shown, hidden = ((self._redo,), (self._undo, self._keep))[:: 1 if is_undone else -1]
+        for button in shown:
+            button.show()
+        if any(button.hasFocus() for button in hidden):
+            shown[0].setFocus()
+        for button in hidden:
+            button.hide()
+
+    def picture(self) -> QPixmap:
+        """Return how the buttons look, with nothing behind them."""
+        self.ensurePolished()
+        self.resize(self.sizeHint())
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        self.render(picture, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
+        return picture
+
+    def forget(self) -> None:
+        """Read everything again the next time: fonts, colours or keys have changed."""
+        self._shown = None
+
+    def sizeHint(self) -> QSize:
+        layout = self.layout()
+        return layout.sizeHint() if layout else super().sizeHint()
+
+    def _on_clicked(self) -> None:
+        keep: HunkChoice = "undecide" if self._is_kept else "keep"
+        button = self.sender()
+        choices: dict[object, HunkChoice] = {self._comment: "comment", self._undo: "undo", self._redo: "redo"}
+        self.chosen.emit(choices.get(button, keep))
+
 
 _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 

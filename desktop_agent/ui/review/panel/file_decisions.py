@@ -91,7 +91,7 @@ class FileDecisions(QObject):
 
     def _undo_with_word(self) -> None:
         if file := self._list.current_file:
-            from desktop_agent.ui.review.panel.word_dialog import WordDialog
+            from desktop_agent.ui.review.panel.review_dialogs import WordDialog
 
             dialog = WordDialog(self.tr("Undo {0}").format(file.path), self._parent)
             dialog.given.connect(self.undo)

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol.ops import RedoSteps, RemoveComment, SendComments
 from desktop_agent.core.transcript import UndoStep
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
-from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
 from desktop_agent.ui.review.panel.parts import ReviewParts
+from desktop_agent.ui.review.panel.review_dialogs import CommentsDialog
 from desktop_agent.ui.review.panel.undo_bar import BarState, Scope
 
 
@@ -78,7 +78,7 @@ class ListDecisions(QObject):
         self._decisions.undo_with_care(reviewed.transcript, selection, reason, self._parent)
 
     def _undo_with_word(self) -> None:
-        from desktop_agent.ui.review.panel.word_dialog import WordDialog
+        from desktop_agent.ui.review.panel.review_dialogs import WordDialog
 
         dialog = WordDialog(self.tr("Undo everything that is listed"), self._parent)
         dialog.given.connect(self._undo)

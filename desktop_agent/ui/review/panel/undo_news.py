@@ -30,7 +30,7 @@ class UndoNews(QObject):
             if any(outcome.clash is not None for outcome in entry.outcomes):
                 self._open_clashes(entry)
             elif not all(outcome.is_done for outcome in entry.outcomes):
-                from desktop_agent.ui.review.panel.left_alone import UndoConflictDialog
+                from desktop_agent.ui.review.panel.review_dialogs import UndoConflictDialog
 
                 UndoConflictDialog(entry.purpose, entry.outcomes, self._window).open()
 

@@ -12,10 +12,9 @@ from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
 from desktop_agent.core.protocol.model import FileDiff, LineComment
-from desktop_agent.ui.review.comments.comment_card import CommentCard
-from desktop_agent.ui.review.comments.comment_editor import CommentEditor
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
+from desktop_agent.ui.review.overlays.comment_card import CommentCard, CommentEditor
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import make_diff, message_of

@@ -1,1 +1,0 @@
-"""Comments on lines of a diff: written, shown where they stand, sent to the agent."""

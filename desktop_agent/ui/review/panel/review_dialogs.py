@@ -1,0 +1,229 @@
+"""The dialogs of the review panel: sending comments, undoing with a message, and what an undo left alone."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QWidget,
+)
+
+from desktop_agent.core.protocol.model import FileOutcome, LineComment
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, scroll_down, vbox
+
+_WIDTH = 520
+_COMMENTS_HEIGHT = 320
+_INTRO_HEIGHT = 64
+_MAX_QUOTED_LINES = 3
+
+
+class CommentsDialog(QDialog):
+    """Lists the remarks that wait to be sent. Open it with `open()`; tell it with `set_comments` what is left.
+
+    Signals:
+        removed: the user takes the remark of this id back.
+        sent: the user wants them sent, with this text in front.
+    """
+
+    removed = Signal(str)
+    sent = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        set_up_dialog(self, "commentsDialog", self.tr("Send comments"))
+        self.setMinimumWidth(_WIDTH)
+        self._heading = make_label(role="title")
+        what = self.tr("The agent gets them as one message, with the lines they are about.")
+        hint = make_label(what, role="secondary", wraps=True)
+        self._area = QScrollArea()
+        self._area.setObjectName("commentList")
+        self._area.setAccessibleName(self.tr("Comments"))
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.viewport().setAutoFillBackground(False)
+        self._field = QPlainTextEdit()
+        self._field.setObjectName("commentsIntroEdit")
+        self._field.setAccessibleName(self.tr("Introduction to the comments"))
+        self._field.setPlaceholderText(self.tr("Introduction (optional)"))
+        self._field.setFixedHeight(_INTRO_HEIGHT)
+        self._field.setTabChangesFocus(True)
+        cancel = make_button(self.tr("Not yet"), clicked=self.reject)
+        self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
+        answer_with_ctrl_enter(self, self._send)
+        vbox(
+            self._heading,
+            hint,
+            self._area,
+            self._field,
+            Space.XS,
+            hbox(STRETCH, cancel, self._send, spacing=Space.S),
+            on=self,
+            margins=DIALOG_MARGINS,
+            spacing=Space.S,
+        )
+        self._field.setFocus()
+
+    def set_comments(self, comments: Sequence[LineComment]) -> None:
+        """List these; without any there is nothing to send, and the dialog closes."""
+        if not comments:
+            self.reject()
+            return
+        count = len(comments)
+        self._heading.setText(plural("CommentsDialog", count, "%n comment", "%n comments"))
+        self._send.setText(plural("CommentsDialog", count, "Send comment", "Send %n comments"))
+        content = QWidget()
+        rows = map(self._row, comments)
+        vbox(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)
+        self._area.setWidget(content)
+        content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
+        self._area.setFixedHeight(min(_COMMENTS_HEIGHT, content.sizeHint().height() + Space.S))
+
+    def _row(self, comment: LineComment) -> QHBoxLayout:
+        place = make_label(self._place_words(comment), role="secondary", wraps=True, is_plain=True)
+        quote = make_label(_shortened(comment.quote), is_plain=True)
+        quote.setFont(self._theme.code_font(TypeSize.HEAD))
+        quote.setStyleSheet(f"color: {self._theme.colours.muted};")
+        quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
+        quote.setVisible(bool(quote.text()))
+        text = make_label(comment.text, wraps=True, is_plain=True)
+        remove = make_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", is_compact=True)
+        remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))
+        remove.setProperty("comment", comment.id)
+        words = vbox(place, quote, text, spacing=2)
+        return hbox((words, 1), (remove, Qt.AlignmentFlag.AlignTop), spacing=Space.S)
+
+    def _place_words(self, comment: LineComment) -> str:
+        first, last = comment.start + 1, max(comment.end, comment.start + 1)
+        lines = self.tr("line {0}").format(first) if first == last else self.tr("lines {0}–{1}").format(first, last)
+        side = self.tr(", before") if comment.side == "old" else ""
+        return f"{comment.path} · {lines}{side}"
+
+    def _on_remove(self) -> None:
+        sender = self.sender()
+        if isinstance(sender, QPushButton):
+            self.removed.emit(str(sender.property("comment")))
+
+    def _on_send(self) -> None:
+        self.sent.emit(self._field.toPlainText().strip())
+        self.accept()
+
+
+def _shortened(quote: str) -> str:
+    lines = quote.rstrip("\n").split("\n")
+    return "\n".join(lines[:_MAX_QUOTED_LINES]) + ("\n…" if len(lines) > _MAX_QUOTED_LINES else "")
+
+
+_MESSAGE_WIDTH = 440
+_MESSAGE_HEIGHT = 84
+
+
+class WordDialog(QDialog):
+    """Asks for the word. Open it with `open()`.
+
+    Signals:
+        given: the user wants the undo, with these words.
+    """
+
+    given = Signal(str)
+
+    def __init__(self, what: str, parent: QWidget | None = None) -> None:
+        """`what` says what is undone: `Undo turn`, a path."""
+        super().__init__(parent)
+        set_up_dialog(self, "undoWordDialog", what)
+        self.setMinimumWidth(_MESSAGE_WIDTH)
+        heading = make_label(what, role="title", wraps=True, is_plain=True)
+        why = self.tr("The agent reads this with your next message, so that it does not try the same again.")
+        hint = make_label(why, role="secondary", wraps=True)
+        self._field = QPlainTextEdit()
+        self._field.setObjectName("undoWordEdit")
+        self._field.setAccessibleName(self.tr("Message to the agent"))
+        self._field.setPlaceholderText(self.tr("Why are you undoing this?"))
+        self._field.setFixedHeight(_MESSAGE_HEIGHT)
+        self._field.setTabChangesFocus(True)
+        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
+        undo = make_button(self.tr("Undo"), object_name="undoWithWordButton", clicked=self._give, variant="primary")
+        answer_with_ctrl_enter(self, undo)
+        buttons = hbox(STRETCH, cancel, undo, spacing=Space.S)
+        vbox(heading, hint, self._field, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        self._field.setFocus()
+
+    def _give(self) -> None:
+        self.given.emit(self._field.toPlainText().strip())
+        self.accept()
+
+
+_OUTCOMES_HEIGHT = 240
+
+
+class UndoConflictDialog(QDialog):
+    """Lists the files that an undo or redo did not touch. Open it with `open()`; there is nothing to answer."""
+
+    def __init__(
+        self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        left_alone = [outcome for outcome in outcomes if not outcome.is_done]
+        set_up_dialog(self, "undoConflictDialog", self._title(purpose, len(left_alone)))
+        self.setMinimumWidth(_WIDTH)
+        heading = make_label(self.windowTitle(), role="title", wraps=True)
+        done = self._summary(purpose, len(outcomes) - len(left_alone))
+        summary = make_label(done, role="secondary", object_name="undoConflictSummary", wraps=True)
+        files = _outcome_list(left_alone, self.tr("Files left alone"))
+        close = make_button(self.tr("Close"), clicked=self.reject, variant="primary")
+        close.setDefault(True)
+        vbox(
+            heading,
+            summary,
+            files,
+            (close, Qt.AlignmentFlag.AlignRight),
+            on=self,
+            margins=DIALOG_MARGINS,
+            spacing=Space.S,
+        )
+
+    def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
+        if purpose == "undo":
+            return plural("UndoConflictDialog", count, "%n file was not undone", "%n files were not undone")
+        return plural("UndoConflictDialog", count, "%n file was not redone", "%n files were not redone")
+
+    def _summary(self, purpose: Literal["undo", "redo"], done: int) -> str:
+        nothing = self.tr("These files were not written.")
+        if not done:
+            return nothing
+        if purpose == "undo":
+            rest = plural("UndoConflictDialog", done, "%n other file was undone.", "%n other files were undone.")
+        else:
+            rest = plural("UndoConflictDialog", done, "%n other file was redone.", "%n other files were redone.")
+        return f"{nothing} {rest}"
+
+
+def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
+    content = QWidget()
+    lines: list[QWidget] = []
+    for outcome in outcomes:
+        path = make_label(outcome.path, role="strong", wraps=True, is_plain=True, is_selectable=True)
+        reason = make_label(core_words(outcome.reason), role="secondary", wraps=True, is_plain=True, is_selectable=True)
+        reason.setContentsMargins(0, 0, 0, Space.S)
+        lines += path, reason
+    vbox(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
+    area = QScrollArea()
+    scroll_down(area, content)
+    area.setMaximumHeight(_OUTCOMES_HEIGHT)
+    area.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+    area.setAccessibleName(name)
+    return area
