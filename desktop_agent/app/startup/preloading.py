@@ -27,7 +27,7 @@ _USED_SOON: Final = (
     ("settings.servers", "address_fields sandbox_fields add_form call_list log_view tool_list card page"),
     ("settings.keyboard", "key_field key_table key_list recorder page"),
     ("settings", "approvals_page foot navigation project_page rules_page pages dialog"),
-    ("review.media", "stack kinds"),
+    ("review.media", "media_view"),
 )
 """Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""
 

@@ -12,7 +12,7 @@ from desktop_agent.core.diff.binary_files import HEAD_BYTES, file_type
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.media.decoding import DecodedPicture, decode
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode
 
 MAX_SHOWN_BYTES = 10_000_000
 MAX_EDITED_BYTES = 2_000_000

@@ -2,9 +2,8 @@
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.review.media.canvas import PictureCanvas
-from desktop_agent.ui.review.media.decoding import DecodedPicture
-from desktop_agent.ui.review.media.media_words import picture_words
+from desktop_agent.ui.review.media.picture_canvas import PictureCanvas
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label

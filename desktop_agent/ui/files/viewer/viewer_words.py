@@ -3,7 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.ui.files.viewer.content import MAX_SHOWN_BYTES, FileContent, Obstacle
-from desktop_agent.ui.review.media.media_words import problem_words, size_words
+from desktop_agent.ui.review.media.picture_decoding import problem_words, size_words
 
 
 def obstacle_words(content: FileContent) -> str:

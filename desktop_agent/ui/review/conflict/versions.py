@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage
-from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_facts
+from desktop_agent.ui.review.media.binary_view import VersionFacts, version_facts
 from desktop_agent.ui.review.source import DiffSource
 
 

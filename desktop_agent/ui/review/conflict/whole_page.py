@@ -6,7 +6,7 @@ from desktop_agent.core.merge.three_way import Source
 from desktop_agent.ui.review.conflict.clash_words import Names
 from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.media.binary_facts import version_words
+from desktop_agent.ui.review.media.binary_view import version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox

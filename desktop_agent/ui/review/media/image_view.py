@@ -3,10 +3,8 @@
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, QWidget
 
-from desktop_agent.ui.review.media.canvas import SWIPE_STEP, PictureCanvas
-from desktop_agent.ui.review.media.decoding import DecodedPicture
-from desktop_agent.ui.review.media.media_words import picture_words
-from desktop_agent.ui.review.media.picture_scroller import CompareMode
+from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label

@@ -8,6 +8,7 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.media.media_view import may_be_media
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.source import FileDiffs, Spawn
 from desktop_agent.ui.translation.core_words import core_words
@@ -109,8 +110,6 @@ class DiffLoader(QObject):
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
         """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""
-        from desktop_agent.ui.review.media.kinds import may_be_media
-
         stack, is_media = self._pane.stack, may_be_media(diff)
         if not (is_media and is_same_file):
             stack.show_text()

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import Author, FileDiff
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
-from desktop_agent.ui.review.media.stack import MediaStack
+from desktop_agent.ui.review.media.media_view import MediaStack
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
 from desktop_agent.ui.review.panel.file_bar import FileBar

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor
 
-from desktop_agent.ui.review.media.decoding import (
+from desktop_agent.ui.review.media.picture_decoding import (
     MAX_EDGE,
     MAX_PICTURE_BYTES,
     MAX_SVG_ELEMENTS,

@@ -7,9 +7,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.review.media.decoding import decode
 from desktop_agent.ui.review.media.image_view import ImageView
-from desktop_agent.ui.review.media.picture_scroller import MAX_FITTED
+from desktop_agent.ui.review.media.picture_canvas import MAX_FITTED
+from desktop_agent.ui.review.media.picture_decoding import decode
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.media.pictures import picture
 

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.media.kinds import may_be_media, media_kind
-from desktop_agent.ui.review.media.stack import MediaStack
+from desktop_agent.ui.review.media.media_view import MediaStack, may_be_media, media_kind
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import make_diff

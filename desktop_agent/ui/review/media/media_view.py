@@ -1,0 +1,238 @@
+"""A change that is not lines of text, shown as what it is: pictures, the cells of a notebook, facts about bytes.
+
+Where it is text as well, the user switches between the two.
+"""
+
+import asyncio
+from functools import cached_property
+from typing import Literal
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QStackedLayout, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.diff.binary_files import HEAD_BYTES, FileType, file_type
+from desktop_agent.core.diff.text import is_binary
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.media.binary_view import BinaryView, binary_facts
+from desktop_agent.ui.review.media.image_view import ImageView
+from desktop_agent.ui.review.media.picture_decoding import decode
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+
+MediaKind = Literal["image", "notebook", "binary"]
+
+_TEXT_SUFFIXES = (".svg", ".ipynb")
+"""Files whose text can be shown as something else, too."""
+
+
+def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -> MediaKind | None:
+    """Return how to show a change from how its two versions begin (`None`: absent), or `None` for lines of text.
+
+    A head has `file_types.HEAD_BYTES` bytes, or all that there are.
+    """
+    heads = [head for head in (before_head, after_head) if head is not None]
+    types = [file_type(head) for head in heads]
+    if any(_is_drawn(path, found) for found in types):
+        return "image"
+    if any(is_binary(head) for head in heads):
+        return "binary"
+    return "notebook" if path.lower().endswith(".ipynb") else None
+
+
+def may_be_media(diff: FileDiff) -> bool:
+    """Whether the contents are worth fetching to find out: they are not needed for a change of plain text."""
+    return (diff.is_binary or diff.path.lower().endswith(_TEXT_SUFFIXES)) and "symbolic link" not in " ".join(
+        diff.notes
+    )
+
+
+def _is_drawn(path: str, found: FileType) -> bool:
+    """A web page may begin with a drawing, so for those the name counts as well."""
+    return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
+
+
+class MediaView(QWidget):
+    """Shows one change at a time. What takes time happens in a thread; what comes too late is dropped."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("mediaView")
+        self._theme = theme
+        self._request = 0
+        self._layout = QStackedLayout(self)
+
+    def forget(self) -> None:
+        """Drop what is on its way."""
+        self._request += 1
+
+    async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> MediaKind | None:
+        """Show what became of a file (`None`: absent) and return as what.
+
+        Returns `None`, and shows nothing new, when it is best shown as text, or when another change was asked for
+        meanwhile.
+        """
+        self._request += 1
+        request = self._request
+        heads = [None if content is None else content[:HEAD_BYTES] for content in (before, after)]
+        kind = media_kind(diff.path, *heads)
+        if kind == "image" and not await self._show_pictures(request, before, after):
+            # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
+            kind = "binary" if diff.is_binary else None
+        if kind == "notebook" and not await self._show_notebook(request, diff, before, after):
+            kind = None
+        if kind == "binary":
+            await self._show_facts(request, before, after)
+        return kind if self._is_current(request) else None
+
+    async def _show_pictures(self, request: int, before: bytes | None, after: bytes | None) -> bool:
+        old = await asyncio.to_thread(decode, before)
+        new = await asyncio.to_thread(decode, after)
+        if not (old.is_shown or new.is_shown):
+            return False
+        if self._is_current(request):
+            self.image_view.show_versions(old, new)
+            self._layout.setCurrentWidget(self.image_view)
+        return True
+
+    async def _show_notebook(self, request: int, diff: FileDiff, before: bytes | None, after: bytes | None) -> bool:
+        from desktop_agent.core.diff.notebook import notebook_diff
+
+        cells = await asyncio.to_thread(notebook_diff, diff, before, after)
+        if cells is None:
+            return False
+        if self._is_current(request):
+            self.notebook_view.show_diff(cells)
+            self._layout.setCurrentWidget(self.notebook_view)
+        return True
+
+    async def _show_facts(self, request: int, before: bytes | None, after: bytes | None) -> None:
+        facts = await asyncio.to_thread(binary_facts, before, after)
+        if self._is_current(request):
+            self.binary_view.show_facts(facts)
+            self._layout.setCurrentWidget(self.binary_view)
+
+    def _is_current(self, request: int) -> bool:
+        return isValid(self) and request == self._request
+
+    # -- its parts, made when they are first needed --
+
+    @cached_property
+    def image_view(self) -> ImageView:
+        """Where pictures are shown."""
+        view = ImageView(self._theme)
+        self._layout.addWidget(view)
+        return view
+
+    @cached_property
+    def notebook_view(self) -> DiffView:
+        """Where the cells of notebooks are shown."""
+        view = DiffView(self._theme)
+        view.setObjectName("notebookView")
+        self._layout.addWidget(view)
+        return view
+
+    @cached_property
+    def binary_view(self) -> BinaryView:
+        """Where facts about bytes are shown."""
+        view = BinaryView(self._theme)
+        self._layout.addWidget(view)
+        return view
+
+
+class MediaStack(QWidget):
+    """Holds the text view of a diff and shows something better in its place where it can.
+
+    A drawing or a notebook is both; the user switches between the two, and the choice holds for the next file.
+
+    Signals:
+        switched: text is shown in place of the picture or notebook, or the other way round.
+    """
+
+    switched = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        """Hold nothing until `hold` is called; the text view that is given then had better be its child already."""
+        super().__init__(parent)
+        self._theme = theme
+        self._text_view: QWidget | None = None
+        self._media: MediaView | None = None
+        self.kind: MediaKind | None = None
+        """What the change can be shown as, beside its text."""
+        self._is_text_wanted = False
+        self._request = 0
+        self._bar = QWidget()
+        self._as_media = make_button(object_name="showMediaButton", is_compact=True)
+        self._as_text = make_button(object_name="showTextButton", is_compact=True)
+        self._group = QButtonGroup(self)
+        for button in (self._as_media, self._as_text):
+            button.setCheckable(True)
+            self._group.addButton(button)
+        margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
+        vbox(ways, hairline(), on=self._bar)
+        self._pages = QStackedLayout()
+        vbox(self._bar, (self._pages, 1), on=self)
+        self._group.buttonClicked.connect(self._on_clicked)
+        self._bar.hide()
+
+    def hold(self, text_view: QWidget) -> None:
+        """Show this view for text."""
+        self._text_view = text_view
+        if text_view.parentWidget() is not self:  # Qt would polish all that is in it again
+            text_view.setParent(self)
+        self._pages.addWidget(text_view)
+
+    @property
+    def is_text_shown(self) -> bool:
+        """Whether the text view is what is seen."""
+        return self._pages.currentWidget() is self._text_view
+
+    @property
+    def media(self) -> MediaView:
+        """What is shown in place of text. Made when first needed."""
+        if self._media is None:
+            self._media = MediaView(self._theme)
+            self._pages.addWidget(self._media)
+        return self._media
+
+    def show_text(self) -> None:
+        """Show the text view: there is nothing else to this change, or it is not known yet."""
+        self._request += 1
+        if self._media is not None:
+            self._media.forget()
+        self._show(None, has_text=True)
+
+    async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
+        """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
+        self._request += 1
+        request = self._request
+        kind = await self.media.show_change(diff, before, after)
+        if isValid(self) and request == self._request:
+            self._show(kind, has_text=not diff.is_binary)
+
+    def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
+        was_text = self.is_text_shown
+        self.kind = kind
+        self._bar.setVisible(kind is not None and has_text)
+        is_text = kind is None or (has_text and self._is_text_wanted)
+        if kind == "notebook":
+            self._as_media.setText(self.tr("Notebook"))
+            self._as_text.setText(self.tr("Raw JSON"))
+        else:
+            self._as_media.setText(self.tr("Picture"))
+            self._as_text.setText(self.tr("Text"))
+        self._as_text.setChecked(is_text)
+        self._as_media.setChecked(not is_text)
+        if is_text and self._text_view is not None:
+            self._pages.setCurrentWidget(self._text_view)
+        elif not is_text:
+            self._pages.setCurrentWidget(self.media)
+        if is_text != was_text:
+            self.switched.emit()
+
+    def _on_clicked(self) -> None:
+        self._is_text_wanted = self._as_text.isChecked()
+        self._show(self.kind, has_text=True)

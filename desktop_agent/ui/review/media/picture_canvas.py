@@ -1,0 +1,403 @@
+"""Where a picture is looked at: scrolled, zoomed and painted."""
+
+from typing import Literal
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, problem_words
+from desktop_agent.ui.theme import Space, Theme
+
+CompareMode = Literal["two_up", "swipe", "onion", "difference"]
+
+MAX_FITTED = 4.0
+"""Small pictures are enlarged to fill the place, up to this: an icon of 16 pixels can be seen, and stays an icon."""
+
+_SMALLEST, _LARGEST = 0.02, 32.0
+_SCROLL_STEP = 40
+
+
+class PictureScroller:
+    """Lays pictures out in a scroll area, all at one scale, and scrolls them. Points are in the viewport, in pixels."""
+
+    def __init__(self, area: QAbstractScrollArea) -> None:
+        self._area = area
+        self.pictures: tuple[DecodedPicture, ...] = ()
+        """One version, or the old and the new one."""
+        self.mode: CompareMode = "two_up"
+        """How the two are compared."""
+        self.scale = 1.0
+        """How large a pixel of the pictures is."""
+        self.is_fitted = True
+        """Whether the pictures follow the size of the place for them."""
+
+    # -- where things are --
+
+    def panes(self) -> list[QRect]:
+        """Return the places for pictures: two beside each other, or one."""
+        whole = self._area.viewport().rect()
+        if self.mode != "two_up" or len(self.pictures) < 2:
+            return [whole]
+        half = (whole.width() - 1) // 2
+        return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
+
+    def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
+        """Return where a picture is. The two have their top left corners together, as when one was cropped."""
+        return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
+
+    def whole(self) -> QRectF:
+        """Return where the larger picture is, each way, in the first pane."""
+        return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
+
+    def _extent(self) -> QSizeF:
+        """The size of the larger picture, each way."""
+        sizes = [QSizeF(picture.size) for picture in self.pictures if picture.is_shown]
+        return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
+
+    def _offset(self) -> QPointF:
+        """Where the top left corner of a pane is, from that of the pictures in it. Negative when they are smaller."""
+        pane, extent = self.panes()[0], self._extent() * self.scale
+        across, down = self._area.horizontalScrollBar(), self._area.verticalScrollBar()
+        x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2
+        y = down.value() if extent.height() > pane.height() else (extent.height() - pane.height()) / 2
+        return QPointF(x, y)
+
+    # -- scale and scrolling --
+
+    def lay_out(self) -> None:
+        """Fit scale and scroll bars to the pictures, the mode and the size of the place."""
+        if self.is_fitted:
+            margin = QSize(2 * Space.L, 2 * Space.L)
+            room, extent = QSizeF(self.panes()[0].size() - margin), self._extent()
+            fitting = min(room.width() / extent.width(), room.height() / extent.height())
+            self.scale = min(MAX_FITTED, max(_SMALLEST, fitting))
+        self._update_scroll_bars()
+
+    def scale_to(self, scale: float) -> None:
+        """Show the pictures in this size, within limits; what is in the middle stays there."""
+        self.is_fitted = False
+        pane = self.panes()[0]
+        middle = QPointF(pane.width() / 2, pane.height() / 2)
+        centre = (self._offset() + middle) / self.scale
+        self.scale = min(_LARGEST, max(_SMALLEST, scale))
+        self._update_scroll_bars()
+        target = centre * self.scale - middle
+        self._area.horizontalScrollBar().setValue(round(target.x()))
+        self._area.verticalScrollBar().setValue(round(target.y()))
+
+    def scroll_by(self, moved: QPoint) -> None:
+        """Scroll as the mouse moved, which drags the pictures along."""
+        for bar, by in ((self._area.horizontalScrollBar(), moved.x()), (self._area.verticalScrollBar(), moved.y())):
+            bar.setValue(bar.value() - by)
+
+    def _update_scroll_bars(self) -> None:
+        pane, extent = self.panes()[0], self._extent() * self.scale
+        bars = (
+            (self._area.horizontalScrollBar(), pane.width(), extent.width()),
+            (self._area.verticalScrollBar(), pane.height(), extent.height()),
+        )
+        for bar, room, needed in bars:
+            bar.setRange(0, max(0, round(needed) - room))
+            bar.setPageStep(room)
+            bar.setSingleStep(_SCROLL_STEP)
+
+
+_SMOOTH_UP_TO = 2.0
+"""Beyond this scale pixels are shown as they are: a user who zooms in so far wants to see them."""
+_SQUARE = 8
+_GRIP = 12
+
+
+class PicturePainter:
+    """Paints what can be seen of the pictures on a viewport. Only those pixels cost anything."""
+
+    def __init__(self, theme: Theme, viewport: QWidget, scroller: PictureScroller) -> None:
+        self._theme = theme
+        self._viewport = viewport
+        self._scroller = scroller
+        self._squares = QPixmap()
+
+    def forget_colours(self) -> None:
+        """Take the colours of the theme as they are now."""
+        self._squares = QPixmap()
+
+    def paint(self, area: QRect, split: float) -> None:
+        """Paint what is in `area`, with the swipe, or how much of the newer version shines through, at `split`."""
+        painter = QPainter(self._viewport)
+        painter.fillRect(area, self._theme.colour("sunken"))
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
+        panes, pictures = self._scroller.panes(), self._scroller.pictures
+        if len(panes) == len(pictures):
+            for picture, pane in zip(pictures, panes, strict=True):
+                self._paint(painter, picture, pane)
+        elif pictures:
+            before, after = pictures
+            self._paint_together(painter, before, after, split)
+        if len(panes) == 2:
+            painter.fillRect(panes[0].right() + 1, 0, 1, self._viewport.height(), self._theme.colour("border"))
+        painter.end()
+
+    def _is_smooth(self) -> bool:
+        return self._scroller.scale < _SMOOTH_UP_TO
+
+    def _paint(self, painter: QPainter, picture: DecodedPicture, pane: QRect) -> None:
+        if not picture.is_shown:
+            painter.setPen(self._theme.colour("muted"))
+            flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
+            room = pane.adjusted(Space.L, Space.L, -Space.L, -Space.L)
+            painter.drawText(room, flags, problem_words(picture.problem))
+            return
+        painter.save()
+        painter.setClipRect(pane, Qt.ClipOperation.IntersectClip)
+        place = self._scroller.place(picture, pane)
+        self._paint_squares(painter, place)
+        self._paint_pixels(painter, picture, place)
+        painter.setPen(self._theme.colour("border_strong"))
+        painter.drawRect(place.toAlignedRect().adjusted(-1, -1, 0, 0))
+        painter.restore()
+
+    def _paint_together(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture, split: float) -> None:
+        pane, whole = self._scroller.panes()[0], self._scroller.whole()
+        if self._scroller.mode == "difference":
+            self._paint_difference(painter, before, after)
+        elif self._scroller.mode == "onion":
+            self._paint(painter, before, pane)
+            painter.setOpacity(1.0 - split)
+            painter.drawImage(0, 0, self._layer(after, Qt.GlobalColor.transparent))
+        else:
+            x = round(whole.left() + whole.width() * split)
+            for picture, side in (
+                (before, QRect(pane.topLeft(), QSize(x, pane.height()))),
+                (after, pane.adjusted(x, 0, 0, 0)),
+            ):
+                painter.save()
+                painter.setClipRect(side)
+                self._paint(painter, picture, pane)
+                painter.restore()
+            self._paint_swipe(painter, x)
+
+    def _paint_swipe(self, painter: QPainter, x: int) -> None:
+        middle = self._viewport.height() / 2
+        painter.fillRect(QRectF(x - 1, 0, 2, self._viewport.height()), self._theme.colour("accent"))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colour("accent"))
+        painter.drawEllipse(QPointF(x, middle), _GRIP, _GRIP)
+        painter.setBrush(self._theme.colour("on_accent"))
+        for sign in (-1, 1):
+            tip = QPointF(x + sign * 8, middle)
+            painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
+
+    def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
+        """Black where both are the same. Worked out for the pixels in sight only."""
+        seen = self._layer(before, Qt.GlobalColor.black)
+        inner = QPainter(seen)
+        inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
+        inner.drawImage(0, 0, self._layer(after, Qt.GlobalColor.black))
+        inner.end()
+        painter.setClipRect(self._scroller.whole().toAlignedRect())
+        painter.drawImage(0, 0, seen)
+
+    def _layer(self, picture: DecodedPicture, ground: Qt.GlobalColor) -> QImage:
+        """What is in sight of one picture, to be put on top of another's."""
+        ratio = self._viewport.devicePixelRatioF()
+        layer = QImage(self._viewport.size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
+        layer.setDevicePixelRatio(ratio)
+        layer.fill(ground)
+        inner = QPainter(layer)
+        inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
+        place = self._scroller.place(picture, self._scroller.panes()[0])
+        if ground == Qt.GlobalColor.transparent:
+            self._paint_squares(inner, place)
+        self._paint_pixels(inner, picture, place)
+        inner.end()
+        return layer
+
+    def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
+        """What is seen through a picture that is not opaque."""
+        if self._squares.isNull():
+            self._squares = QPixmap(2 * _SQUARE, 2 * _SQUARE)
+            self._squares.fill(self._theme.colour("surface"))
+            inner = QPainter(self._squares)
+            for x, y in ((0, 0), (_SQUARE, _SQUARE)):
+                inner.fillRect(x, y, _SQUARE, _SQUARE, self._theme.colour("border"))
+            inner.end()
+        painter.setBrushOrigin(place.topLeft())
+        painter.fillRect(place, QBrush(self._squares))
+
+    def _paint_pixels(self, painter: QPainter, picture: DecodedPicture, place: QRectF) -> None:
+        shown = place.width() * self._viewport.devicePixelRatioF()
+        image = picture.preview if shown <= picture.preview.width() else picture.image
+        seen = place.intersected(QRectF(self._viewport.rect()))
+        factor_x, factor_y = image.width() / place.width(), image.height() / place.height()
+        source = seen.translated(-place.topLeft())
+        painter.drawImage(
+            seen,
+            image,
+            QRectF(source.x() * factor_x, source.y() * factor_y, source.width() * factor_x, source.height() * factor_y),
+        )
+
+
+SWIPE_STEP = 0.02
+
+_ZOOM_STEP = 1.25
+
+
+class PictureCanvas(QAbstractScrollArea):
+    """Shows one or two pictures, to be compared, zoomed and moved. `scroller` knows where they are.
+
+    Keys: Left and Right move the swipe (with Shift by more), Home and End to its ends; + and − zoom, 0 fits, 1 is the
+    pictures' own size; arrows scroll otherwise. Ctrl and the wheel zoom, the mouse drags the swipe or the pictures.
+
+    Signals:
+        scale_changed: it is shown in another size.
+        split_moved: the swipe, or how much of the newer version shines through, is at another place.
+    """
+
+    scale_changed = Signal()
+    split_moved = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.scroller = PictureScroller(self)
+        self._painter = PicturePainter(theme, self.viewport(), self.scroller)
+        self._split = 0.5
+        self._dragged_from: QPoint | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumHeight(120)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setCornerWidget(QWidget())
+        theme.changed.connect(self._on_theme_changed)
+
+    # -- what is shown --
+
+    @property
+    def split(self) -> float:
+        """Where the swipe is, from 0 (only the new version) to 1 (only the old one)."""
+        return self._split
+
+    def show_pictures(self, *pictures: DecodedPicture) -> None:
+        """Show one version, or the old and the new one."""
+        self.scroller.pictures = pictures
+        self._split = 0.5
+        self.fit()
+
+    def set_mode(self, mode: CompareMode) -> None:
+        """Compare in this way."""
+        self.scroller.mode = mode
+        self._lay_out()
+        self._describe()
+
+    def set_split(self, split: float) -> None:
+        """Move the swipe."""
+        split = min(1.0, max(0.0, split))
+        if split != self._split:
+            self._split = split
+            self._describe()
+            self.viewport().update()
+            self.split_moved.emit()
+
+    def fit(self) -> None:
+        """Show all of the pictures, and let them follow the size of the place for them."""
+        self.scroller.is_fitted = True
+        self._lay_out()
+
+    def set_scale(self, scale: float) -> None:
+        """Show the pictures in this size; what is in the middle stays there."""
+        self.scroller.scale_to(scale)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.scroller.lay_out()
+        self.viewport().update()
+        self.scale_changed.emit()
+
+    # -- keys and mouse --
+
+    def _has_split(self, *modes: CompareMode) -> bool:
+        return len(self.scroller.pictures) == 2 and self.scroller.mode in modes
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = SWIPE_STEP * (5 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        has_split = self._has_split("swipe", "onion")
+        match event.key():
+            case Qt.Key.Key_Left if has_split:
+                self.set_split(self._split - step)
+            case Qt.Key.Key_Right if has_split:
+                self.set_split(self._split + step)
+            case Qt.Key.Key_Home if has_split:
+                self.set_split(0.0)
+            case Qt.Key.Key_End if has_split:
+                self.set_split(1.0)
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self.set_scale(self.scroller.scale * _ZOOM_STEP)
+            case Qt.Key.Key_Minus:
+                self.set_scale(self.scroller.scale / _ZOOM_STEP)
+            case Qt.Key.Key_0:
+                self.fit()
+            case Qt.Key.Key_1:
+                self.set_scale(1.0)
+            case _:
+                super().keyPressEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
+            self.set_scale(self.scroller.scale * (_ZOOM_STEP if event.angleDelta().y() > 0 else 1 / _ZOOM_STEP))
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._dragged_from = event.position().toPoint()
+            if self._has_split("swipe"):
+                self._swipe_to(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._dragged_from is None:
+            return
+        if self._has_split("swipe"):
+            self._swipe_to(event.position().x())
+            return
+        moved = event.position().toPoint() - self._dragged_from
+        self._dragged_from = event.position().toPoint()
+        self.scroller.scroll_by(moved)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._dragged_from = None
+
+    def _swipe_to(self, x: float) -> None:
+        whole = self.scroller.whole()
+        self.set_split((x - whole.left()) / max(1.0, whole.width()))
+
+    # -- what happens to it --
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._painter.paint(event.rect(), self._split)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _describe(self) -> None:
+        words = self.tr("{0} % of the old version").format(round(self._split * 100))
+        self.setAccessibleDescription(words if self._has_split("swipe", "onion") else "")
+
+    def _on_theme_changed(self) -> None:
+        self._painter.forget_colours()
+        self.viewport().update()
