@@ -14,9 +14,9 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import SESSION
-from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.changes.change_list import ChangedFileList
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged

@@ -24,8 +24,8 @@ from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.jobs.row import JobRow
+from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
-from desktop_agent.ui.review.changes.file_list import FileList
 from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call

@@ -8,8 +8,8 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.events import UNSTAMPED
 from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
+from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.changes.file_list import FileList
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes

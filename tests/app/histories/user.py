@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
-from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkBars
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from tests.app.histories.disk import Name, Node, Tree, put, tree_of

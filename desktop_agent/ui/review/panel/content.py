@@ -7,8 +7,7 @@ from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.keys.part_keys import PartKeys
-from desktop_agent.ui.review.changed_files import ReviewBaseline
-from desktop_agent.ui.review.changes.verdicts import is_decided
+from desktop_agent.ui.review.changed_files import ReviewBaseline, is_decided
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.file_saving import FileSaving

@@ -6,12 +6,12 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.changes.change_list import ChangedFileList
-from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions
 from desktop_agent.ui.review.panel.file_editing import FileEditing
+from desktop_agent.ui.review.reviewed_changes import Reviewed
 
 _NOT_WRITTEN = ("not_written", "storage")
 

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.ops import RedoSteps, RemoveComment, SendComments
 from desktop_agent.core.transcript import UndoStep
-from desktop_agent.ui.review.changes.verdicts import is_decided, progress
+from desktop_agent.ui.review.changed_files import is_decided, progress
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.panel.review_dialogs import CommentsDialog
 from desktop_agent.ui.review.panel.undo_bar import BarState, Scope

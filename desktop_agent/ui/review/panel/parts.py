@@ -7,16 +7,13 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.changes.change_list import ChangedFileList
-from desktop_agent.ui.review.changes.filter_button import FilterButton
-from desktop_agent.ui.review.changes.git_listing import GitListing
-from desktop_agent.ui.review.changes.listing import ChangeListing
-from desktop_agent.ui.review.changes.net_counts import NetCounts
-from desktop_agent.ui.review.changes.reviewed import Reviewed
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.change_listing import ChangeListing, FilterButton
+from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.undo_bar import UndoBar
+from desktop_agent.ui.review.reviewed_changes import GitListing, NetCounts, Reviewed
 from desktop_agent.ui.review.source import BothSources, DiffSource, GitSource, Spawn
 from desktop_agent.ui.theme import Theme
 

@@ -29,7 +29,7 @@ from desktop_agent.core.protocol.ops import (
     Op,
 )
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.changes.change_model import ChangeModel
+from desktop_agent.ui.review.changed_file_list import ChangeModel
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.panel import ReviewPanel

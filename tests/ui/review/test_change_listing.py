@@ -1,7 +1,7 @@
 """The list is narrowed by who wrote a file, by what was decided, and by its path."""
 
+from desktop_agent.ui.review.change_listing import FileFilter
 from desktop_agent.ui.review.changed_files import group_by_file
-from desktop_agent.ui.review.changes.filters import FileFilter
 from tests.ui.review.stage import Session
 
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, ReviewBaseline
-from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.theme import Theme
 

@@ -4,8 +4,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
 from pytestqt.modeltest import ModelTester
 
+from desktop_agent.ui.review.changed_file_list import ChangeModel
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
-from desktop_agent.ui.review.changes.change_model import ChangeModel
 from tests.ui.review.stage import Session
 
 

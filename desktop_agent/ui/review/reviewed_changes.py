@@ -1,24 +1,191 @@
-"""What is under review: the files of a baseline as the transcript, or git, has them. Draws nothing and asks nothing."""
+"""What is reviewed: the files within a baseline, with what git and comparisons in the background add to them."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal
+from shiboken6 import isValid
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ChangeSelection, Uncaptured
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, Uncaptured
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
     ChangedFile,
+    Compared,
     ReviewBaseline,
+    git_files,
     group_by_file,
+    judged,
+    needs_comparison,
+    paths_in_conflict,
     records_of,
     selection_of,
     turns_with_changes,
 )
-from desktop_agent.ui.review.changes.git_listing import GitListing
-from desktop_agent.ui.review.changes.net_counts import NetCounts
-from desktop_agent.ui.review.changes.verdicts import judged, needs_comparison, paths_in_conflict
+from desktop_agent.ui.review.source import FileDiffs, GitSource, GitState, Spawn
+
+
+class GitListing(QObject):
+    """Asks git for one folder, one question after the other. An answer to an older question is dropped.
+
+    Signals:
+        changed: there is another answer.
+    """
+
+    changed = Signal()
+
+    def __init__(self, git: GitSource | None, spawn: Spawn, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._git = git
+        self._spawn = spawn
+        self._folder = ""
+        self._baseline: ReviewBaseline | None = None
+        self._questions = 0
+        self._looks = 0
+        self.state: GitState | None = None
+        """What git can compare with; `None` before the first look."""
+        self.files: tuple[ChangedFile, ...] = ()
+        """What differs within the baseline that was asked for last."""
+        self.is_loading = False
+        self.problem = ""
+        """Why there is no answer."""
+
+    def set_folder(self, folder: str) -> None:
+        """Ask about another folder from now on."""
+        self._folder = folder
+        self._baseline = None
+        self._questions += 1
+        self.state, self.files, self.is_loading, self.problem = None, (), False, ""
+        self.look()
+
+    def look(self) -> None:
+        """Find out what there is to compare with."""
+        if self._git is not None and self._folder:
+            self._looks += 1
+            self._spawn(self._look(self._git, self._looks))
+
+    def load(self, baseline: ReviewBaseline) -> None:
+        """List what differs from this baseline; what is there of it stays until the answer comes."""
+        if self._git is None:
+            return
+        self._questions += 1
+        if baseline != self._baseline:
+            self.files = ()
+        self._baseline = baseline
+        self.is_loading = True
+        self._spawn(self._load(self._git, baseline.branch, self._questions))
+
+    async def _look(self, git: GitSource, number: int) -> None:
+        state = await git.look(self._folder)
+        if isValid(self) and number == self._looks and state != self.state:
+            self.state = state
+            self.changed.emit()
+
+    async def _load(self, git: GitSource, branch: str, number: int) -> None:
+        problem, found = "", ()
+        try:
+            found = await git.changes(self._folder, branch)
+        except AgentError as error:
+            problem = error.title
+        if not isValid(self) or number != self._questions:
+            return
+        self.is_loading = False
+        self.problem = problem
+        self.files = tuple(git_files(_records(found)))
+        self.changed.emit()
+
+
+def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
+    from desktop_agent.core.protocol.events import UNSTAMPED
+
+    return [ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes]
+
+
+_KEYED_AT_ONCE = 200
+"""So many edits are named in less than a millisecond; more, in a thread."""
+
+
+class NetCounts(QObject):
+    """Compares the files it is asked for, one after the other, and remembers what came out.
+
+    Adding up the counts of single changes overstates lines that were changed twice.
+
+    Signals:
+        changed: more is known.
+    """
+
+    changed = Signal()
+
+    def __init__(self, source: FileDiffs, spawn: Spawn, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source = source
+        self._spawn = spawn
+        self._known: dict[tuple[str, ...], Compared | None] = {}
+        self._wanted: list[ChangedFile] = []
+        self._is_counting = False
+
+    def known(self, file: ChangedFile) -> Compared | None:
+        """Return the result of a comparison of this file, if there was one."""
+        # To make the key takes longer than the answer, and the review asks for thousands of files.
+        return self._known.get(file.key) if self._known else None
+
+    def forget(self) -> None:
+        """Forget everything: the ids of changes mean another session's from now on."""
+        self._known = {}
+        self._wanted = []
+
+    def request(self, files: Sequence[ChangedFile]) -> None:
+        """Compare these files; what was wanted before and is not among them is dropped."""
+        self._wanted = [file for file in files if file.key not in self._known]
+        if self._wanted and not self._is_counting:
+            self._is_counting = True
+            self._spawn(self._count())
+
+    async def compared(self, file: ChangedFile) -> Compared:
+        """Return the result of a comparison of this file. Raises `AgentError` when it cannot be read."""
+        if (found := self.known(file)) is not None:
+            return found
+        known = self._known
+        diff = await self._source.diff(file.standing)
+        found = await _compared(diff)
+        known[file.key] = found
+        return found
+
+    async def _count(self) -> None:
+        try:
+            while self._wanted:
+                file, known = self._wanted.pop(0), self._known
+                known.setdefault(file.key, None)
+                try:
+                    await self.compared(file)
+                except AgentError:
+                    continue  # the diff itself says so when it is looked at; the sum stays
+                if not isValid(self):
+                    return
+                self.changed.emit()
+        finally:
+            self._is_counting = False
+
+
+async def _compared(diff: FileDiff) -> Compared:
+    return _compare(diff) if len(diff.edits) < _KEYED_AT_ONCE else await asyncio.to_thread(_compare, diff)
+
+
+def _compare(diff: FileDiff) -> Compared:
+    """Name the hunks, and count the lines of those that are in force; of all, when none is."""
+    from desktop_agent.core.diff.hunks import all_keys, review_hunks
+
+    keys = all_keys(diff)
+    undone = diff.undone.intersection(keys)
+    if not undone or len(undone) == len(keys):
+        return Compared(diff.added, diff.removed, keys, undone)
+    edits = [edit for named in review_hunks(diff) if named.key in undone for edit in named.hunk.edits]
+    added = diff.added - sum(edit.new_end - edit.new_start for edit in edits)
+    removed = diff.removed - sum(edit.old_end - edit.old_start for edit in edits)
+    return Compared(added, removed, keys, undone)
 
 
 class Reviewed:

@@ -1,0 +1,264 @@
+"""The upper part of the review: what is reviewed, which of its files are listed, and how many lines they come to."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, cast, get_args
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QPushButton, QWidget
+
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.changed_file_list import ChangedFileList
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.header import header_row
+from desktop_agent.ui.review.reviewed_changes import GitListing, Reviewed
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+AuthorFilter = Literal["", "agent", "shell", "mcp", "person", "unknown"]
+StateFilter = Literal["", "undecided", "kept", "undone", "conflict"]
+
+
+class FileFilter(NamedTuple):
+    """What a file must be to be listed; an empty criterion asks nothing."""
+
+    author: AuthorFilter = ""
+    state: StateFilter = ""
+    text: str = ""
+    """Words that the path has, in any order and case."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every file is listed."""
+        return not (self.author or self.state or self.text.strip())
+
+    def passes(self, file: ChangedFile) -> bool:
+        """Whether `file` is listed."""
+        return self._has_author(file) and self._has_state(file) and self._has_text(file)
+
+    def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
+        """Return the files that are listed."""
+        return list(files) if self.is_empty else [file for file in files if self.passes(file)]
+
+    def _has_author(self, file: ChangedFile) -> bool:
+        return not self.author or self.author in file.authors
+
+    def _has_state(self, file: ChangedFile) -> bool:
+        match self.state:
+            case "":
+                return True
+            case "undecided":
+                return file.mark in ("pending", "partly", "conflict")
+            case state:
+                return file.mark == state
+
+    def _has_text(self, file: ChangedFile) -> bool:
+        paths = f"{file.path}\n{file.moved_from}".lower()
+        return all(word in paths for word in self.text.lower().split())
+
+
+class FilterButton(QPushButton):
+    """Says what is listed, and opens a menu to choose something else.
+
+    Signals:
+        changed: another author or state was chosen; ask `chosen`.
+        text_requested: the user wants to filter by the path.
+    """
+
+    changed = Signal()
+    text_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("reviewFilterButton")
+        self.setProperty("variant", "flat")
+        self._chosen = FileFilter()
+        self._menu = QMenu(self)
+        self._authors = self._group({
+            "": self.tr("Everyone"),
+            "agent": self.tr("Agent"),
+            "shell": self.tr("Shell"),
+            "mcp": self.tr("MCP"),
+            "person": self.tr("Me"),
+            "unknown": self.tr("A server, or me"),
+        })  # fmt: skip
+        self._menu.addSeparator()
+        self._states = self._group({
+            "": self.tr("In any state"),
+            "undecided": self.tr("Undecided"),
+            "kept": self.tr("Kept"),
+            "undone": self.tr("Undone"),
+            "conflict": self.tr("In conflict"),
+        })  # fmt: skip
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Filter by path…")).triggered.connect(self.text_requested)
+        self.setMenu(self._menu)
+        self._show()
+
+    @property
+    def chosen(self) -> FileFilter:
+        """The author and the state that were chosen; the text of the filter is not the button's."""
+        return self._chosen
+
+    def set_has_authors(self, *, has_authors: bool) -> None:
+        """Whether the authors of the changes are known; git does not know them."""
+        for action in self._authors.actions()[1:]:
+            action.setEnabled(has_authors)
+        if not has_authors and self._chosen.author:
+            self._authors.actions()[0].trigger()
+
+    def clear(self) -> None:
+        """List everything again."""
+        for group in (self._authors, self._states):
+            group.actions()[0].setChecked(True)
+        self._on_chosen()
+
+    def _group(self, words: dict[str, str]) -> QActionGroup:
+        group = QActionGroup(self)
+        for value, text in words.items():
+            action = QAction(text, group)
+            action.setData(value)
+            action.setCheckable(True)
+            action.setChecked(not value)
+            self._menu.addAction(action)
+        group.triggered.connect(self._on_chosen)
+        return group
+
+    def _on_chosen(self) -> None:
+        author, state = _value(self._authors), _value(self._states)
+        assert author in get_args(AuthorFilter)
+        assert state in get_args(StateFilter)
+        chosen = FileFilter(cast("AuthorFilter", author), cast("StateFilter", state))
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self._show()
+            self.changed.emit()
+
+    def _show(self) -> None:
+        author, state = self._authors.checkedAction(), self._states.checkedAction()
+        words = [author.text()] if self._chosen.author or not self._chosen.state else []
+        words += [state.text()] if self._chosen.state else []
+        text = ", ".join(words)
+        self.setText(f"{text} ▾")
+        self.setAccessibleName(self.tr("Files listed: {0}").format(text))
+
+
+def _value(group: QActionGroup) -> str:
+    return str(group.checkedAction().data())
+
+
+_FIELD_FROM_FILES = 9
+"""With so many files or more, the field that filters them is there without being asked for."""
+
+
+class ChangeListing(QWidget):
+    """Lists the reviewed files that pass the filter, or says why there are none.
+
+    Signals:
+        listed: the files were listed, the same ones or others.
+    """
+
+    listed = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        picker: BaselinePicker,
+        button: FilterButton,
+        files: ChangedFileList,
+        reviewed: Reviewed,
+        git: GitListing,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._picker = picker
+        self._button = button
+        self.files = files
+        """What is listed."""
+        self._reviewed = reviewed
+        self._git = git
+        self._field = QLineEdit()
+        self._added, self._removed = QLabel(), QLabel()
+        self._note = make_label(role="secondary", object_name="reviewNote", wraps=True)
+        self._lay_out()
+        button.changed.connect(self._list)
+        button.text_requested.connect(self._ask_for_text)
+        self._field.textChanged.connect(self._list)
+        self._note.linkActivated.connect(self.clear_filter)
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+
+    def show_reviewed(self) -> None:
+        """Show what is reviewed now."""
+        reviewed = self._reviewed
+        prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
+        self._picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
+        self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
+        self.files.set_can_revert(not reviewed.transcript.turns.is_running)
+        self._list()
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether files may be left out."""
+        return not self._filter.is_empty
+
+    def clear_filter(self) -> None:
+        """List all that is reviewed."""
+        self._button.clear()
+        self._field.clear()
+
+    @property
+    def _filter(self) -> FileFilter:
+        return self._button.chosen._replace(text=self._field.text())
+
+    def _list(self) -> None:
+        files = self._filter.select(self._reviewed.files)
+        self.files.set_files(files)
+        self._show_totals(files)
+        self._note.setText("" if files else self._empty_words())
+        self._note.setVisible(not files)
+        self.files.setVisible(bool(files))
+        is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
+        self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
+        self.listed.emit()
+
+    def _show_totals(self, files: list[ChangedFile]) -> None:
+        counts = [file.counts for file in files if file.mark != "undone"]
+        added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
+        self._added.setText(f"+{added}" if added else "")
+        self._added.setAccessibleName(plural("ChangeListing", added, "%n line added", "%n lines added"))
+        self._removed.setText(f"−{removed}" if removed else "")
+        self._removed.setAccessibleName(plural("ChangeListing", removed, "%n line removed", "%n lines removed"))
+
+    def _empty_words(self) -> str:
+        if self._reviewed.files:
+            return self.tr("No changed file matches.") + f' <a href="#all">{self.tr("Show all files")}</a>'
+        if not self._reviewed.baseline.is_git:
+            return self.tr("Nothing changed here.")
+        if self._git.is_loading:
+            return self.tr("Looking…")
+        return self._git.problem or self.tr("No differences: the files on disk are as committed.")
+
+    def _ask_for_text(self) -> None:
+        self._field.show()
+        self._field.setFocus()
+
+    def _lay_out(self) -> None:
+        self._field.setObjectName("reviewFilterEdit")
+        self._field.setAccessibleName(self.tr("Filter the files by path"))
+        self._field.setPlaceholderText(self.tr("Filter by path"))
+        self._field.setClearButtonEnabled(True)
+        self._field.hide()
+        self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        totals = hbox(self._added, self._removed, spacing=Space.S)
+        header = header_row(self._picker, self._button, STRETCH, totals)
+        margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
+        vbox(header, vbox(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
+
+    def _on_theme_changed(self) -> None:
+        for total, role in ((self._added, "added_text"), (self._removed, "removed_text")):
+            total.setFont(self._theme.code_font(TypeSize.HEAD))
+            total.setStyleSheet(f"color: {getattr(self._theme.colours, role)};")

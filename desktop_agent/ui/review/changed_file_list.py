@@ -1,0 +1,433 @@
+"""The list of changed files: its rows, how they are drawn, and the menu and keys for them."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtWidgets import (
+    QFrame,
+    QListView,
+    QMenu,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
+from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+Tags = Literal["author", "kind"]
+"""What is said beside a path: who changed the file, or what becomes of it."""
+
+
+class ChangeModel(QAbstractListModel):
+    """One row for every changed file. Rows that stay keep their place, so that a selection survives an update."""
+
+    def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tags: Tags = tags
+        self._files: list[ChangedFile] = []
+
+    @property
+    def files(self) -> Sequence[ChangedFile]:
+        """The files, in the order of the rows."""
+        return self._files
+
+    def set_files(self, files: Sequence[ChangedFile]) -> None:
+        """Show these files. Appends when the first ones are those that are there, as while a turn runs."""
+        old, new = [file.path for file in self._files], [file.path for file in files]
+        if new[: len(old)] != old:
+            self.beginResetModel()
+            self._files = list(files)
+            self.endResetModel()
+            return
+        if len(new) > len(old):
+            self.beginInsertRows(NO_PARENT, len(old), len(new) - 1)
+            self._files.extend(files[len(old) :])
+            self.endInsertRows()
+        self._files = list(files)
+        if files:
+            self.dataChanged.emit(self.index(0), self.index(len(files) - 1))
+
+    def row_of(self, path: str) -> int | None:
+        """Return the row of this file."""
+        return next((row for row, file in enumerate(self._files) if file.path == path), None)
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._files)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self._files):
+            return None
+        file = self._files[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return named(file.path)
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tooltip(self._in_words(file))
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return self._in_words(file)
+            case _:
+                return None
+
+    def tag_words(self, file: ChangedFile) -> str:
+        """Return what to say beside the path; nothing for what is usual."""
+        return self._author_words(file) if self._tags == "author" else self._kind_words(file)
+
+    def aside_words(self, file: ChangedFile) -> str:
+        """Return what to say beside the counts: what the file is, or what became of it beyond its lines."""
+        words = [self._special_words(file)]
+        if self._tags == "author":
+            words.insert(0, self._kind_words(file))
+        return " ".join(filter(None, words))
+
+    def _author_words(self, file: ChangedFile) -> str:
+        names = {
+            "agent": self.tr("agent"),
+            "shell": self.tr("shell"),
+            "mcp": self.tr("MCP"),
+            "person": self.tr("you"),
+            "unknown": self.tr("a server, or you"),
+        }
+        return ", ".join(names[author] for author in file.authors)
+
+    def _kind_words(self, file: ChangedFile) -> str:
+        return {"created": self.tr("new"), "deleted": self.tr("deleted")}.get(file.kind, "")
+
+    def _special_words(self, file: ChangedFile) -> str:
+        if file.special == "mode" and file.modes is not None:
+            return "{:o} → {:o}".format(*(mode & 0o7777 for mode in file.modes))
+        names = {"folder": self.tr("folder"), "symlink": self.tr("link"), "binary": self.tr("binary")}
+        names |= {"fifo": self.tr("named pipe"), "socket": self.tr("socket")}
+        return names.get(file.special, "")
+
+    def _in_words(self, file: ChangedFile) -> str:
+        added, removed = file.counts
+        counts = "" if file.special else self.tr("{0} added, {1} removed").format(added, removed)
+        renamed = self.tr("renamed from {0}").format(file.moved_from) if file.moved_from else ""
+        author = self._author_words(file) if self._tags == "author" else ""
+        state = self._state_words(file) if self._tags == "author" else ""
+        parts = (file.path, renamed, self._kind_words(file), self._special_words(file), counts, author, state)
+        return ", ".join(filter(None, parts))
+
+    def _state_words(self, file: ChangedFile) -> str:
+        decided, total = file.decided
+        match file.mark:
+            case "partly" if total:
+                return plural("ChangeModel", total, "{0} of %n change decided", "{0} of %n changes decided").format(
+                    decided
+                )
+            case "partly":
+                return self.tr("decided in part")
+            case "kept":
+                return "" if file.is_by_user else self.tr("kept")
+            case "undone":
+                return self.tr("undone")
+            case "conflict":
+                return self.tr("in conflict")
+            case "pending":
+                return self.tr("undecided")
+
+
+_MARK_RADIUS = 3.5
+_MARK_CENTRE = 12
+_PATH_LEFT = 24
+_MIN_PATH_WIDTH = 90
+_TAG_PADDING = 6
+
+
+class ChangeDelegate(QStyledItemDelegate):
+    """Paints a `ChangedFile`: full when it is kept, half when in part, a ring while undecided, struck when undone.
+
+    Amber with a bar is for a file whose undo clashed: it waits for the user.
+
+    Without enough room the folder gives way first, then the tag.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(_PATH_LEFT + _MIN_PATH_WIDTH, Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        model = index.model()
+        assert isinstance(model, ChangeModel)
+        file = model.files[index.row()]
+        rect = option.rect
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_ground(painter, rect, option.state)
+        self._paint_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y() + 0.5), file.mark)
+        right = self._paint_counts(painter, file, model.aside_words(file), rect.adjusted(0, 0, -Space.S, 0))
+        self._tag_and_path(painter, file, model.tag_words(file), rect.adjusted(_PATH_LEFT, 0, 0, 0), right)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+        is_selected = bool(state & QStyle.StateFlag.State_Selected)
+        if is_selected or state & QStyle.StateFlag.State_MouseOver:
+            draw_area(painter, self._theme, QRectF(rect), is_selected=is_selected)
+        if is_selected and state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(QPen(self._theme.colour("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            inner = QRectF(rect).adjusted(1, 1, -1, -1)
+            painter.drawRoundedRect(inner, Radius.CONTROL, Radius.CONTROL)
+
+    def _paint_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
+        role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
+        colour = self._theme.colour(role)
+        ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
+        painter.setPen(QPen(colour, 1.3))
+        painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(ring)
+        match mark:
+            case "partly":
+                painter.setBrush(colour)
+                painter.drawPie(ring, 90 * 16, 180 * 16)
+            case "undone":
+                painter.drawLine(ring.bottomLeft(), ring.topRight())
+            case "conflict":
+                painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
+            case _:
+                pass
+
+    def _paint_counts(self, painter: QPainter, file: ChangedFile, aside: str, rect: QRect) -> int:
+        """Paint from the right edge; return where there is room again."""
+        code, plain = self._theme.code_font(TypeSize.HEAD), self._theme.text_font(TypeSize.HEAD)
+        added, removed = file.counts
+        pieces = [(f"−{removed}", "removed_text", code)] if removed else []
+        pieces += [(f"+{added}", "added_text", code)] if added else []
+        pieces += [(aside, "muted", plain)] if aside else []
+        right = rect.right()
+        for text, role, font in pieces:
+            painter.setFont(font)
+            width = QFontMetrics(font).horizontalAdvance(text)
+            painter.setPen(self._theme.colour("faint" if file.mark == "undone" else role))
+            place = QRect(right - width, rect.top(), width, rect.height())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+            right -= width + Space.XS + 2
+        return right - Space.XS
+
+    def _tag_and_path(self, painter: QPainter, file: ChangedFile, tag: str, rect: QRect, right: int) -> None:
+        tag_font = self._theme.text_font(TypeSize.HEAD)
+        tag_width = QFontMetrics(tag_font).horizontalAdvance(tag) + 2 * _TAG_PADDING
+        room = right - rect.left()
+        has_tag = bool(tag) and room - tag_width - Space.S >= _MIN_PATH_WIDTH
+        path_width = self._paint_path(painter, file, rect, room - (tag_width + Space.S if has_tag else 0))
+        if not has_tag:
+            return
+        painter.setFont(tag_font)
+        painter.setPen(self._theme.colour("border"))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        height = QFontMetrics(tag_font).height() + 3
+        left = rect.left() + path_width + Space.S
+        frame = QRectF(left + 0.5, rect.center().y() - height / 2 + 0.5, tag_width, height)
+        painter.drawRoundedRect(frame, 4, 4)
+        painter.setPen(self._theme.colour("muted"))
+        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, tag)
+
+    def _paint_path(self, painter: QPainter, file: ChangedFile, rect: QRect, room: int) -> int:
+        """Paint the folder muted and the name plain; return how wide they are."""
+        folder, name = _parts(file)
+        is_faded = file.mark == "undone"
+        font = QFont(self._theme.text_font(TypeSize.BODY))
+        font.setStrikeOut(is_faded)
+        metrics = QFontMetrics(font)
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+        name_width = metrics.horizontalAdvance(name)
+        folder = metrics.elidedText(folder, Qt.TextElideMode.ElideMiddle, room - name_width)
+        folder_width = metrics.horizontalAdvance(folder)
+        painter.setFont(font)
+        for text, left, width, role in ((folder, 0, folder_width, "muted"), (name, folder_width, name_width, "text")):
+            painter.setPen(self._theme.colour("muted" if is_faded else role))
+            place = QRect(rect.left() + left, rect.top(), width + 1, rect.height())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+        return folder_width + name_width
+
+
+def _parts(file: ChangedFile) -> tuple[str, str]:
+    """Return what is said muted and what is said plain: the folder and the name, and where it was before."""
+    folder, slash, name = named(file.path).rpartition("/")
+    if not file.moved_from:
+        return folder + slash, name
+    old_folder, _, old_name = file.moved_from.rpartition("/")
+    if old_folder == folder:
+        return folder + slash, f"{old_name} → {name}"
+    return f"{file.moved_from} → {folder}{slash}", name
+
+
+_ROW_GAP = 1
+
+
+class FileList(QListView):
+    """Lists changed files. As high as its rows, up to a limit.
+
+    Signals:
+        current_changed: another file is current now.
+    """
+
+    current_changed = Signal()
+
+    def __init__(self, theme: Theme, tags: Tags = "author") -> None:
+        super().__init__()
+        self._model = ChangeModel(tags, self)
+        self._max_rows = 6
+        self.setModel(self._model)
+        self.setItemDelegate(ChangeDelegate(theme, self))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setSpacing(_ROW_GAP)
+        self.setUniformItemSizes(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def current_file(self) -> ChangedFile | None:
+        """The file that is current."""
+        row = self.currentIndex().row()
+        return self._model.files[row] if 0 <= row < len(self._model.files) else None
+
+    @property
+    def files(self) -> Sequence[ChangedFile]:
+        """What is listed, from top to bottom."""
+        return self._model.files
+
+    def set_files(self, files: Sequence[ChangedFile]) -> None:
+        """List these files; the current one stays current, and if it is gone, the first one is."""
+        path = self.current_file.path if self.current_file else ""
+        self._model.set_files(files)
+        row = self._model.row_of(path)
+        self._make_current(0 if row is None else row)
+        self.updateGeometry()
+
+    def select(self, path: str) -> bool:
+        """Make this file current; whether it is listed."""
+        return self._go_to(self._model.row_of(path))
+
+    def select_next_undecided(self, *, backwards: bool = False) -> bool:
+        """Make the next file current that is not decided, round the end; whether there is one."""
+        files, here = self._model.files, self.currentIndex().row()
+        order = [*range(here + 1, len(files)), *range(max(here, 0))]
+        order = order[::-1] if backwards else order
+        return self._go_to(next((row for row in order if not is_decided(files[row])), None))
+
+    def set_max_rows(self, rows: int) -> None:
+        """Scroll when there are more rows than this."""
+        if rows != self._max_rows:
+            self._max_rows = rows
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        rows = min(len(self._model.files), self._max_rows)
+        return QSize(200, rows * (Height.LIST_ROW + 2 * _ROW_GAP) + Space.XS)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.sizeHint().height())
+
+    def _go_to(self, row: int | None) -> bool:
+        if row is not None:
+            self._make_current(row)
+            self.scrollTo(self._model.index(row))
+        return row is not None
+
+    def _make_current(self, row: int) -> None:
+        index = self._model.index(row)
+        if index.isValid():
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    def _on_current_changed(self, _current: QModelIndex, _previous: QModelIndex) -> None:
+        self.current_changed.emit()
+
+
+class ChangedFileList(FileList):
+    """Lists the changed files; the current one is what the panel shows.
+
+    Signals:
+        open_requested, call_requested, keep_requested, reopen_requested, undo_requested, undo_with_word_requested,
+            redo_requested: the user wants this for the current file.
+    """
+
+    open_requested = Signal()
+    call_requested = Signal()
+    keep_requested = Signal()
+    reopen_requested = Signal()
+    undo_requested = Signal()
+    undo_with_word_requested = Signal()
+    redo_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.setObjectName("changeList")
+        self.setAccessibleName(self.tr("Changed files"))
+        self._can_revert = True
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._open_menu)
+        self.activated.connect(self._on_activated)
+
+    def set_can_revert(self, can_revert: bool) -> None:
+        """Whether undo and redo can be asked for now."""
+        self._can_revert = can_revert
+
+    def _on_activated(self, _index: QModelIndex) -> None:
+        self.open_requested.emit()
+
+    def _open_menu(self, at: QPoint) -> None:
+        file = self.current_file
+        if file is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        open_file = menu.addAction(self.tr("Open file"))
+        open_file.setEnabled(file.kind != "deleted")
+        open_file.triggered.connect(self.open_requested)
+        call = menu.addAction(self.tr("Show the call"))
+        call.setEnabled(any(record.call_id for record in file.standing))
+        call.triggered.connect(self.call_requested)
+        menu.addSeparator()
+        self._add_decisions(menu, file)
+        menu.popup(self.viewport().mapToGlobal(at))
+
+    def _add_decisions(self, menu: QMenu, file: ChangedFile) -> None:
+        is_open = file.mark != "undone" and not file.is_by_user
+        for text, signal, is_offered in (
+            (self.tr("Keep this file"), self.keep_requested, is_open and file.mark != "kept"),
+            (self.tr("Decide again"), self.reopen_requested, is_open and file.mark in ("kept", "partly")),
+            (self.tr("Undo this file"), self.undo_requested, is_open and self._can_revert),
+            (
+                self.tr("Undo this file with a message to the agent…"),
+                self.undo_with_word_requested,
+                is_open and self._can_revert and not file.is_git,
+            ),
+            (
+                self.tr("Redo this file"),
+                self.redo_requested,
+                self._can_revert and file.state != "stands" and not file.is_git,
+            ),
+        ):
+            action = menu.addAction(text)
+            action.setEnabled(is_offered)
+            action.triggered.connect(signal)
