@@ -12,10 +12,8 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.applying.placing import decoded
-from desktop_agent.ui.review.applying.source import ApplyTarget
-from desktop_agent.ui.review.obstacle import turn_obstacle
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
+from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
 from desktop_agent.ui.theme import Theme
 
 _LARGEST_BYTES = 2_000_000
@@ -37,7 +35,7 @@ class CodeApplying(QObject):
         self._spawn(self._open_with(code, paths))
 
     async def _open_with(self, code: str, paths: Sequence[str]) -> None:
-        from desktop_agent.ui.review.applying.dialog import ApplyDialog  # with the first one
+        from desktop_agent.ui.review.code_dialog import ApplyDialog  # with the first one
 
         known = await self._files.latest()
         found = await asyncio.to_thread(likely_paths, paths, known.files if known is not None else frozenset[str]())

@@ -12,7 +12,7 @@ from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
-from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.window.bridge import SessionBridge
 

@@ -26,14 +26,14 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.files import read_state
 from desktop_agent.core.transcript import ChangeRecord
-from desktop_agent.ui.review.source import GitSource, shown_changes
+from desktop_agent.ui.review.diff_source import GitSource, shown_changes
 
 if TYPE_CHECKING:
     from desktop_agent.core.diff.comparing import Comparer
 
 
 class BlobDiffs:
-    """Compares the images of changes; see `ui.review.source.DiffSource`. Hands out payloads, too."""
+    """Compares the images of changes; see `ui.review.diff_source.DiffSource`. Hands out payloads, too."""
 
     def __init__(self, blobs: Blobs, catalog: Catalog | None = None) -> None:
         """`catalog` has the other sessions of a folder."""

@@ -23,7 +23,7 @@ from desktop_agent.core.system.files import read_state
 from desktop_agent.core.system.git.git_process import read_git
 from desktop_agent.core.system.git.repository import NoStatus, Repository, find_repository
 from desktop_agent.ui.review.changed_files import GIT_ID
-from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.review.diff_source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What a branch without a commit is compared with; every git knows it."""
@@ -34,7 +34,7 @@ _KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "re
 
 
 class GitReview:
-    """Compares the files of a folder with what git has of them; see `ui.review.source.GitSource`."""
+    """Compares the files of a folder with what git has of them; see `ui.review.diff_source.GitSource`."""
 
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer

@@ -15,7 +15,7 @@ from desktop_agent.ui.approvals.dialog_height import DialogHeight
 from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.scope_choice import ScopeChoice
-from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
+from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, scroll_down, vbox

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from PySide6.QtWidgets import QListView
 
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
-from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 

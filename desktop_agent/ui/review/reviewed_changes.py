@@ -25,7 +25,7 @@ from desktop_agent.ui.review.changed_files import (
     selection_of,
     turns_with_changes,
 )
-from desktop_agent.ui.review.source import FileDiffs, GitSource, GitState, Spawn
+from desktop_agent.ui.review.diff_source import FileDiffs, GitSource, GitState, Spawn
 
 
 class GitListing(QObject):

@@ -13,7 +13,7 @@ from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.approval_wiring import ApprovalWiring

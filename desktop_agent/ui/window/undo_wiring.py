@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.ops import RedoSteps, RewindTo, UndoChanges
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
-from desktop_agent.ui.review.source import FileDiffs, Spawn
+from desktop_agent.ui.review.diff_source import FileDiffs, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels

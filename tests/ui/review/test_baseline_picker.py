@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, ReviewBaseline
-from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.theme import Theme
 
 MANY = 1_500

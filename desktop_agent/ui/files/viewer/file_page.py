@@ -12,7 +12,7 @@ from desktop_agent.ui.files.viewer.picture_page import PicturePage
 from desktop_agent.ui.files.viewer.save_bar import SaveBar
 from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, stack, vbox

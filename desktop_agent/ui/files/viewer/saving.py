@@ -12,7 +12,7 @@ from desktop_agent.ui.files.viewer.difference import DifferenceDialog
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.file_store import FileStore
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 from shiboken6 import isValid
 
 from desktop_agent.ui.files.viewer.finding import TextPlace, find_places
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 
 _TYPING_MS = 60

@@ -18,7 +18,7 @@ from desktop_agent.ui.files.viewer.open_files import OpenFiles
 from desktop_agent.ui.files.viewer.saving import PageSaving
 from desktop_agent.ui.files.viewer.viewer_head import ViewerHead
 from desktop_agent.ui.keys.part_keys import PartKeys
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen

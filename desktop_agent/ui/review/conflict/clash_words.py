@@ -1,13 +1,30 @@
-"""What the dialog about clashes says. Pure."""
+"""What a clash is called, and how the user settled it: the words of its dialog."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.protocol.model import Clash, Maker
-from desktop_agent.ui.review.conflict.resolution import Purpose
+from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, Maker
 from desktop_agent.ui.translation.plurals import plural
+
+Purpose = Literal["undo", "redo"]
+
+
+class Resolution(NamedTuple):
+    """Write `content` (`None`: remove the file), but only if the file still has the digest `expected`."""
+
+    path: str
+    content: bytes | None
+    expected: Digest | None
+    """Of the version that the user saw; `None`: there was no file."""
+    purpose: Purpose
+    outcome: FileOutcome
+    """What it settles: the changes and hunks that the undo or redo was about."""
+    like: FileImage | None = None
+    """What the file becomes when a version is taken as a whole; without it, it stays of the kind that it is."""
+
 
 _MOST_NAMED = 6
 

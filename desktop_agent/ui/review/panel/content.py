@@ -8,13 +8,13 @@ from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.changed_files import ReviewBaseline, is_decided
+from desktop_agent.ui.review.diff_source import Submit
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.file_saving import FileSaving
 from desktop_agent.ui.review.panel.list_decisions import ListDecisions
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.panel.undo_news import UndoNews
-from desktop_agent.ui.review.source import Submit
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height
 from desktop_agent.ui.widgets.layouts import hairline, vbox

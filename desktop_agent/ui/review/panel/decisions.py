@@ -23,9 +23,9 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, UndoDifferences, WriteFile
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.review.conflict.clash_words import Purpose, Resolution
+from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
-from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.translation.core_words import core_words
 
 

@@ -8,9 +8,9 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff_source import FileDiffs, Spawn
 from desktop_agent.ui.review.media.media_view import may_be_media
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.source import FileDiffs, Spawn
 from desktop_agent.ui.translation.core_words import core_words
 
 LOADING_DELAY_MS = 150

@@ -1,17 +1,23 @@
-"""What the review shows until something changed: that, and the way to what is not committed."""
+"""What the review shows until something changed: that, and the way to what is not committed. And its head row."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.review.header import header_row
-from desktop_agent.ui.review.source import GitSource, Spawn
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.review.diff_source import GitSource, Spawn
+from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, Stretch, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, Part, Stretch, hbox, vbox
+
+
+def header_row(*parts: Part) -> QHBoxLayout:
+    """Return a row of the panel's name and these parts."""
+    title = make_label(QCoreApplication.translate("ReviewPanel", "Review"), role="strong")
+    title.setFixedHeight(Height.BUTTON)
+    return hbox(title, *parts, margins=(Space.M, Space.S, Space.M, Space.S), spacing=Space.S)
 
 
 class EmptyPage(QWidget):

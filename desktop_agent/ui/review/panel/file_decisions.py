@@ -8,7 +8,7 @@ from desktop_agent.core.protocol.model import LineComment, ReviewState
 from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
-from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.file_saving import edit_obstacle

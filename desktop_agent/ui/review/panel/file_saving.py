@@ -8,7 +8,7 @@ from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions
 from desktop_agent.ui.review.panel.file_editing import FileEditing
 from desktop_agent.ui.review.reviewed_changes import Reviewed

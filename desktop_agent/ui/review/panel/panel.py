@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
+from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.review.panel.empty_page import EmptyPage
-from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:

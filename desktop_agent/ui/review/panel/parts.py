@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_listing import ChangeListing, FilterButton
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
+from desktop_agent.ui.review.diff_source import BothSources, DiffSource, GitSource, Spawn
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.undo_bar import UndoBar
 from desktop_agent.ui.review.reviewed_changes import GitListing, NetCounts, Reviewed
-from desktop_agent.ui.review.source import BothSources, DiffSource, GitSource, Spawn
 from desktop_agent.ui.theme import Theme
 
 

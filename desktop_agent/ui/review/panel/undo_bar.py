@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
-from desktop_agent.ui.review.obstacle import turn_obstacle
+from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.buttons import make_button

@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import UndoEntry
-from desktop_agent.ui.review.conflict.resolution import Resolution
+from desktop_agent.ui.review.conflict.clash_words import Resolution
 from desktop_agent.ui.review.panel.parts import ReviewParts
 
 
@@ -43,7 +43,7 @@ class UndoNews(QObject):
         return found[::-1]
 
     def _open_clashes(self, entry: UndoEntry) -> None:
-        from desktop_agent.ui.review.conflict.dialog import ClashDialog
+        from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 
         parts = self._parts
         dialog = ClashDialog(parts.theme, entry.purpose, entry.outcomes, parts.diff_source, parts.spawn, self._window)

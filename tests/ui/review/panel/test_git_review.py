@@ -10,8 +10,8 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import Share
 from desktop_agent.core.protocol.ops import UndoDifferences
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.review.panel.panel import ReviewPanel
-from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.panel.panel_stage import (
     Asked,

@@ -1,7 +1,41 @@
-"""What a file becomes when a piece of code is written into it: instead of all, of some lines, or behind the last."""
+"""Where a block of code of an answer goes in a file, and what is known of the file."""
 
 import re
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.protocol.model import FileDiff
+
+
+class ApplyTarget(NamedTuple):
+    """A file as it is on disk, or the place for a new one."""
+
+    path: str
+    text: str | None
+    """`None`: there is no file yet."""
+    digest: Digest | None
+
+
+class ApplySource(Protocol):
+    """Works beside the window's thread. Raises `AgentError` when something cannot be read or compared."""
+
+    async def read(self, path: str) -> ApplyTarget:
+        """Return the file at a path that the user chose."""
+        ...
+
+    async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
+        """Return how the file would differ."""
+        ...
+
+    async def offers(self, typed: str) -> Sequence[str]:
+        """Return files that fit what is typed, the best first."""
+        ...
+
+    def obstacle(self) -> str:
+        """Say why nothing can be written now; empty when it can."""
+        ...
+
 
 Place = Literal["file", "lines", "end"]
 """What the code replaces: the whole file, the lines that it is another version of, or nothing."""
@@ -13,7 +47,7 @@ _BOM = "\ufeff"
 
 
 def decoded(content: bytes) -> str | None:
-    """Return the text of a file, or `None` when it is none."""
+    """Return the text of a file; `None` if it is not text."""
     if b"\0" in content:
         return None
     try:

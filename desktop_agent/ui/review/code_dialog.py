@@ -8,10 +8,9 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.ops import WriteFile
-from desktop_agent.ui.review.applying.placing import Place, placed, places
-from desktop_agent.ui.review.applying.source import ApplySource, ApplyTarget
+from desktop_agent.ui.review.code_placing import ApplySource, ApplyTarget, Place, placed, places
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.source import Spawn
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button

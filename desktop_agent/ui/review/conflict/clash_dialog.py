@@ -1,26 +1,132 @@
-"""The dialog for files that an undo or redo left alone because the same place was edited since."""
+"""The dialog in which the user settles what clashed, file by file: merged by hand, or one of the versions as it is."""
 
+import asyncio
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWidgetItem, QPushButton, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.model import FileOutcome
+from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
+from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.review.conflict import clash_words
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
-from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-from desktop_agent.ui.review.conflict.versions import Versions
-from desktop_agent.ui.review.source import DiffSource, Spawn
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.review.conflict.clash_words import Names, Purpose, Resolution
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff_source import DiffSource, Spawn
+from desktop_agent.ui.review.media.binary_view import VersionFacts, version_facts, version_words
+from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hairline, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
 from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.wording.place_keys import native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class Versions(Struct, frozen=True):
+    """Base, wanted and yours as bytes (`None`: absent) and in words.
+
+    `three` is there when they can be settled line by line, `pair` when they cannot and two of them are texts.
+    """
+
+    contents: tuple[bytes | None, ...]
+    facts: tuple[VersionFacts | None, ...]
+    three: ThreeWay | None
+    pair: "Pair | None" = None
+
+    @property
+    def wanted(self) -> bytes | None:
+        """What the undo or redo would have written."""
+        return self.contents[1]
+
+
+class Pair(Struct, frozen=True):
+    """Two versions beside each other, where the third is absent or no text that could be merged."""
+
+    old: Source
+    new: Source
+    diff: FileDiff
+
+
+async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
+    """Return what clashes in the file. Raises `AgentError` when a content cannot be read."""
+    images = (clash.base, clash.wanted, clash.yours)
+    contents = await source.contents(images)
+    is_text = all(image is not None and image.kind == "file" for image in images)
+    versions = await asyncio.to_thread(_compared, contents, is_text)
+    return versions if versions.three else replace(versions, pair=await _pair(path, clash, source))
+
+
+async def _pair(path: str, clash: Clash, source: DiffSource) -> Pair | None:
+    """Compare what the user has with what it clashes with; without a file of theirs, what there was with the rest."""
+    images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
+    files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]
+    if len(files) < 2:
+        return None
+    old, new = files[-2:]
+    change = FileChange(id="clash", path=path, kind="modified", author="person", before=images[old], after=images[new])
+    diff = await source.change_diff(change)
+    return Pair(old, new, diff) if diff.old_lines and diff.new_lines else None
+
+
+def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:
+    base, wanted, yours = contents
+    three = None
+    if is_text and base is not None and wanted is not None and yours is not None:
+        three = compare_three(base, wanted, yours)
+    if three is not None and not three.clashes:
+        three = None
+    return Versions(contents, tuple(version_facts(content) for content in contents), three)
+
+
+class WholePage(QWidget):
+    """A small table: one row for each version, with its kind, size and digest. Below it, two texts side by side."""
+
+    def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
+        super().__init__()
+        why = self.tr("These versions cannot be brought together line by line. Choose one of them as a whole.")
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(Space.XL)
+        grid.setVerticalSpacing(Space.S)
+        grid.setColumnStretch(4, 1)
+        titles = (names.base, names.wanted, names.there)
+        for number, (title, version) in enumerate(zip(titles, versions.facts, strict=True)):
+            grid.addWidget(make_label(title, role="strong"), number, 0)
+            for place, text in enumerate(version_words(version)):
+                value = make_label(text, is_plain=True, is_selectable=True)
+                if place == 2:
+                    value.setFont(theme.code_font(TypeSize.CODE))
+                grid.addWidget(value, number, place + 1)
+        head = vbox(make_label(why, wraps=True), grid, margins=(Space.XL, Space.L, Space.XL, Space.L), spacing=Space.L)
+        if versions.pair is None:
+            vbox(head, STRETCH, on=self)
+            return
+        heads_of: dict[Source, str] = {"base": names.base, "wanted": names.wanted, "yours": names.there}
+        heads = _titles(heads_of[versions.pair.old], heads_of[versions.pair.new])
+        self._view = DiffView(theme)
+        self._view.setObjectName("clashDiffView")
+        self._view.set_mode("side_by_side")
+        self._view.show_diff(versions.pair.diff)
+        vbox(head, hairline(), heads, hairline(), (self._view, 1), on=self)
+
+
+def _titles(old: str, new: str) -> QWidget:
+    """Name the two texts, with the signs that their lines have when both are in one column."""
+    area = QWidget()
+    hbox(
+        (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1),
+        (make_label(f"+ {new}", role="heading"), 1),
+        on=area,
+        margins=(Space.M, Space.XS, Space.M, Space.XS),
+        spacing=Space.XS + 2,
+    )
+    return area
+
 
 _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
@@ -117,7 +223,6 @@ class ClashDialog(QDialog):
         self._show_state()
 
     async def _read(self, row: int) -> None:
-        from desktop_agent.ui.review.conflict.versions import read_versions
 
         clash = self._outcomes[row].clash
         assert clash is not None
@@ -135,8 +240,6 @@ class ClashDialog(QDialog):
         assert outcome.clash is not None
         names = clash_words.names_of(self._purpose, outcome.clash)
         if versions.three is None:
-            from desktop_agent.ui.review.conflict.whole_page import WholePage
-
             return WholePage(self._theme, versions, names)
         page = ClashPage(self._theme, outcome.path, versions.three, self._purpose, names)
         page.decided.connect(self._show_state)

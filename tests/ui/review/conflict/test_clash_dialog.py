@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome, Maker
-from desktop_agent.ui.review.conflict.columns import ThreeColumns
-from desktop_agent.ui.review.conflict.dialog import ClashDialog
-from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
+from desktop_agent.ui.review.conflict.clash_words import Purpose, Resolution
+from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme

@@ -1,7 +1,9 @@
-"""Where diffs come from: the window's side of comparisons that run somewhere else."""
+"""Where diffs come from: the window's side of comparisons that run elsewhere; and why nothing can be undone now."""
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
+
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
 from desktop_agent.core.base.plain_text import named
@@ -150,3 +152,9 @@ class BothSources:
         from desktop_agent.ui.review.changed_files import GIT_ID
 
         return self._git if change.id.startswith(GIT_ID) else None
+
+
+def turn_obstacle(*, is_running: bool) -> str:
+    """Return why nothing can be undone, redone or edited while a turn runs; empty when none does."""
+    words = QCoreApplication.translate("ReviewPanel", "Wait until the turn has ended, or stop it")
+    return words if is_running else ""

@@ -1,1 +1,0 @@
-"""Code of an answer, written into a file once the user has seen the difference."""
