@@ -12,7 +12,7 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.models.picker import ModelPicker
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.sessions.search import SearchPanel

@@ -20,8 +20,8 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bridge import SessionBridge

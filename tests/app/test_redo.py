@@ -17,7 +17,7 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import SESSION
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
 from tests.harness import Ground, Open, with_lines_changed

@@ -24,7 +24,7 @@ from desktop_agent.core.protocol.ops import MarkReviewed, Op
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_file_tree import Heartbeat

@@ -20,7 +20,7 @@ def load_core(
     `environ` has the keys; `tell` gets what a keyring is waited for, and an empty text when it is no more.
     """
     # They show the entries and the changes of that session, and what git has of them.
-    for module in ("ui.chat.transcript.factory", "ui.review.panel.content", "app.review.git_review"):
+    for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
     import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))

@@ -12,7 +12,7 @@ from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
-from desktop_agent.ui.review.panel.file_bar import FileBar
+from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.layouts import hbox, vbox

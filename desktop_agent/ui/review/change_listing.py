@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.panel.empty_page import header_row
+from desktop_agent.ui.review.empty_review import header_row
 from desktop_agent.ui.review.reviewed_changes import GitListing, Reviewed
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.plurals import plural

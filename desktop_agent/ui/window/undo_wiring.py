@@ -42,7 +42,7 @@ class UndoWiring(QObject):
         self._shown.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
-        from desktop_agent.ui.review.panel.undo_question import UndoWithCare  # not needed for the first paint
+        from desktop_agent.ui.review.undo_question import UndoWithCare  # not needed for the first paint
 
         standing = self._shown.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.

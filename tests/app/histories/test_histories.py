@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.providers.scripted import Reply
-from desktop_agent.ui.review.panel import content
+from desktop_agent.ui.review import review_content
 from desktop_agent.ui.theme import Theme
 from tests.app.histories.disk import NAMES, Kind, Name, Node, put, tree_of
 from tests.app.histories.turns import LINES, Turn, names, replies, turns
@@ -105,7 +105,7 @@ def theme(qapp: QApplication) -> Theme:
 def test_what_the_window_undoes_it_redoes_exactly_and_nothing_is_lost_without_being_named(
     theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_nightly: bool
 ) -> None:
-    monkeypatch.setattr(content, "_REDRAW_INTERVAL_MS", 0)  # the buttons are as true as they get
+    monkeypatch.setattr(review_content, "_REDRAW_INTERVAL_MS", 0)  # the buttons are as true as they get
     with asyncio.Runner() as runner:
         ground = Ground(tmp_path)
         room = Room(ground, theme)

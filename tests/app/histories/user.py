@@ -10,8 +10,8 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkBars
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from tests.app.histories.disk import Name, Node, Tree, put, tree_of
 from tests.app.redo_stage import Stage
 

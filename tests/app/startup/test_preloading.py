@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 import desktop_agent.app.window_panels
 import desktop_agent.ui.chat.transcript.factory
-import desktop_agent.ui.review.panel.content
+import desktop_agent.ui.review.review_content
 from desktop_agent.app.startup.preloading import modules_used_soon
 
 def loaded():

@@ -34,7 +34,7 @@ from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge

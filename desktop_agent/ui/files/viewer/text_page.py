@@ -11,8 +11,8 @@ from desktop_agent.ui.files.viewer.line_numbers import LineNumbers
 from desktop_agent.ui.files.viewer.text_finder import TextFinder
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn
+from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.media.picture_decoding import size_words
-from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.find_bar import FindBar

@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
-from desktop_agent.ui.review.panel.file_editor import FileEditor
+from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.terminal.live.panel import TerminalPanel
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene

@@ -31,9 +31,9 @@ from desktop_agent.core.protocol.ops import (
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.changed_file_list import ChangeModel
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_source import GitState
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from tests.ui.review.stage import Hold, Session, change_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)

@@ -24,8 +24,8 @@ from desktop_agent.core.protocol.ops import (
     WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.panel.file_editor import FileEditor
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from tests.ui.review.panel.panel_stage import (
     Asked,
     button,

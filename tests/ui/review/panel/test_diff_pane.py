@@ -13,9 +13,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
-from desktop_agent.ui.review.panel.diff_loader import DiffLoader
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.panel.file_editor import FileEditor
+from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
+from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.diff.test_review_view import carried, payload
 from tests.ui.review.media.pictures import SVG, picture

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import Share
 from desktop_agent.core.protocol.ops import UndoDifferences
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.diff_source import GitState
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.panel.panel_stage import (
     Asked,

@@ -27,8 +27,8 @@ from desktop_agent.core.protocol.ops import (
 )
 from desktop_agent.core.transcript import JournalPage
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.panel.panel_stage import (
     Asked,

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol.model import ChangeSelection
-from desktop_agent.ui.review.panel.undo_question import UndoWithCare
+from desktop_agent.ui.review.undo_question import UndoWithCare
 from tests.ui.review.panel.panel_stage import Asked
 from tests.ui.review.stage import Session, Source, Tasks
 

@@ -26,7 +26,7 @@ from desktop_agent.core.protocol.ops import (
     WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.panel.panel_stage import (
     Asked,

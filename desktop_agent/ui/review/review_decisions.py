@@ -84,7 +84,7 @@ class ReviewDecisions(QObject):
 
     def undo_with_care(self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget) -> None:
         """Take the selected changes back; if the user keeps some of them, ask first."""
-        from desktop_agent.ui.review.panel.undo_question import UndoWithCare
+        from desktop_agent.ui.review.undo_question import UndoWithCare
 
         UndoWithCare(transcript, self._source, self._spawn, self.submit, parent).undo(selection, reason)
 
@@ -102,7 +102,7 @@ class ReviewDecisions(QObject):
 
         `authors` are those of the hunks, where more than one changed the file.
         """
-        from desktop_agent.ui.review.panel.undo_question import ask_about_others, owned_by_records
+        from desktop_agent.ui.review.undo_question import ask_about_others, owned_by_records
 
         selection = reviewed.selection_of_file(file, keys)
         standing = [record for record in file.standing if not record.is_undone]
@@ -166,7 +166,7 @@ class ReviewDecisions(QObject):
         keys: Sequence[HunkKey],
         reason: str,
     ) -> None:
-        from desktop_agent.ui.review.panel.undo_question import Owned, ask_about_others
+        from desktop_agent.ui.review.undo_question import Owned, ask_about_others
 
         submit, folder = self.submit, transcript.session.workspace
         others = await self._source.left_by_others(folder, transcript.session.session_id)

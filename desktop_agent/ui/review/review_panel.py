@@ -15,12 +15,11 @@ from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
-from desktop_agent.ui.review.panel.empty_page import EmptyPage
+from desktop_agent.ui.review.empty_review import EmptyPage
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.review.panel.content import ReviewContent
-    from desktop_agent.ui.review.panel.parts import ReviewParts
+    from desktop_agent.ui.review.review_content import ReviewContent, ReviewParts
 
 
 _PAUSE_MS = 4
@@ -183,8 +182,8 @@ class ReviewPanel(QWidget):
 
     @cached_property
     def _parts(self) -> "ReviewParts":
-        from desktop_agent.ui.review.panel.decisions import ReviewOutlets
-        from desktop_agent.ui.review.panel.parts import ReviewPage, ReviewParts
+        from desktop_agent.ui.review.review_content import ReviewPage, ReviewParts
+        from desktop_agent.ui.review.review_decisions import ReviewOutlets
 
         page = ReviewPage(self)
         self._pages.addWidget(page)
@@ -196,7 +195,7 @@ class ReviewPanel(QWidget):
         return ReviewParts(self._theme, self._diff_source, self._git, self._spawn, outlets, page)
 
     def _new_content(self) -> "ReviewContent":
-        from desktop_agent.ui.review.panel.content import ReviewContent
+        from desktop_agent.ui.review.review_content import ReviewContent
 
         return ReviewContent(self._parts)
 

@@ -1,0 +1,381 @@
+"""The diff of the chosen file: fetched in the background, below the file's bar, with a bar to find text in it."""
+
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.protocol.model import Author, FileDiff
+from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_words import HunkDecisions
+from desktop_agent.ui.review.diff_source import FileDiffs, Spawn
+from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.review.file_editing import FileEditing
+from desktop_agent.ui.review.media.media_view import MediaStack, may_be_media
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+
+class DiffFindBar(QFrame):
+    """Goes to the next place of a text in the diff, and says when there is no other."""
+
+    def __init__(self, view: DiffView, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._view = view
+        self.setObjectName("diffFindBar")
+        self.setProperty("role", "bar")
+        self._field = QLineEdit()
+        self._field.setObjectName("diffFindField")
+        self._field.setAccessibleName(self.tr("Find in the changes of this file"))
+        self._field.setPlaceholderText(self.tr("Find in this file"))
+        self._result = make_label(role="secondary")
+        self._field.textEdited.connect(self._result.clear)
+        find = _button("↓", self.tr("Next match (Enter)"), self._find_next)
+        close = _button("✕", self.tr("Close (Esc)"), self._close)
+        margins = (Space.M, Space.XS, Space.S, Space.XS)
+        hbox((self._field, 1), self._result, find, close, on=self, margins=margins, spacing=Space.XS)
+
+    def open_bar(self) -> None:
+        """Show the bar and let the user type."""
+        self.show()
+        self._field.setFocus()
+        self._field.selectAll()
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # closes the bar, even if it has a meaning in the window
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self._close()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._find_next()
+        else:
+            super().keyPressEvent(event)
+
+    def _find_next(self) -> None:
+        text = self._field.text()
+        is_found = self._view.finder.find(text)
+        self._result.setText("" if is_found or not text else self.tr("Nothing found"))
+
+    def _close(self) -> None:
+        self.hide()
+        self._view.setFocus()
+
+
+def _button(text: str, name: str, clicked: Slot) -> QPushButton:
+    button = make_button(text, accessible_name=name, clicked=clicked, variant="flat", is_compact=True)
+    button.setToolTip(name)
+    return button
+
+
+class DiffPane(QWidget):
+    """Draws the file it is given, and decides nothing: `bar`, `review` and `editing` say what the user wants.
+
+    Signals:
+        mode_chosen: the user wants diffs shown in this mode from now on.
+        made: the diff is there, to hear what the user wants; carries its `DiffReview`.
+    """
+
+    mode_chosen = Signal(str)
+    made = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._wanted_mode: RowMode | None = None
+        self._review: DiffReview | None = None
+        self._is_review_held = False
+        self._stack: MediaStack | None = None
+        self._find: DiffFindBar | None = None
+        self.bar = FileBar(theme, PartKeys("diff", self))
+        """What is above the diff."""
+        self.bar.mode_toggled.connect(self._on_mode_toggled)
+        self.editing = FileEditing(theme, self.bar, self)
+        """Where the file is edited."""
+        self._column = vbox(self.bar, STRETCH, on=self)
+
+    # -- the diff, made when first needed: the empty window does without it --
+
+    def made_in_pieces(self) -> Iterator[None]:
+        """Make the diff, unless it is there, in steps that each take a part of a frame."""
+        if self._stack is None:
+            self._stack = MediaStack(self._theme, self)
+            self._stack.switched.connect(self._on_switched)
+            self._column.addWidget(self._stack, 1)
+            yield
+        if self._review is None:
+            self._review = DiffReview(self._theme, self._stack)
+            yield
+        if not self._is_review_held:
+            self._is_review_held = True
+            self._stack.hold(self._review.view)
+            self._connect(self._review)
+            yield
+
+    def _connect(self, review: DiffReview) -> None:
+        review.view.setObjectName("diffView")
+        if self._wanted_mode is not None:
+            review.view.set_mode(self._wanted_mode)
+        review.view.mode_changed.connect(self._show_mode)
+        review.editing.find_requested.connect(self._open_find)
+        self.editing.set_review(review)
+        self.made.emit(review)
+
+    def _made(self) -> tuple[DiffReview, MediaStack]:
+        for _ in self.made_in_pieces():
+            pass
+        assert self._review is not None
+        assert self._stack is not None
+        return self._review, self._stack
+
+    @property
+    def review(self) -> DiffReview:
+        """The diff, with what it can be decided by."""
+        return self._made()[0]
+
+    @property
+    def view(self) -> DiffView:
+        """The diff itself."""
+        return self.review.view
+
+    @property
+    def stack(self) -> MediaStack:
+        """The place of the diff, in which a picture may be shown instead."""
+        return self._made()[1]
+
+    # -- what is shown --
+
+    @property
+    def shown_path(self) -> str:
+        """The file whose diff is shown, which may be the one before for a moment."""
+        diff = self.view.document.diff
+        return diff.path if diff is not None else ""
+
+    def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
+        """Return who wrote these hunks; known only if more than one changed the file."""
+        diff = self.view.document.diff
+        return {
+            author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
+        }
+
+    def show_diff(self, diff: FileDiff, *, keep_place: bool) -> None:
+        """Show this diff; with `keep_place` it is another state of the same file."""
+        self.view.show_diff(diff, keep_place=keep_place)
+        self._show_counts()
+        self._show_mode()
+        self.editing.on_diff_shown()
+
+    def show_message(self, heading: str, detail: str = "") -> None:
+        """Show a few words in place of a diff."""
+        self.view.show_message(heading, detail)
+        self.stack.show_text()
+        self._show_counts()
+
+    def clear(self) -> None:
+        """Show nothing, and edit nothing."""
+        if self._review is not None:
+            self.editing.set_path("")
+            self.view.show_diff(None)
+            self.stack.show_text()
+            self.editing.on_diff_shown()
+
+    def set_mode(self, mode: RowMode) -> None:
+        """Show diffs in this mode from now on."""
+        self._wanted_mode = mode
+        self.view.set_mode(mode)
+        self._show_mode()
+
+    def set_decisions(self, decisions: HunkDecisions) -> None:
+        """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
+        self.review.hunks.set_decisions(decisions)
+        self.bar.set_can_revert(decisions.reason, can_revert=decisions.can_revert)
+        self._show_counts()
+
+    # -- the keyboard --
+
+    def go_to_undecided(self, *, backwards: bool = False) -> bool:
+        """Go to the next hunk without decision, with the keyboard; whether there is one.
+
+        The marked hunk is the next one when the keyboard was elsewhere: its mark could not be seen.
+        """
+        has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
+        is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
+        if is_found:
+            self.take_keyboard()
+        return is_found
+
+    def take_keyboard(self) -> None:
+        """What is shown gets the keys that decide about it: the lines, or the buttons where it is a picture."""
+        if self.editing.is_active:
+            return
+        if self.stack.is_text_shown:
+            self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self.bar.take_keyboard()
+
+    def _open_find(self) -> None:
+        if self._find is None:
+            self._find = DiffFindBar(self.view, self)
+            self._column.insertWidget(1, self._find)
+        self._find.open_bar()
+
+    # -- what happens in its parts --
+
+    def _on_mode_toggled(self) -> None:
+        mode: RowMode = "unified" if self.view.document.mode == "side_by_side" else "side_by_side"
+        self.set_mode(mode)
+        self.mode_chosen.emit(mode)
+
+    def _on_switched(self) -> None:
+        self.editing.leave()
+        self.bar.set_text_shown(is_shown=self.stack.is_text_shown)
+
+    def _show_counts(self) -> None:
+        kept, undone = self.review.hunks.counts()
+        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
+
+    def _show_mode(self) -> None:
+        self.bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())
+
+
+LOADING_DELAY_MS = 150
+"""A diff that takes no longer than this comes without a word about it."""
+
+_Undecided = Literal["", "first", "last"]
+
+
+class DiffLoader(QObject):
+    """Loads one file at a time. Results that come too late, for a file shown before, are dropped."""
+
+    def __init__(self, pane: DiffPane, source: FileDiffs, spawn: Spawn) -> None:
+        super().__init__(pane)
+        self._pane = pane
+        self._source = source
+        self._spawn = spawn
+        self._file: ChangedFile | None = None
+        self._key: tuple[str, ...] = ()
+        """What the file's was when its diff was asked for: a key follows the records, which change."""
+        self._last_path = ""
+        """The file whose diff was shown last, also while words stand in its place."""
+        self._request = 0
+        self._has_failed = False
+        self._is_loading = False
+        self._wants_undecided: _Undecided = ""
+        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
+        self._patience.timeout.connect(self._on_taking_long)
+
+    def show_file(self, file: ChangedFile, call: str) -> None:
+        """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
+        self._pane.bar.set_file(file.path, call)
+        self._pane.editing.set_path(file.path)
+        self._file = file
+        if file.key != self._key:
+            self._key = file.key
+            self._load(file)
+
+    def forget(self) -> None:
+        """Forget what is shown: the next file may have the same name and mean another session's."""
+        self._file = None
+        self._key = ()
+        self._last_path = ""
+        self._request += 1
+        self._is_loading = False
+        self._patience.stop()
+        self._pane.clear()
+
+    def try_again(self) -> None:
+        """Ask once more for a diff that could not be had."""
+        if self._file and self._has_failed:
+            self._load(self._file)
+
+    def start_at_undecided(self, *, backwards: bool = False) -> None:
+        """Go to the first hunk without decision of the file that is shown, or the last, as soon as its diff is there.
+
+        The keyboard goes there, too.
+        """
+        wanted: _Undecided = "last" if backwards else "first"
+        if self._is_loading:
+            self._wants_undecided = wanted
+        else:
+            self._start_at(wanted)
+        self._pane.take_keyboard()
+
+    def _start_at(self, wanted: _Undecided) -> None:
+        if wanted:
+            self._pane.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
+
+    def _load(self, file: ChangedFile) -> None:
+        self._has_failed = False
+        self._is_loading = True
+        self._request += 1
+        self._wants_undecided = ""
+        self._patience.start()
+        self._spawn(self._fetch(file, self._request))
+
+    async def _fetch(self, file: ChangedFile, request: int) -> None:
+        try:
+            diff = await self._source.diff(file.standing)
+        except AgentError as error:
+            self._fail(request, core_words(error.title), core_words(error.hint))
+            return
+        except Exception:
+            self._fail(request, self.tr("The change could not be shown"), self.tr("The log has the details."))
+            raise
+        if self._is_current(request):
+            self._patience.stop()
+            self._is_loading = False
+            is_same_file = self._last_path == diff.path
+            self._last_path = diff.path
+            self._pane.show_diff(diff, keep_place=is_same_file)
+            wanted, self._wants_undecided = self._wants_undecided, ""
+            self._start_at(wanted)
+            await self._show_better(file, diff, request, is_same_file=is_same_file)
+            if wanted and self._is_current(request):
+                self._pane.take_keyboard()  # a picture took the place of the lines
+
+    async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
+        """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""
+        stack, is_media = self._pane.stack, may_be_media(diff)
+        if not (is_media and is_same_file):
+            stack.show_text()
+        if not is_media:
+            return
+        try:
+            before, after = await self._source.versions(file.standing)
+        except AgentError:
+            if self._is_current(request):
+                stack.show_text()  # it says at least how large the file is
+            return
+        if self._is_current(request):
+            await stack.show_change(diff, before, after)
+
+    def _fail(self, request: int, title: str, hint: str) -> None:
+        if self._is_current(request):
+            self._patience.stop()
+            self._is_loading = False
+            self._has_failed = True
+            self._pane.show_message(title, hint)
+            self._pane.editing.on_diff_shown()
+
+    def _is_current(self, request: int) -> bool:
+        return isValid(self) and request == self._request
+
+    def _on_taking_long(self) -> None:
+        if not self._pane.editing.is_active:
+            self._pane.show_message(self.tr("Loading…"))
