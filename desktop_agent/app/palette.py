@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
     from desktop_agent.ui.palette.finding import PaletteSources
     from desktop_agent.ui.palette.palette import CommandPalette
-    from desktop_agent.ui.settings.sections import Section
+    from desktop_agent.ui.settings.settings_view import Section
 
 _MOST_REMEMBERED = 40
 
@@ -177,7 +177,7 @@ class PaletteOpening(QObject):
                 pass
 
     def _show_setting(self, key: str) -> None:
-        from desktop_agent.ui.settings.sections import SECTIONS
+        from desktop_agent.ui.settings.settings_view import SECTIONS
 
         sections: dict[str, Section] = {section: section for section in SECTIONS}
         if key in sections:
@@ -214,8 +214,8 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
     """Return the sections and all settings. On the window's thread: where their words come from are widgets, too."""
     from desktop_agent.core.settings import declared_section, declared_settings
     from desktop_agent.ui.palette.entries import PaletteEntry
-    from desktop_agent.ui.settings.controls import words
-    from desktop_agent.ui.settings.sections import SECTIONS, section_title
+    from desktop_agent.ui.settings.setting_controls import words
+    from desktop_agent.ui.settings.settings_view import SECTIONS, section_title
 
     group = QCoreApplication.translate("Palette", "Settings")
     sections = (

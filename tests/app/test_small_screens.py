@@ -20,8 +20,8 @@ from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.state import WelcomeActions
 from desktop_agent.ui.chat.picture_window import PictureWindow
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_view import SettingsActions
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.e2e.driver import drive
 
 def nothing(actions):

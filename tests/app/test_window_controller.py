@@ -158,7 +158,7 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
 
 def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_home: Path) -> None:
     async def choose(user: Driver) -> None:
-        from desktop_agent.ui.settings.dialog import SettingsDialog
+        from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
         await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
         dialog = await user.see(SettingsDialog, "settingsDialog")

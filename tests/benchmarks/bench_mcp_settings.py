@@ -27,9 +27,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerFacts, ServerStatus
-from desktop_agent.ui.settings.servers.card import ServerCard
-from desktop_agent.ui.settings.servers.tool_list import ToolRow
-from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
+from desktop_agent.ui.settings.server_card import ServerCard, ToolRow
+from desktop_agent.ui.settings.settings_view import ServersView, ServerView, ToolView
 from tests.benchmarks.bench_start import OURS
 from tests.benchmarks.bench_start import run as start
 from tests.benchmarks.floors import idle_beside

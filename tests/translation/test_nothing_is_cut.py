@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, 
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
-from desktop_agent.ui.settings.sections import SECTIONS
+from desktop_agent.ui.settings.settings_view import SECTIONS
 from tests.translation.cut_texts import cut_texts
 from tests.translation.pseudo import compile_pseudo
 from tests.ui.settings.desk import Desk

@@ -13,7 +13,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account, is_same_name, named
 from desktop_agent.core.models.vendors import SignInWay
-from desktop_agent.ui.settings.accounts.sign_in_panel import SignInPanel
+from desktop_agent.ui.settings.account_credentials import SignInPanel
 
 
 class SignInActions(QObject):

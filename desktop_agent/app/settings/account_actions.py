@@ -9,7 +9,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account, is_same_name, named
-from desktop_agent.ui.settings.state import AccountsView
+from desktop_agent.ui.settings.settings_view import AccountsView
 
 
 class AccountActions(QObject):

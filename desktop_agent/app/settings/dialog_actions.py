@@ -20,11 +20,10 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.core.settings.live_settings import SettingChange
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.state import AccountsView
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions
 
 if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
-    from desktop_agent.ui.settings.dialog import SettingsDialog
+    from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
 
 class DialogActions(QObject):

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
-    from desktop_agent.ui.settings.dialog import SettingsDialog
+    from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
 
 class DialogMaking:
@@ -25,8 +25,7 @@ class DialogMaking:
     def make_ahead(self) -> Iterator[None]:
         """Make one, a little in each step, for the first time that the settings are opened."""
         from desktop_agent.ui.runtime.laid_out_ahead import polished
-        from desktop_agent.ui.settings.dialog import SettingsDialog
-        from desktop_agent.ui.settings.pages import Pages
+        from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
         pages = Pages(self._theme, now, self._actions)
@@ -39,7 +38,7 @@ class DialogMaking:
 
     def take(self) -> "SettingsDialog":
         """Return a dialog that was not shown before."""
-        from desktop_agent.ui.settings.dialog import SettingsDialog
+        from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
         made, self._made = self._made, None
         if made is None:

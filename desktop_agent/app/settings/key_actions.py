@@ -14,7 +14,7 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.providers.auth.keys import ResolvedKey, beside, entry_of, resolve_key
 from desktop_agent.ui.runtime.eventloop import idle
-from desktop_agent.ui.settings.accounts.key_editor import KeyEditor, KeyStatus
+from desktop_agent.ui.settings.account_credentials import KeyEditor, KeyStatus
 
 
 class KeyActions(QObject):

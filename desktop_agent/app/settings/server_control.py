@@ -28,7 +28,7 @@ from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView
+from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView
 
 _LOG_LINES = 60
 

@@ -8,7 +8,7 @@ from desktop_agent.app.connecting.browser import WindowBrowser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
-from desktop_agent.ui.settings.servers.view import SignInProgress
+from desktop_agent.ui.settings.settings_view import SignInProgress
 
 
 class ServerSigningIn:

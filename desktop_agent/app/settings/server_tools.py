@@ -8,7 +8,7 @@ from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.ui.settings.servers.view import ToolView
+from desktop_agent.ui.settings.settings_view import ToolView
 
 
 class ServerTools:

@@ -12,13 +12,13 @@ from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.next_turn import open_next_turn
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
-    from desktop_agent.ui.settings.dialog import SettingsDialog
-    from desktop_agent.ui.settings.sections import Section
+    from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+    from desktop_agent.ui.settings.settings_view import Section
 
 
 class Setup(QObject):

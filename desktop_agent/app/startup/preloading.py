@@ -20,13 +20,10 @@ _USED_SOON: Final = (
     ("palette", "entries finding drawing palette place_entries"),
     ("context", "context_words bar long_text pin_list section_list inspector"),
     ("runtime", "next_turn laid_out_ahead"),
-    ("settings", "switch texts_control state parts controls actions setting_row generated_page"),
+    ("settings", "settings_view page_parts setting_controls generated_page"),
     ("connecting", "account_fields key_field browser_wait"),
-    ("settings.accounts", "form chooser key_editor server_note sign_in_panel"),
-    ("settings", "model_page"),
-    ("settings.servers", "address_fields sandbox_fields add_form call_list log_view tool_list card page"),
-    ("settings.keyboard", "key_field key_table key_list recorder page"),
-    ("settings", "approvals_page foot navigation project_page rules_page pages dialog"),
+    ("settings", "account_chooser account_credentials model_page server_card servers_page key_list keys_page"),
+    ("settings", "approvals_page project_page rules_page settings_dialog"),
     ("review.media", "media_view"),
 )
 """Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""

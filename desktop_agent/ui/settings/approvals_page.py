@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import declared_settings
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.controls import words
-from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
-from desktop_agent.ui.settings.sections import section_title
-from desktop_agent.ui.settings.setting_row import shown
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.generated_page import SettingRows, settings_of, shown
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.setting_controls import words
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.layouts import hairline, vbox

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
+from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
 from desktop_agent.core.models.vendors import (
     DEMO,
@@ -15,21 +16,110 @@ from desktop_agent.core.models.vendors import (
     vendor_of,
 )
 from desktop_agent.core.settings.model_choice import name_in
-from desktop_agent.ui.settings.accounts.address_editor import AddressEditor
-from desktop_agent.ui.settings.accounts.chooser import AccountChooser
-from desktop_agent.ui.settings.accounts.form import AccountForm
-from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
-from desktop_agent.ui.settings.accounts.server_note import ServerNote
-from desktop_agent.ui.settings.accounts.sign_in_panel import SignInPanel
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.controls import words
+from desktop_agent.ui.settings.account_chooser import AccountChooser, AccountForm
+from desktop_agent.ui.settings.account_credentials import KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
-from desktop_agent.ui.settings.sections import section_title
-from desktop_agent.ui.settings.state import AccountsView, SettingsView
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.setting_controls import words
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
+
+
+class AddressEditor(QWidget):
+    """Changes the address of the settings; that of an account with a name is only shown, as it keeps its own."""
+
+    def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._known = ""
+        """The address of the settings, when it was shown or changed last."""
+        self._line = QLineEdit()
+        self._line.setObjectName("baseUrlEdit")
+        self._line.setAccessibleName(self.tr("Address"))
+        self._note = note("")
+        self._readable = note(
+            self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
+        )
+        self._readable.hide()
+        vbox(self._line, self._note, self._readable, on=self, spacing=Space.S)
+        self._line.editingFinished.connect(self._on_edited)
+        self._line.textChanged.connect(self._update_warning)
+
+    @property
+    def text(self) -> str:
+        """What is written in the field; empty for the provider's own address."""
+        return self._line.text()
+
+    def show_address(self, view: SettingsView, account: Account | None) -> None:
+        """Show where requests of this account go. Changes nothing."""
+        vendor = known_vendor(view.settings.model.provider)
+        is_usual = account is None or account.is_usual
+        self._known = view.settings.model.base_url
+        self._line.setPlaceholderText(vendor.address if vendor is not None else "")
+        self._line.setText(self._known if account is None or is_usual else account.where)
+        self._line.setReadOnly(not is_usual)
+        self._line.setEnabled(is_usual and not view.variable_of("model.base_url"))
+        if is_usual:
+            say(self._note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
+        else:
+            say(self._note, self.tr("The account's own. To have another, add another account."))
+        self._update_warning()
+
+    def _update_warning(self) -> None:
+        address = self._line.text().strip()
+        self._readable.setVisible(not why_no_address(address) and is_readable_on_the_way(address))
+
+    def _on_edited(self) -> None:
+        address = self._line.text().strip()
+        if self._line.isReadOnly() or address == self._known:
+            return
+        self._known = address
+        if address and (reason := why_no_address(address)):
+            say(self._note, self.tr("This address cannot be used: {0}.").format(reason), "error")
+        else:
+            self._actions.change("model.base_url", address)
+
+
+class ServerNote(QWidget):
+    """Says it of one account. It shows itself when something was found, which an address elsewhere never is."""
+
+    def __init__(self, actions: SettingsActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self._account: Account | None = None
+        self._address = ""
+        self._words = note("")
+        self._words.setObjectName("localServerNote")
+        self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self._on_look)
+        hbox((self._words, 1), self._again, on=self, spacing=Space.S)
+        self.hide()
+
+    def show_account(self, account: Account | None, address: str) -> None:
+        """Ask what runs at the address of this account, if it has a server of this machine and is another one."""
+        if (account, address) == (self._account, self._address):
+            return
+        self._account, self._address = account, address
+        self.hide()
+        if account is not None and vendor_of(account.provider).is_local:
+            self._actions.look_for_server(account)
+
+    def show_server(self, account: Account, server: LocalServer) -> None:
+        """Show what was found there; nothing, when another account is shown by now."""
+        if account != self._account:
+            return
+        say(self._words, server.words, "good" if server.is_usable else "warning")
+        self._again.setEnabled(True)
+        self.show()
+
+    def _on_look(self) -> None:
+        if self._account is not None:
+            self._again.setEnabled(False)
+            say(self._words, self.tr("Looking…"))
+            self._actions.look_for_server(self._account)
+
 
 _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 

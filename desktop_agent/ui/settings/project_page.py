@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QVBoxLayout
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings import FileProblem, declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.controls import words
-from desktop_agent.ui.settings.parts import Page, note
-from desktop_agent.ui.settings.sections import section_title
-from desktop_agent.ui.settings.setting_row import shown
+from desktop_agent.ui.settings.generated_page import shown
+from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.setting_controls import words
+from desktop_agent.ui.settings.settings_view import SettingsActions, section_title
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label

@@ -3,14 +3,105 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QLocale, Qt
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.ui.settings.parts import Page, note
-from desktop_agent.ui.settings.rule_row import RuleRow
-from desktop_agent.ui.settings.sections import section_title
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.settings_view import section_title
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.moments import long_moment, short_moment
+from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class RuleRow(QFrame):
+    """Shows a rule and a button that takes it back.
+
+    Signals:
+        revoked: the rule (id) is to hold no longer.
+    """
+
+    revoked = Signal(str)
+
+    def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("ruleRow")
+        self._rule = rule
+        what, shown, details = self._what(), one_line(rule.pattern), self._details(now, locale)
+        self.searched_text = f"{what} {rule.pattern} {details}".casefold()
+        """What a filter looks in."""
+        self.setAccessibleName(f"{what} {shown}, {details}")
+        kind = QLabel(what)
+        pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        pattern.setText(shown)
+        pattern.setFont(theme.code_font())
+        pattern.setToolTip(plain_tooltip(visible(rule.pattern)))
+        pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        reach = make_label(details, role="secondary", wraps=True, is_plain=True)
+        made = long_moment(rule.created_at, now.astimezone(), locale)
+        reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
+        self.button = make_button(
+            self.tr("Revoke"),
+            object_name="revokeRuleButton",
+            clicked=self._on_revoke,
+            variant="destructive",
+            is_compact=True,
+        )
+        self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
+        self.button.setToolTip(self.tr("The next such call asks again"))
+        text = vbox(hbox(kind, (pattern, 1), spacing=Space.S), reach)
+        hbox((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))
+
+    def _what(self) -> str:
+        rule = self._rule
+        match rule.effect:
+            case "allow":
+                verb = self.tr("Allow")
+            case "ask":
+                verb = self.tr("Ask for")
+            case "forbid":
+                verb = self.tr("Forbid")
+        match rule.kind:
+            case "command":
+                what = self.tr("exactly") if rule.is_exact else ""
+            case "edit":
+                what = self.tr("edits of")
+            case "tool":
+                what = self.tr("calls of")
+        return f"{verb} {what}".strip()
+
+    def _details(self, now: datetime, locale: QLocale) -> str:
+        rule = self._rule
+        match rule.scope:
+            case "session":
+                parts = [self.tr("in this session")]
+            case "project":
+                parts = [self.tr("in this folder")]
+            case "always":
+                parts = [] if rule.repository else [self.tr("everywhere")]
+        if rule.repository:
+            parts.append(self.tr("outside the sandbox, in {0}").format(short_path(rule.repository)))
+        elif rule.is_unconfined and (rule.effect, rule.kind) != ("allow", "command"):
+            parts.append(self.tr("outside the sandbox"))
+        elif rule.is_unconfined:
+            parts.append(self.tr("for outside the sandbox, but it does not say in which repository: make it again"))
+        here = now.astimezone()
+        parts.append(self.tr("made {0}").format(short_moment(rule.created_at, here, locale)))
+        if rule.expires_at is not None:
+            ends = self.tr("ended {0}") if rule.expires_at <= now else self.tr("ends {0}")
+            parts.append(ends.format(long_moment(rule.expires_at, here, locale)))
+        elif rule.scope != "session":
+            parts.append(self.tr("never ends"))
+        return " · ".join(parts)
+
+    def _on_revoke(self) -> None:
+        self.button.setEnabled(False)
+        self.revoked.emit(self._rule.id)
 
 
 class RulesPage(Page):

@@ -3,8 +3,7 @@
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.settings.hold_banner import HoldBanner
-from desktop_agent.ui.settings.project_banner import ProjectBanner
+from desktop_agent.ui.settings.settings_banners import HoldBanner, ProjectBanner
 from desktop_agent.ui.widgets.banner import Banner
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import vbox

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

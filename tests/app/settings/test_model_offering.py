@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.settings.settings_file import save_setting
-from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers.dialects.local import OLLAMA

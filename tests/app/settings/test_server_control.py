@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.settings import load_settings
-from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.servers.card import ServerCard
-from desktop_agent.ui.settings.servers.page import ServersPage
-from desktop_agent.ui.settings.switch import Switch
+from desktop_agent.ui.settings.server_card import ServerCard
+from desktop_agent.ui.settings.servers_page import ServersPage
+from desktop_agent.ui.settings.setting_controls import Switch
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.app.signing import BrowserOfTheDesktop
 from tests.core.mcp.conftest import PROGRAM

@@ -146,7 +146,7 @@ print(*(name for name in sys.argv[1:] if f"desktop_agent.{name}" in sys.modules)
 def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> None:
     """Each is imported when it is first wanted, or in a thread behind the first sight."""
     late = ("review.review_content", "review.diff.diff_view", "review.media.media_view", "chat.composer.offer_popups")
-    questions = ("chat.question.approval", "approvals.dialog", "settings.project_page", "settings.dialog")
+    questions = ("chat.question.approval", "approvals.dialog", "settings.project_page", "settings.settings_dialog")
     names = ("app.review.git_review", *(f"ui.{name}" for name in (*late, *questions)))
     built = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
         [sys.executable, "-c", PANELS, *names], stdout=subprocess.PIPE, check=True, text=True, timeout=120

@@ -15,14 +15,11 @@ from desktop_agent.core.settings import (
     Settings,
 )
 from desktop_agent.ui.runtime.gradual import GradualWork
-from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.sections import Section
-from desktop_agent.ui.settings.servers.view import ServerActions
-from desktop_agent.ui.settings.setting_row import SettingRow
-from desktop_agent.ui.settings.state import AccountsView, SettingsView
-from desktop_agent.ui.settings.switch import Switch
+from desktop_agent.ui.settings.account_credentials import KeyStatus
+from desktop_agent.ui.settings.generated_page import SettingRow
+from desktop_agent.ui.settings.setting_controls import Switch
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_view import AccountsView, Section, ServerActions, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Theme
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

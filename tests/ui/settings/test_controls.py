@@ -10,7 +10,7 @@ from desktop_agent.core.settings import (
     Settings,
     with_setting,
 )
-from desktop_agent.ui.settings.sections import Section
+from desktop_agent.ui.settings.settings_view import Section
 from tests.ui.settings.desk import Desk
 
 

@@ -21,10 +21,10 @@ from desktop_agent.core.settings import (
     with_setting,
 )
 from desktop_agent.core.settings.live_settings import SettingChange
-from desktop_agent.ui.settings.parts import Page
-from desktop_agent.ui.settings.sections import Section
-from desktop_agent.ui.settings.setting_row import SettingRow
-from desktop_agent.ui.settings.switch import Switch
+from desktop_agent.ui.settings.generated_page import SettingRow
+from desktop_agent.ui.settings.page_parts import Page
+from desktop_agent.ui.settings.setting_controls import Switch
+from desktop_agent.ui.settings.settings_view import Section
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from tests.ui.settings.desk import NOW, Desk
 

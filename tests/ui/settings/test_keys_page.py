@@ -6,8 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from desktop_agent.core.settings import Settings, with_setting
-from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
-from desktop_agent.ui.settings.keyboard.key_list import KeyList
+from desktop_agent.ui.settings.key_list import KeyList, ShortcutField
 from tests.ui.settings.desk import Desk
 
 CTRL = Qt.KeyboardModifier.ControlModifier

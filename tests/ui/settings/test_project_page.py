@@ -13,8 +13,8 @@ from desktop_agent.core.settings import (
 )
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.workspace_settings import proposal_of
-from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
+from desktop_agent.ui.settings.settings_banners import ProjectBanner
 from desktop_agent.ui.theme import Theme
 from tests.ui.settings.desk import Desk
 

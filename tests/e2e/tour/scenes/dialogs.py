@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
-from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.sections import Section
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_view import Section
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import Tourist
 from tests.servers.script import reply, text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import Tourist
 

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, KnownServer, known_server, typed_definition
 from desktop_agent.core.mcp.server_status import LastCall, ServerFacts, ServerStatus
-from desktop_agent.ui.settings.servers.page import ServersPage
-from desktop_agent.ui.settings.servers.tool_list import ToolRow
-from desktop_agent.ui.settings.servers.view import ServersView, ServerView, SignInProgress, ToolView
+from desktop_agent.ui.settings.server_card import ToolRow
+from desktop_agent.ui.settings.servers_page import ServersPage
+from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SignInProgress, ToolView
 from tests.ui.settings.desk import Desk
 
 GIT = ServerDefinition(

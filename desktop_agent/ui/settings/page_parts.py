@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QWidget
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.runtime.laid_out_ahead import measured, placed, polished
 from desktop_agent.ui.runtime.next_turn import in_next_turn
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import scroll_down, vbox
@@ -20,10 +20,10 @@ _NAME_WIDTH = 92
 
 
 class Page(QScrollArea):
-    """One section: a title, and below it whatever is added. It scrolls where the dialog is small.
+    """One section: a title, and below it what is added. It scrolls where the dialog is small.
 
     It is built when it is first shown, some of it in each turn of the loop, and to be seen when that is done: what is
-    added to a page in sight is laid out and painted anew with each part.
+    added to a visible page is laid out and painted again with each part.
     """
 
     def __init__(self, title: str) -> None:
@@ -138,7 +138,7 @@ def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
 
 
 def pick(box: Picker, value: object) -> None:
-    """Show `value`, adding it when it is none of the usual ones. Emits nothing."""
+    """Show `value`, adding it if the picker does not have it. Emits nothing."""
     box.blockSignals(True)
     if box.findData(value) < 0:
         box.addItem(str(value), value)

@@ -1,7 +1,11 @@
-"""The list of all keys, those of the actions, which can be chosen, and of single parts of the window; its search."""
+"""The list of actions with the keys that they have, searched and changed in place."""
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from collections.abc import Mapping
+from functools import cache
+
+from msgspec import Struct
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -13,14 +17,144 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.settings.keyboard import clash, group_of
-from desktop_agent.ui.settings.controls import title_of
-from desktop_agent.ui.settings.keyboard.key_field import ShortcutField
-from desktop_agent.ui.settings.keyboard.key_table import KeyTable, key_settings
+from desktop_agent.core.settings import Setting, declared_settings
+from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
+from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
-from desktop_agent.ui.wording.place_keys import PLACE_KEYS, native_keys, place_text, place_title
+from desktop_agent.ui.wording.place_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
+
+_STANDARD = QKeySequence.StandardKey
+_WRITING = (_STANDARD.Copy, _STANDARD.Cut, _STANDARD.Paste, _STANDARD.Undo, _STANDARD.SelectAll)
+
+
+@cache
+def key_settings() -> Mapping[str, Setting]:
+    """Return what is declared of the keys of each action, by its name."""
+    return {
+        key.removeprefix(f"{KEYS_SECTION}."): setting
+        for key, setting in declared_settings().items()
+        if setting.about.holds == "keys"
+    }
+
+
+@cache
+def default_keys() -> Mapping[str, tuple[str, ...]]:
+    """Return the keys that the actions have by default."""
+    return keys_of({setting.key: setting.default for setting in key_settings().values()})
+
+
+class KeyTable(Struct, frozen=True):
+    """The keys that the user's settings name for each action, and those that it has."""
+
+    wanted: Mapping[str, tuple[str, ...]]
+    in_force: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> "KeyTable":
+        """Return the table of these settings, by their dotted names."""
+        wanted = keys_of(values)
+        return cls(wanted, keys_in_force(wanted, default_keys()))
+
+    def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
+        """Return the keys that cannot be had together with these, by their action.
+
+        They are of actions that work where that of `beside` does, which is not among them.
+        """
+        near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
+        found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
+        return {action: each for action, each in found.items() if each and action != beside}
+
+    def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
+        """Return the actions that have these keys in another part of the window, or everywhere."""
+        group = group_of(beside)
+        others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
+        return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
+
+    def is_changed(self, action: str) -> bool:
+        """Whether its keys are others than by default."""
+        return self.wanted[action] != default_keys()[action]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The actions of which that is so."""
+        return tuple(filter(self.is_changed, self.wanted))
+
+
+def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
+    """Return what these keys do in parts of the window where they cannot be changed, and come first."""
+    return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
+
+
+def is_for_writing(keys: str) -> bool:
+    """Whether these keys do something in every field with text, where that comes first."""
+    sequence = QKeySequence(keys)
+    return any(sequence in QKeySequence.keyBindings(standard) for standard in _WRITING)
+
+
+_HELD = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class ShortcutField(QLineEdit):
+    """Shows what was pressed last. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning: use
+    it, leave, go on.
+
+    Signals:
+        keys_pressed: these keys, as the settings file has them.
+        confirmed: Enter was pressed.
+        left: Esc was pressed.
+    """
+
+    keys_pressed = Signal(str)
+    confirmed = Signal()
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.takes_enter = False
+        """Whether Enter alone is one of the keys, and does not confirm."""
+        self.setReadOnly(True)
+        self.setPlaceholderText(self.tr("Press the keys"))
+
+    def event(self, arg__1: QEvent) -> bool:
+        """Keep what is pressed from the shortcuts of the window and of the dialog."""
+        if arg__1.type() is QEvent.Type.ShortcutOverride:
+            arg__1.accept()
+            return True
+        if arg__1.type() is QEvent.Type.KeyPress and isinstance(arg__1, QKeyEvent) and _is_held_tab(arg__1):
+            self.keyPressEvent(arg__1)
+            return True
+        return super().event(arg__1)
+
+    def keyPressEvent(self, arg__1: QKeyEvent) -> None:
+        key = arg__1.key()
+        is_alone = arg__1.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if key in _HELD or key == Qt.Key.Key_unknown:
+            return
+        if key == Qt.Key.Key_Escape and is_alone:
+            self.left.emit()
+        elif key in _ENTER and is_alone and not self.takes_enter:
+            self.confirmed.emit()
+        else:
+            combination = arg__1.keyCombination()
+            plain = combination.keyboardModifiers() & ~Qt.KeyboardModifier.KeypadModifier
+            named = Qt.Key.Key_Tab if combination.key() == Qt.Key.Key_Backtab else combination.key()
+            keys = QKeySequence(plain | named)
+            self.setText(keys.toString(QKeySequence.SequenceFormat.NativeText))
+            self.keys_pressed.emit(keys.toString(QKeySequence.SequenceFormat.PortableText))
+
+    def focusInEvent(self, arg__1: QFocusEvent) -> None:
+        super().focusInEvent(arg__1)
+        self.deselect()
+
+
+def _is_held_tab(event: QKeyEvent) -> bool:
+    """Whether this is Tab with other keys, which is no way to the next field."""
+    held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    return event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab) and bool(event.modifiers() & held)
+
 
 _NAME, _KEYS, _STATE = range(3)
 _ACTION = Qt.ItemDataRole.UserRole

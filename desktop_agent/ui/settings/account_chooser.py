@@ -1,18 +1,135 @@
-"""Which account of a provider is used, with what each is for; adding and removing them."""
+"""The accounts of a provider: which one is used, what each is called and is for, and the form for a new one."""
 
-from PySide6.QtCore import Signal
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account, is_same_name
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.accounts.form import AccountForm
-from desktop_agent.ui.settings.accounts.words import account_label, account_purpose
-from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.parts import note, picker, say
-from desktop_agent.ui.settings.state import AccountsView, SettingsView
+from desktop_agent.ui.connecting.account_fields import AccountFields
+from desktop_agent.ui.settings.page_parts import form, name_of, note, picker, say
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+
+def account_label(account: Account, there: Destination) -> str:
+    """Return what an account is called in a list, with what tells it from others: `work · models.example`."""
+    return f"{_name(account)} · {_what(account, there)}"
+
+
+def account_purpose(account: Account, there: Destination) -> str:
+    """Return where an account's requests really go, what sets that, and what is sent with them."""
+    match account.kind:
+        case "key":
+            text = _tr("Requests go to {0}, with its API key. The key is sent nowhere else.")
+        case "none":
+            text = _tr("Requests go to {0}. No key is needed there.")
+        case "oauth":
+            text = _tr("Requests go to {0}, as who signed in. Removing the account signs out.")
+        case "profile":
+            text = _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens.")
+    return text.format(_where(there))
+
+
+def _where(there: Destination) -> str:
+    match there.named_by:
+        case "":
+            text = "{0}"
+        case "account":
+            text = _tr("{0} (the account's own address)")
+        case "settings":
+            text = _tr("{0} (from the settings)")
+        case _:
+            text = _tr("{0} (from the environment variable {1})")
+    where = text.format(there.address, there.named_by)
+    if not there.proxy:
+        return where
+    return _tr("{0}, through the proxy {1} (from {2})").format(where, there.proxy, there.proxy_named_by)
+
+
+def _name(account: Account) -> str:
+    return account.name or _tr("Usual")
+
+
+def _what(account: Account, there: Destination) -> str:
+    match account.kind:
+        case "key" | "none":
+            return urlsplit(there.address).netloc
+        case "oauth":
+            return _tr("signed in")
+        case "profile":
+            return _tr("profile")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Accounts", text)
+
+
+class AccountForm(QWidget):
+    """Asks for a new account of one provider.
+
+    Signals:
+        added: the user wants this account, which can be used as it is.
+        cancelled: the user wants none.
+    """
+
+    added = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._provider = ""
+        self._others: tuple[Account, ...] = ()
+        self._title = make_label("", role="strong")
+        self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
+        self._problem = note("", "error")
+        self._problem.hide()
+        self._lay_out()
+        self._fields.confirmed.connect(self._on_add)
+        self._fields.changed.connect(self._problem.hide)
+
+    def begin(self, provider: str, others: Sequence[Account]) -> None:
+        """Ask for an account of this provider beside the others that it has."""
+        self._provider, self._others = provider, tuple(others)
+        vendor = vendor_of(provider)
+        self._title.setText(self.tr("New account of {0}").format(vendor.label))
+        self._fields.begin(vendor)
+        self._problem.hide()
+        self.show()
+        self._fields.name.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Escape close the form, not the dialog around it."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _lay_out(self) -> None:
+        fields = form()
+        fields.addRow(name_of(self.tr("Name")), self._fields.name)
+        fields.addRow(name_of(self.tr("Address")), self._fields.address)
+        fields.addRow(name_of(""), note(self.tr("Its key is sent to this address only. Empty: the provider's own.")))
+        fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
+        add = make_button(self.tr("Add account"), object_name="addAccountButton", clicked=self._on_add)
+        cancel = make_button(self.tr("Cancel"), object_name="cancelAccountButton", clicked=self.cancelled.emit)
+        buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
+        vbox(self._title, fields, self._problem, buttons, on=self, spacing=Space.M)
+
+    def _on_add(self) -> None:
+        account = self._fields.account(self._provider)
+        if problem := self._fields.why_not(account, self._others):
+            say(self._problem, problem, "error")
+            self._problem.show()
+            return
+        self.added.emit(account)
 
 
 class AccountChooser(QWidget):
@@ -63,7 +180,7 @@ class AccountChooser(QWidget):
 
     @property
     def account(self) -> Account | None:
-        """The account that is shown; `None` when there is none of its name."""
+        """The account that is shown; `None` if no account has its name."""
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:

@@ -1,1 +1,0 @@
-"""Accounts in the settings: choosing, adding and removing one, and its key."""

@@ -1,0 +1,346 @@
+"""The section about keys: the list of actions, and below it what records new keys for one of them."""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QWidget
+
+from desktop_agent.core.settings.keyboard import ANY, clash, group_of, written_key
+from desktop_agent.ui.settings.key_list import (
+    KeyList,
+    KeySearch,
+    KeyTable,
+    ShortcutField,
+    fixed_elsewhere,
+    is_for_writing,
+    key_settings,
+)
+from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.setting_controls import title_of
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.note import Note
+from desktop_agent.ui.wording.place_keys import can_send, native_keys, place_text, place_title
+
+_FIELD_WIDTH = 180
+_MOST_FOLLOWING = 3
+"""Keys behind the first: as many as Qt can tell apart."""
+
+
+class ShortcutRecorder(QFrame):
+    """A field for the keys, what is to be said about them, and the two ways out.
+
+    Signals:
+        chosen: these keys are to be the action's, and nobody else's.
+        ended: nothing is to be changed any more.
+    """
+
+    chosen = Signal(str)
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table = KeyTable({}, {})
+        self.action = ""
+        """The action whose keys they are to be."""
+        self._before = ""
+        """What is pressed before the next key."""
+        self._keys = ""
+        self._title = make_label(role="strong", wraps=True)
+        self.field = ShortcutField()
+        """Takes the keys."""
+        self.field.setObjectName("newKeysField")
+        self.field.setFixedWidth(_FIELD_WIDTH)
+        self._note = Note(object_name="newKeysNote")
+        self._more = make_button(self.tr("Then another key…"), object_name="moreKeysButton", clicked=self._on_more)
+        self._use = make_button(
+            self.tr("Use them"), object_name="useKeysButton", clicked=self._on_use, variant="primary"
+        )
+        cancel = make_button(self.tr("Cancel"), object_name="cancelKeysButton", clicked=self.ended)
+        row = hbox(self.field, self._more, self._use, cancel, spacing=Space.S)
+        row.addStretch()
+        vbox(self._title, row, self._note, on=self, spacing=Space.S)
+        self.field.keys_pressed.connect(self._on_pressed)
+        self.field.confirmed.connect(self._on_use)
+        self.field.left.connect(self.ended)
+
+    def begin(self, action: str, table: KeyTable, *, is_more: bool) -> None:
+        """Ask for keys of this action, besides those that it has or instead of them."""
+        self.action, self._table, self._before = action, table, ""
+        text = self.tr("More keys for “{0}”") if is_more else self.tr("New keys for “{0}”")
+        self._title.setText(text.format(title_of(key_settings()[action])))
+        self.field.setAccessibleName(self._title.text())
+        self.field.clear()
+        self._offer("")
+        self._note.say(self.tr("Enter uses them, Esc leaves everything as it is."))
+        self.show()
+        self.field.setFocus()
+
+    def _on_pressed(self, pressed: str) -> None:
+        """Say what is to be said about these keys, and offer them if they can be used."""
+        typed = f"{self._before}, {pressed}" if self._before else pressed
+        self.field.setText(native_keys(typed))
+        try:
+            keys = written_key(typed, self._plain)
+        except ValueError:
+            keys = ""
+            text = self.tr("{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.")
+            self._note.say(text.format(native_keys(typed)), "error")
+        else:
+            self._note.say(*self._judged(keys))
+        self._offer(keys)
+
+    def _on_more(self) -> None:
+        """Have another key follow those that were pressed."""
+        self._before = self._keys
+        self._offer("")
+        self._note.say(self.tr("Press the key that is to follow {0}.").format(native_keys(self._before)))
+        self.field.setFocus()
+
+    @property
+    def _plain(self) -> tuple[str, ...]:
+        return key_settings()[self.action].about.plain_keys
+
+    def _offer(self, keys: str) -> None:
+        """Offer to use these keys; no keys are none yet."""
+        self._keys = keys
+        takes_enter = self._plain == ANY or "Enter" in self._plain or bool(self._before)
+        self.field.takes_enter = takes_enter and not keys
+        is_taken = bool(keys) and bool(self._table.owners_of(keys, beside=self.action))
+        self._use.setText(self.tr("Take them from there") if is_taken else self.tr("Use them"))
+        self._use.setEnabled(bool(keys) and can_send(self.action, keys))
+        self._more.setEnabled(bool(keys) and keys.count(", ") < _MOST_FOLLOWING)
+
+    def _judged(self, keys: str) -> tuple[str, str]:
+        if not can_send(self.action, keys):
+            text = self.tr("{0} answers the agent's questions, so it cannot send a message.")
+            return text.format(native_keys(keys)), "warning"
+        if owners := self._table.owners_of(keys, beside=self.action):
+            words = (_clash_words(keys, owner, other) for owner, others in owners.items() for other in others)
+            return " ".join(words), "warning"
+        shown, group = native_keys(keys), group_of(self.action)
+        uses = [_use_words(action) for action in self._table.elsewhere(keys, beside=self.action)]
+        if group and uses:
+            text = self.tr("{0} does something else everywhere: {1}. In this part of the window, this comes first.")
+            return text.format(shown, "; ".join(uses)), "warning"
+        uses += [] if group else [f"{place_title(each.place)}: {place_text(each)}" for each in fixed_elsewhere(keys)]
+        if uses:
+            text = self.tr("{0} does something else in one part of the window, where that comes first: {1}.")
+            return text.format(shown, "; ".join(uses)), "warning"
+        if is_for_writing(keys) and group in ("", "viewer"):
+            text = self.tr("{0} does something else wherever you write, which comes first there.")
+            return text.format(shown), "warning"
+        return self.tr("{0} is free.").format(shown), "secondary"
+
+    def _on_use(self) -> None:
+        if self._keys:
+            self.chosen.emit(self._keys)
+
+
+def _clash_words(keys: str, owner: str, other: str) -> str:
+    """Say why `other` of the action `owner` cannot be had together with these keys."""
+    shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
+    if keys.count(", ") == other.count(", "):
+        return _tr("{0} belongs to “{1}”, which would have it no longer.").format(shown, title)
+    if len(keys) > len(other):
+        text = _tr("{0} begins with {1}, which belongs to “{2}” and would be taken from it.")
+        return text.format(shown, others, title)
+    return _tr("{0} of “{1}” begins with {2} and would be taken from it.").format(others, title, shown)
+
+
+def _use_words(action: str) -> str:
+    """Say what an action is, and where."""
+    title, place = title_of(key_settings()[action]), group_of(action)
+    return f"{place_title(place)}: {title}" if place else f"“{title}”"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ShortcutRecorder", text)
+
+
+class ResetQuestion(QFrame):
+    """Stands where the buttons were, until it is answered. Esc is a no.
+
+    Signals:
+        confirmed: they are to be reset.
+        refused: they are to stay.
+    """
+
+    confirmed = Signal()
+    refused = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = Note(object_name="resetKeysQuestion")
+        self._keep = make_button(self.tr("Keep them"), object_name="keepKeysButton", clicked=self.refused)
+        reset = make_button(
+            self.tr("Reset all"), object_name="confirmResetKeysButton", clicked=self.confirmed, variant="destructive"
+        )
+        hbox((self._words, 1), self._keep, reset, on=self, spacing=Space.S)
+
+    def ask(self, count: int) -> None:
+        """Ask about the keys of so many actions."""
+        one = "%n action has keys of your own. It gets back those it came with."
+        many = "%n actions have keys of your own. They get back those they came with."
+        self._words.say(plural("ResetQuestion", count, one, many), "warning")
+        self.show()
+        self._keep.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.refused.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class KeysPage(Page):
+    """Says what the user wants of the keys; shows what came of it."""
+
+    def __init__(self, actions: SettingsActions) -> None:
+        super().__init__(section_title("keyboard"))
+        self._actions = actions
+        self._view: SettingsView | None = None
+        self._table = KeyTable({}, {})
+        self._is_more = False
+        self._list: KeyList | None = None
+
+    def show_view(self, view: SettingsView) -> None:
+        self._view = view
+        if self._is_built and self._list is not None:
+            self._table = KeyTable.of(view.values)
+            self._list.show_table(self._table)
+            self._problems.setText("\n".join(filter(None, (view.problem_of(key) for key in _dotted()))))
+            self._problems.setVisible(bool(self._problems.text()))
+            self._update()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self) -> Iterator[None]:
+        self._search = KeySearch()
+        yield
+        self._list = KeyList()
+        yield
+        self._problems = note("", "warning")
+        self._empty = note(self.tr("No key matches."))
+        self._empty.hide()
+        self._recorder = ShortcutRecorder()
+        self._recorder.hide()
+        self._question = ResetQuestion()
+        self._question.hide()
+        self._buttons = self._build_buttons()
+        self.column.addWidget(self._search)
+        self.column.addWidget(self._problems)
+        self.column.addWidget(self._empty)
+        self.column.addWidget(self._list, 1)
+        self.column.addWidget(self._buttons)
+        self.column.addWidget(self._question)
+        self.column.addWidget(self._recorder)
+        self._connect(self._list)
+
+    def _on_built(self) -> None:
+        if self._view is not None:
+            self.show_view(self._view)
+
+    def _build_buttons(self) -> QWidget:
+        row = QWidget()
+        self._change = make_button(self.tr("Change…"), object_name="changeKeysButton", clicked=self._on_change)
+        self._add = make_button(self.tr("Add…"), object_name="addKeysButton", clicked=self._on_add)
+        self._clear = make_button(self.tr("Clear"), object_name="clearKeysButton", clicked=self._on_clear)
+        self._reset = make_button(self.tr("Reset"), object_name="resetKeysButton", clicked=self._on_reset)
+        self._reset_all = make_button(
+            self.tr("Reset all"), object_name="resetAllKeysButton", clicked=self._on_reset_all
+        )
+        parts = (self._change, self._add, self._clear, self._reset)
+        hbox(*parts, STRETCH, self._reset_all, on=row, spacing=Space.S)
+        return row
+
+    def _connect(self, rows: KeyList) -> None:
+        self._search.changed.connect(self._on_search)
+        rows.itemSelectionChanged.connect(self._update)
+        rows.opened.connect(self._on_change)
+        self._recorder.chosen.connect(self._on_chosen)
+        self._recorder.ended.connect(self._end)
+        self._question.confirmed.connect(self._reset_all_keys)
+        self._question.refused.connect(self._end)
+        self.setFocusProxy(self._search)
+
+    # --- searching ------------------------------------------------------------------------------------------------
+
+    def _on_search(self) -> None:
+        assert self._list is not None
+        count = self._list.search(self._search.text, self._search.keys)
+        self._empty.setVisible(count == 0)
+        self._update()
+
+    # --- changing -------------------------------------------------------------------------------------------------
+
+    @property
+    def _chosen(self) -> str:
+        return self._list.action if self._list is not None else ""
+
+    def _update(self) -> None:
+        action = self._chosen
+        has_keys = bool(action) and bool(self._table.in_force.get(action))
+        self._change.setEnabled(bool(action))
+        self._add.setEnabled(has_keys)
+        self._clear.setEnabled(has_keys)
+        self._reset.setEnabled(bool(action) and self._table.is_changed(action))
+        self._reset_all.setEnabled(bool(self._table.changed))
+
+    def _on_change(self) -> None:
+        self._begin(is_more=False)
+
+    def _on_add(self) -> None:
+        self._begin(is_more=True)
+
+    def _begin(self, *, is_more: bool) -> None:
+        self._is_more = is_more
+        self._buttons.hide()
+        self._recorder.begin(self._chosen, self._table, is_more=is_more)
+
+    def _end(self) -> None:
+        self._recorder.hide()
+        self._question.hide()
+        self._buttons.show()
+        if self._list is not None:
+            self._list.setFocus()
+
+    def _on_chosen(self, keys: str) -> None:
+        """Give the keys to the action; who had them has them no longer, and says so in the file."""
+        action = self._recorder.action
+        self._end()
+        for owner, taken in self._table.owners_of(keys, beside=action).items():
+            self._give(owner, tuple(each for each in self._table.in_force[owner] if each not in taken))
+        kept = self._table.in_force[action] if self._is_more else ()
+        self._give(action, (*(each for each in kept if not clash(each, keys)), keys))
+
+    def _on_clear(self) -> None:
+        self._give(self._chosen, ())
+
+    def _on_reset(self) -> None:
+        self._actions.reset(key_settings()[self._chosen].key)
+
+    def _on_reset_all(self) -> None:
+        self._buttons.hide()
+        self._question.ask(len(self._table.changed))
+
+    def _reset_all_keys(self) -> None:
+        self._end()
+        for action in self._table.changed:
+            self._actions.reset(key_settings()[action].key)
+
+    def _give(self, action: str, keys: tuple[str, ...]) -> None:
+        setting = key_settings()[action]
+        if keys == setting.default:
+            self._actions.reset(setting.key)
+        else:
+            self._actions.change(setting.key, keys)
+
+
+def _dotted() -> tuple[str, ...]:
+    return tuple(setting.key for setting in key_settings().values())

@@ -1,0 +1,544 @@
+"""An MCP server on its card: how it is, its tools, its last calls, its log, and a sign-in that waits for the browser.
+
+What a server says of itself is shown on one line, cut, with nothing hidden in it.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSizePolicy, QWidget
+
+from desktop_agent.core.base.plain_text import duration_text, named
+from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
+from desktop_agent.ui.connecting.browser_wait import BrowserWait
+from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.settings.page_parts import note, say
+from desktop_agent.ui.settings.setting_controls import Switch
+from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.wording.moments import long_moment
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_LONGEST = 60
+_LONGEST_PROBLEM = 400
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ServerWords", text)
+
+
+def state_line(server: ServerView) -> str:
+    """Say how it is now."""
+    if not server.definition.is_enabled:
+        return _tr("Switched off. The model is not offered its tools.")
+    if server.status.needs_sign_in:
+        if server.status.state == "ready":
+            return _tr("Running. A call needs you to allow more.")
+        return cut(server.status.problem, _LONGEST_PROBLEM)
+    return _tr(STATE_WORDS[server.status.state])
+
+
+def state_role(server: ServerView) -> str:
+    """Return the role in the theme of that line."""
+    if not server.definition.is_enabled:
+        return "secondary"
+    if server.status.needs_sign_in:
+        return "warning"
+    return {"ready": "good", "failed": "error", "resting": "error"}.get(server.status.state, "secondary")
+
+
+def facts_line(server: ServerView) -> str:
+    """Say who answered, how it is spoken to, and what its tools cost; empty when it never ran."""
+    facts = server.status.facts
+    if facts is None:
+        return ""
+    who = cut(" ".join(filter(None, (facts.name, facts.version))))
+    era = _tr("with a handshake") if facts.era == "handshake" else _tr("without a handshake")
+    protocol = _tr("protocol {0} ({1})").format(cut(facts.protocol), era)
+    return " · ".join(filter(None, (who, protocol, tools_line(server), unused_line(facts).removesuffix("."))))
+
+
+def tools_line(server: ServerView) -> str:
+    """Say how many tools it has, and what those that are in use take of each request."""
+    if not server.tools:
+        return _tools(len(server.status.tools)) if server.status.tools else _tr("no tools")
+    disabled = server.definition.disabled_tools
+    used = [tool for tool in server.tools if tool.name not in disabled and tool.is_usable]
+    count = _tools(len(server.tools))
+    if len(used) < len(server.tools):
+        count = _tr("{0} of {1}").format(len(used), count)
+    one, many = "{0}, about %n token in each request", "{0}, about %n tokens in each request"
+    return plural("ServerWords", sum(tool.tokens for tool in used), one, many).format(count)
+
+
+def _tools(count: int) -> str:
+    return plural("ServerWords", count, "%n tool", "%n tools")
+
+
+def problem_line(server: ServerView) -> str:
+    """Say what went wrong last and what can be done about it; empty when nothing did."""
+    status = server.status
+    if status.needs_sign_in:  # its state says it, and the card has a button for it
+        return ""
+    texts = [named(text) for text in (status.problem, status.hint) if text]
+    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
+
+
+def cut(text: str, longest: int = _LONGEST) -> str:
+    """Return a text of a server as a line that cannot be mistaken for another, nor be endless."""
+    line = named(text.strip().partition("\n")[0])
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+class SignInWait(QWidget):
+    """Shows how far it is, and lets it be given up."""
+
+    def __init__(self, server: str, cancel: Callable[[], None]) -> None:
+        super().__init__()
+        self._preparing = note(self.tr("Preparing the sign-in…"))
+        self._wait = BrowserWait()
+        stop = make_button(
+            self.tr("Cancel"),
+            object_name="cancelServerSignInButton",
+            accessible_name=self.tr("Cancel the sign-in with {0}").format(server),
+            clicked=cancel,
+            is_compact=True,
+        )
+        vbox(self._preparing, self._wait, hbox(stop, STRETCH), on=self, spacing=Space.S, margins=(0, Space.S, 0, 0))
+
+    def show_progress(self, progress: SignInProgress) -> None:
+        """Show that it is prepared, or that the browser is waited for."""
+        self._preparing.setVisible(not progress.address)
+        self._wait.setVisible(bool(progress.address))
+        if progress.address:
+            self._wait.show_address(progress.address, is_open=progress.is_open)
+
+
+_HEIGHT = 132
+
+
+class LogView(QPlainTextEdit):
+    """Shows the end of a server's log, and stays at its end."""
+
+    def __init__(self, theme: Theme, server_name: str) -> None:
+        super().__init__(readOnly=True, tabChangesFocus=True)
+        self.setObjectName("serverLog")
+        self.setAccessibleName(self.tr("What {0} said last").format(server_name))
+        self.setFont(theme.code_font())
+        self.setFixedHeight(_HEIGHT)
+
+    def show_log(self, text: str) -> None:
+        """Show this text, unless it is shown already."""
+        if self.toPlainText() != text:
+            self.setPlainText(text)
+            self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+
+_MOST = 10
+_LONGEST_CALL = 400
+
+
+class CallList(QWidget):
+    """The newest of them, the last one first."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._calls: tuple[LastCall, ...] = ()
+        self._shown: tuple[LastCall, ...] = ()
+        self._rows: list[tuple[QLabel, QLabel, QLabel, QLabel]] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, Space.S, 0, 0)
+        self._grid.setHorizontalSpacing(Space.L)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(2, 1)
+        self._work = GradualWork(self)
+        self.hide()
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether they are shown."""
+        return not self.isHidden()
+
+    def unfold(self, *, is_unfolded: bool) -> None:
+        """Show them, or hide them."""
+        self.setVisible(is_unfolded)
+        if is_unfolded:
+            self._work.begin(self._show_rows())
+        else:
+            self._work.stop()
+
+    def show_calls(self, calls: tuple[LastCall, ...]) -> None:
+        """Show these, of which the newest is the last, if it is unfolded."""
+        self._calls = calls
+        if self.is_unfolded and calls != self._shown:
+            self._work.begin(self._show_rows())
+
+    def _show_rows(self) -> Iterator[None]:
+        """Bring the rows up to date, one in each step."""
+        newest = self._calls[: -_MOST - 1 : -1]
+        for number, call in enumerate(newest):
+            if number == len(self._rows):
+                self._rows.append(self._make_row(number))
+            self._show(self._rows[number], call)
+            yield
+        for row in self._rows[len(newest) :]:
+            for label in row:
+                label.hide()
+        self._shown = self._calls
+
+    def _make_row(self, number: int) -> tuple[QLabel, QLabel, QLabel, QLabel]:
+        when = make_label("", role="secondary")
+        tool = make_label("", is_plain=True)
+        tool.setFont(self._theme.code_font())
+        result = ElidedLabel()
+        result.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        took = make_label("", role="secondary")
+        took.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = (when, tool, result, took)
+        for column, label in enumerate(row):
+            self._grid.addWidget(label, number, column)
+        return row
+
+    def _show(self, row: tuple[QLabel, QLabel, QLabel, QLabel], call: LastCall) -> None:
+        when, tool, result, took = row
+        when.setText(long_moment(call.at, call.at.astimezone(), QLocale()))
+        tool.setText(cut(call.tool))
+        words = cut(call.problem, _LONGEST_CALL) or self.tr("Answered")
+        role = "error" if call.problem else "secondary"
+        result.setText(words)
+        result.setToolTip(plain_tooltip(words) if call.problem else "")
+        if result.property("role") != role:
+            result.setProperty("role", role)
+            result.style().unpolish(result)
+            result.style().polish(result)
+        took.setText(duration_text(call.duration_s))
+        for label in row:
+            label.show()
+
+
+_LONGEST_ABOUT = 400
+_SPACING = 2
+_SLICE_S = 0.0015
+"""All that is in the page is laid out and painted beside the rows, which takes most of a turn."""
+
+
+class ToolRow(QWidget):
+    """One tool: its name, what it takes of each request, what the server says of it, and whether it is in use."""
+
+    def __init__(self, theme: Theme, name: str, switch: Callable[[str, bool], None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._switch = switch
+        self._tool: ToolView | None = None
+        self.switch = Switch(theme)
+        self.switch.setObjectName("toolSwitch")
+        self.switch.setAccessibleName(self.tr("Use the tool {0}").format(cut(name)))
+        self.switch.clicked.connect(self._on_switch)
+        label = make_label(cut(name), is_plain=True)
+        label.setFont(theme.code_font())
+        self._about = ElidedLabel()
+        self._about.setProperty("role", "secondary")
+        self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._tokens = make_label("", role="secondary")
+        hbox(self.switch, label, (self._about, 1), self._tokens, on=self, spacing=Space.S)
+
+    def show_tool(self, tool: ToolView, *, is_enabled: bool, can_switch: bool) -> None:
+        """Show what the server says of it, and whether it is in use. Emits nothing."""
+        if tool != self._tool:
+            self._tool = tool
+            about = cut(tool.about, _LONGEST_ABOUT)
+            self._about.setText(about)
+            self._about.setToolTip(plain_tooltip(about))
+            self._tokens.setText(plural("ToolRow", tool.tokens, "%n token", "%n tokens"))
+        self.switch.setChecked(is_enabled)
+        self.switch.setEnabled(can_switch)
+
+    def _on_switch(self) -> None:
+        self._switch(self._name, self.switch.isChecked())
+
+
+class ServerToolList(QWidget):
+    """All of them, one below the other. Rows are made when it is unfolded, some in each turn of the loop.
+
+    All rows are equally high, so it has its height before they are made, and nothing around it is laid out again for
+    each of them.
+    """
+
+    def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
+        """`switch` lets a tool (its name) be used, or not."""
+        super().__init__()
+        self._theme = theme
+        self._switch = switch
+        self._tools: tuple[ToolView, ...] = ()
+        self._disabled: Collection[str] = ()
+        self._can_switch = False
+        self._rows: dict[str, ToolRow] = {}
+        self._work = GradualWork(self, _SLICE_S)
+        self.hide()
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether the rows are shown."""
+        return not self.isHidden()
+
+    def unfold(self, *, is_unfolded: bool) -> None:
+        """Show the rows, or hide them."""
+        if is_unfolded:
+            self._work.begin(self._show_rows())
+        else:
+            self._work.stop()
+        self.setVisible(is_unfolded)
+
+    def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
+        """Show these tools, if it is unfolded. The row of a tool stays, with the focus, while the server offers it."""
+        self._tools, self._disabled, self._can_switch = tools, disabled, can_switch
+        if self.is_unfolded:
+            self._work.begin(self._show_rows())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            for row in self._rows.values():
+                row.resize(self.width(), row.height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and self.is_unfolded:
+            self._work.begin(self._show_rows())
+
+    def _show_rows(self) -> Iterator[None]:
+        """Bring the rows up to date, one in each step."""
+        names = {tool.name for tool in self._tools}
+        for name in [name for name in self._rows if name not in names]:
+            row = self._rows.pop(name)
+            row.hide()
+            row.deleteLater()
+            yield
+        last: QWidget | None = None
+        for place, tool in enumerate(self._tools):
+            row = self._rows.get(tool.name)
+            if row is None:
+                row = self._rows[tool.name] = ToolRow(self._theme, tool.name, self._switch, self)
+            is_enabled = tool.is_usable and tool.name not in self._disabled
+            row.show_tool(tool, is_enabled=is_enabled, can_switch=tool.is_usable and self._can_switch)
+            if last is not None:
+                self.setTabOrder(last, row.switch)
+            last = row.switch
+            height = row.sizeHint().height()
+            if place == 0:
+                self.setFixedHeight(len(self._tools) * (height + _SPACING) - _SPACING)
+            row.setGeometry(0, place * (height + _SPACING), self.width(), height)
+            row.show()
+            yield
+
+
+class ServerCard(QFrame):
+    """Shows a server and says what the user wants of it; asks before it is removed."""
+
+    def __init__(self, theme: Theme, server: ServerView, actions: ServerActions) -> None:
+        super().__init__()
+        self.setObjectName("serverCard")
+        self.setProperty("role", "surface")
+        self._server = server
+        self._is_shown = False
+        self._theme = theme
+        self._actions = actions
+        self._switch = Switch(theme)
+        self._switch.setObjectName("serverSwitch")
+        self._switch.setAccessibleName(self.tr("Use the server {0}").format(server.name))
+        self._switch.clicked.connect(self._on_switch)
+        self._where = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._where.setFont(theme.code_font())
+        self._where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._state, self._facts, self._problem = note(""), note(""), note("", "error")
+        self._confinement = note("")
+        self._confinement.setObjectName("serverConfinement")
+        self._state.setObjectName("serverState")
+        self._tools = ServerToolList(theme, self._on_tool)
+        self._calls = CallList(theme)
+        self._wait: SignInWait | None = None
+        """Made with the first sign-in."""
+        self._log: LogView | None = None
+        """Made when it is first unfolded."""
+        self._build_buttons()
+        self._lay_out()
+        self._ask_to_remove(is_asking=False)
+        self.show_server(server)
+
+    def show_server(self, server: ServerView) -> None:
+        """Show how it is now. Emits nothing; what is unfolded stays so."""
+        if server == self._server and self._is_shown:
+            return
+        self._server, self._is_shown = server, True
+        is_mine = server.definition.defined_by == "user"
+        self._switch.setChecked(server.definition.is_enabled)
+        self._switch.setEnabled(is_mine)
+        self._switch.setToolTip("" if is_mine else self.tr("The project's file defines it"))
+        self._where.setText(server.definition.where)
+        self._where.setToolTip(plain_tooltip(server.definition.where))
+        say(self._state, state_line(server), state_role(server))
+        self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
+        for label, text in (
+            (self._facts, facts_line(server)),
+            (self._problem, problem_line(server)),
+            (self._confinement, server.definition.confinement),
+        ):
+            label.setText(text)
+            label.setVisible(bool(text))
+        self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
+        if self._tools.is_unfolded and not server.tools:
+            self._tools.unfold(is_unfolded=False)
+        self._calls.show_calls(server.status.last_calls)
+        if self._log is not None:
+            self._log.show_log(server.log)
+        self._show_sign_in()
+        self._update_buttons()
+
+    def _build_buttons(self) -> None:
+        name = self._server.name
+        self._sign_in = make_button(
+            self.tr("Sign in…"),
+            object_name="serverSignInButton",
+            accessible_name=self.tr("Sign in with the server {0}").format(name),
+            clicked=self._on_sign_in,
+            variant="primary",
+            is_compact=True,
+        )
+        self._show_calls = make_button(object_name="serverCallsButton", clicked=self._on_calls, is_compact=True)
+        self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
+        self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
+        self._restart = make_button(object_name="restartServerButton", clicked=self._on_restart, is_compact=True)
+        self._remove = make_button(
+            self.tr("Remove"),
+            object_name="removeServerButton",
+            accessible_name=self.tr("Remove the server {0}").format(name),
+            clicked=self._on_remove,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
+        self._really_remove = make_button(
+            self.tr("Remove it"),
+            object_name="reallyRemoveServerButton",
+            clicked=self._on_really_remove,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._keep = make_button(
+            self.tr("Keep it"), object_name="keepServerButton", clicked=self._on_keep, is_compact=True
+        )
+
+    def _lay_out(self) -> None:
+        head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
+        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log, self._remove)
+        asking = (self._question, self._really_remove, self._keep)
+        row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
+        self._column = vbox(
+            head,
+            self._state,
+            self._facts,
+            self._problem,
+            self._confinement,
+            Space.XS,
+            row,
+            self._tools,
+            self._calls,
+            on=self,
+            spacing=Space.XS,
+            margins=(0, Space.S, 0, Space.S),
+        )
+
+    @property
+    def _is_log_unfolded(self) -> bool:
+        return self._log is not None and not self._log.isHidden()
+
+    def _show_sign_in(self) -> None:
+        progress = self._server.sign_in
+        if progress is None:
+            if self._wait is not None:
+                self._wait.hide()
+            return
+        if self._wait is None:
+            self._wait = SignInWait(self._server.name, self._on_cancel_sign_in)
+            self._column.insertWidget(self._column.indexOf(self._tools), self._wait)
+        self._wait.show_progress(progress)
+        self._wait.show()
+
+    def _update_buttons(self) -> None:
+        server, status = self._server, self._server.status
+        is_asking = self._question.isVisibleTo(self)
+        is_starting = status.state == "starting"
+        is_new = status.facts is None and not status.problem
+        restart = self.tr("Starting…") if is_starting else self.tr("Test") if is_new else self.tr("Restart")
+        tools = self.tr("Hide tools") if self._tools.is_unfolded else self.tr("Tools")
+        log = self.tr("Hide log") if self._is_log_unfolded else self.tr("Log")
+        calls = self.tr("Hide calls") if self._calls.is_unfolded else self.tr("Calls")
+        words = ((self._restart, restart), (self._show_tools, tools), (self._show_calls, calls), (self._show_log, log))
+        for button, text in words:
+            button.setText(text)
+            button.setAccessibleName(f"{text}: {server.name}")
+        self._restart.setEnabled(not is_starting)
+        self._restart.setVisible(not is_asking)
+        self._sign_in.setVisible(not is_asking and status.needs_sign_in and server.sign_in is None)
+        self._show_calls.setVisible(not is_asking and bool(status.last_calls))
+        self._show_tools.setVisible(not is_asking and bool(server.tools))
+        self._show_log.setVisible(not is_asking and bool(server.log))
+        self._remove.setVisible(not is_asking and server.definition.defined_by == "user")
+
+    # --- what the user does -------------------------------------------------------------------------------------
+
+    def _on_switch(self) -> None:
+        self._actions.switch(self._server.name, self._switch.isChecked())
+
+    def _on_tool(self, tool: str, is_enabled: bool) -> None:
+        self._actions.switch_tool(self._server.name, tool, is_enabled)
+
+    def _on_restart(self) -> None:
+        self._actions.restart(self._server.name)
+
+    def _on_sign_in(self) -> None:
+        self._actions.sign_in(self._server.name)
+
+    def _on_cancel_sign_in(self) -> None:
+        self._actions.cancel_sign_in(self._server.name)
+
+    def _on_calls(self) -> None:
+        self._calls.show_calls(self._server.status.last_calls)
+        self._calls.unfold(is_unfolded=not self._calls.is_unfolded)
+        self._update_buttons()
+
+    def _on_tools(self) -> None:
+        self._tools.unfold(is_unfolded=not self._tools.is_unfolded)
+        self._update_buttons()
+
+    def _on_log(self) -> None:
+        if self._log is None:
+            self._log = LogView(self._theme, self._server.name)
+            self._column.addWidget(self._log)
+        else:
+            self._log.setVisible(not self._is_log_unfolded)
+        self._log.show_log(self._server.log)
+        self._update_buttons()
+
+    def _on_remove(self) -> None:
+        self._ask_to_remove(is_asking=True)
+        self._keep.setFocus()
+
+    def _on_keep(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self._remove.setFocus()
+
+    def _on_really_remove(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self._actions.remove(self._server.name)
+
+    def _ask_to_remove(self, *, is_asking: bool) -> None:
+        for widget in (self._question, self._really_remove, self._keep):
+            widget.setVisible(is_asking)
+        self._update_buttons()

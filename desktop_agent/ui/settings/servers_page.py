@@ -1,0 +1,443 @@
+"""The section about MCP servers: a card for each, and below them the form that adds one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
+from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
+from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, picker
+from desktop_agent.ui.settings.server_card import ServerCard
+from desktop_agent.ui.settings.setting_controls import Switch
+from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions, SettingsView, section_title
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_MOST_HEADERS = 8
+
+
+class AddressFields(QWidget):
+    """Asks for it. Values of headers and the secret of a client are not shown while they are typed.
+
+    Signals:
+        edited: the user changed something.
+        submitted: the user pressed Enter in a field.
+    """
+
+    edited = Signal()
+    submitted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._headers: list[tuple[QLineEdit, QLineEdit]] = []
+        self._header_rows = QVBoxLayout()
+        self._header_rows.setSpacing(Space.S)
+        self._client_id = self._line("serverClientIdEdit", self.tr("Client ID at the server"))
+        self._client_id.setPlaceholderText(self.tr("Only if you registered this application there by hand"))
+        self._client_id.textChanged.connect(self._on_client_id)
+        self._secret = self._line("serverClientSecretEdit", self.tr("Client secret at the server"))
+        self._secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self._secret.setPlaceholderText(self.tr("If there is one"))
+        client = form()
+        client.addRow(name_of(self.tr("Client ID")), self._client_id)
+        self._secret_name = name_of(self.tr("Client secret"))
+        client.addRow(self._secret_name, self._secret)
+        about = note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
+        headers = hbox(name_of(self.tr("Headers")), (self._header_rows, 1), spacing=Space.L)
+        vbox(headers, client, hbox(name_of(""), (about, 1), spacing=Space.L), on=self, spacing=Space.M)
+        self.clear()
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers that are to go with every request, by name. Raises `ValueError` for one without a name."""
+        typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
+        if any(value and not name for name, value in typed):
+            raise ValueError(self.tr("a header needs a name"))
+        return tuple((name, value) for name, value in typed if name)
+
+    @property
+    def client_id(self) -> str:
+        """What this application is registered as; empty when it is not."""
+        return self._client_id.text().strip()
+
+    @property
+    def client_secret(self) -> str:
+        """What proves it; empty when there is none."""
+        return self._secret.text().strip() if self.client_id else ""
+
+    def clear(self) -> None:
+        """Forget what was typed."""
+        while len(self._headers) > 1:
+            for line in self._headers.pop():
+                line.deleteLater()
+            row = self._header_rows.takeAt(len(self._headers))
+            assert row is not None
+        if not self._headers:
+            self._add_header()
+        for line in (*self._headers[0], self._client_id, self._secret):
+            line.clear()
+        self._on_client_id()
+
+    def _add_header(self) -> None:
+        number = len(self._headers) + 1
+        name = self._line("serverHeaderNameEdit", self.tr("Name of header {0}").format(number))
+        name.setPlaceholderText(self.tr("Authorization") if number == 1 else self.tr("Another header"))
+        value = self._line("serverHeaderValueEdit", self.tr("Value of header {0}").format(number))
+        value.setEchoMode(QLineEdit.EchoMode.Password)
+        value.setPlaceholderText(self.tr("Bearer …") if number == 1 else "")
+        name.textChanged.connect(self._on_header)
+        self._headers.append((name, value))
+        self._header_rows.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
+
+    def _line(self, name: str, accessible_name: str) -> QLineEdit:
+        line = QLineEdit()
+        line.setObjectName(name)
+        line.setAccessibleName(accessible_name)
+        line.returnPressed.connect(self.submitted)
+        line.textEdited.connect(self.edited)
+        return line
+
+    def _on_header(self) -> None:
+        """Offer one more as soon as the last one has a name."""
+        if self._headers[-1][0].text() and len(self._headers) < _MOST_HEADERS:
+            self._add_header()
+
+    def _on_client_id(self) -> None:
+        for widget in (self._secret_name, self._secret):
+            widget.setVisible(bool(self.client_id))
+
+
+class SandboxFields(QWidget):
+    """Asks for it.
+
+    Signals:
+        edited: the user changed something.
+        submitted: the user pressed Enter in a field.
+    """
+
+    edited = Signal()
+    submitted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._switch = Switch(theme)
+        self._switch.setObjectName("serverSandboxSwitch")
+        self._switch.setAccessibleName(self.tr("Run the server in the sandbox"))
+        self._switch.toggled.connect(self._on_toggled)
+        self._words = note("")
+        self._folders = self._line("serverFoldersEdit", self.tr("Folders that the server may write"))
+        self._folders.setPlaceholderText(self.tr("None. For example: . (the open folder), ~/notes"))
+        self._read_folders = self._line(
+            "serverReadFoldersEdit", self.tr("Folders of your home that the server may read")
+        )
+        self._read_folders.setPlaceholderText(self.tr("None. It reads the open folder and tool chains"))
+        self._hosts = self._line("serverHostsEdit", self.tr("Hosts that the server may reach"))
+        self._hosts.setPlaceholderText(self.tr("None. For example: example.org, *.example.org"))
+        fields = form()
+        for name, line in (
+            (self.tr("May write"), self._folders),
+            (self.tr("May read"), self._read_folders),
+            (self.tr("May reach"), self._hosts),
+        ):
+            fields.addRow(name_of(name), line)
+        self._rows = QWidget()
+        self._rows.setLayout(fields)
+        switch = hbox(name_of(self.tr("Sandbox")), self._switch, (self._words, 1), spacing=Space.L)
+        vbox(switch, self._rows, on=self, spacing=Space.M)
+        self.show_sandbox(None)
+
+    @property
+    def sandbox(self) -> ServerSandbox | None:
+        """What the user wants. Raises `ValueError` that says which part cannot be used."""
+        if not self._switch.isChecked():
+            return None
+        return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
+
+    def show_sandbox(self, sandbox: ServerSandbox | None) -> None:
+        """Show this to begin with; None: not confined."""
+        usual = sandbox or ServerSandbox()
+        for line, texts in (
+            (self._folders, usual.folders),
+            (self._read_folders, usual.read_folders),
+            (self._hosts, usual.hosts),
+        ):
+            line.setText(", ".join(texts))
+        self._switch.setChecked(sandbox is not None)
+        self._on_toggled()
+
+    def _line(self, name: str, accessible_name: str) -> QLineEdit:
+        line = QLineEdit()
+        line.setObjectName(name)
+        line.setAccessibleName(accessible_name)
+        line.returnPressed.connect(self.submitted)
+        line.textEdited.connect(self.edited)
+        return line
+
+    def _on_toggled(self) -> None:
+        is_on = self._switch.isChecked()
+        self._rows.setVisible(is_on)
+        self._words.setText(
+            self.tr(
+                "It reads the open folder (.), without its secrets, and gets what stands here, with commas between."
+            )
+            if is_on
+            else self.tr("Not confined: it runs with all of your rights. Add only what you trust.")
+        )
+        self.edited.emit()
+
+
+class ServerForm(QWidget):
+    """Asks for a new server.
+
+    Signals:
+        added: the user wants this server (a `ServerDefinition`), which can be used as it is, with the secret of its
+            client (a text, mostly empty).
+        cancelled: the user wants none.
+    """
+
+    added = Signal(object, str)
+    cancelled = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._names: tuple[str, ...] = ()
+        self._name = QLineEdit()
+        self._name.setObjectName("serverNameEdit")
+        self._name.setAccessibleName(self.tr("Name of the server"))
+        self._name.setPlaceholderText(self.tr("For example: git"))
+        self._where = QLineEdit()
+        self._where.setObjectName("serverWhereEdit")
+        self._where.setAccessibleName(self.tr("Command line or address of the server"))
+        self._where.setPlaceholderText(self.tr("uvx mcp-server-git, or https://…"))
+        known = [(server.name, server.name) for server in KNOWN_SERVERS]
+        self._known = picker(self.tr("Known servers"), [(self.tr("Your own"), None), *known])
+        self._known.setObjectName("knownServerPicker")
+        self._known.currentIndexChanged.connect(self._on_known)
+        self._about, self._needs = ElidedLabel(), ElidedLabel()
+        for label in (self._about, self._needs):
+            label.setProperty("role", "secondary")
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            label.hide()
+        self._sandbox = SandboxFields(theme)
+        self._address = AddressFields()
+        self._problem = note("", "error")
+        self._problem.setObjectName("serverProblem")
+        self._problem.hide()
+        self._lay_out()
+        for line in (self._name, self._where):
+            line.returnPressed.connect(self._on_add)
+            line.textEdited.connect(self._problem.hide)
+        self._where.textChanged.connect(self._on_where)
+        for fields in (self._sandbox, self._address):
+            fields.submitted.connect(self._on_add)
+            fields.edited.connect(self._problem.hide)
+        self._on_where("")
+
+    def begin(self, names: tuple[str, ...]) -> None:
+        """Ask for a server beside those of these names."""
+        self._names = names
+        self._known.setCurrentIndex(0)
+        self._name.clear()
+        self._where.clear()
+        self._sandbox.show_sandbox(None)
+        self._address.clear()
+        self._problem.hide()
+        self.show()
+        self._name.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Escape close the form, not the dialog around it."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _lay_out(self) -> None:
+        fields = form()
+        fields.addRow(name_of(self.tr("Name")), self._name)
+        fields.addRow(name_of(self.tr("Command")), self._where)
+        add = make_button(self.tr("Add and test"), object_name="confirmAddServerButton", clicked=self._on_add)
+        cancel = make_button(self.tr("Cancel"), object_name="cancelAddServerButton", clicked=self.cancelled.emit)
+        title = make_label(self.tr("New server"), role="strong")
+        known = hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L)
+        buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
+        vbox(
+            title,
+            known,
+            self._about,
+            self._needs,
+            fields,
+            self._sandbox,
+            self._address,
+            self._problem,
+            buttons,
+            on=self,
+            spacing=Space.M,
+        )
+
+    def _on_known(self) -> None:
+        name = self._known.currentData()
+        self._problem.hide()
+        self._about.setVisible(name is not None)
+        self._needs.setVisible(name is not None)
+        if name is None:
+            return
+        server = known_server(str(name))
+        self._about.setText(server.about)
+        self._needs.setText(self.tr("It needs: {0}").format(server.needs))
+        self._needs.setToolTip(plain_tooltip(server.needs))
+        self._name.setText(server.name)
+        self._where.setText(server.where)
+        self._sandbox.show_sandbox(server.sandbox)
+
+    def _on_where(self, text: str) -> None:
+        self._sandbox.setVisible(not is_address(text))  # what runs elsewhere is confined there or not at all
+        self._address.setVisible(is_address(text))
+
+    def _on_add(self) -> None:
+        name, where, address = self._name.text(), self._where.text(), self._address
+        secret = address.client_secret if is_address(where) else ""
+        try:
+            if is_address(where):
+                definition = typed_definition(name, where, None, address.headers, address.client_id)
+            else:
+                definition = typed_definition(name, where, self._sandbox.sandbox)
+        except ValueError as error:
+            self._say(self.tr("The server cannot be added: {0}.").format(error))
+            return
+        if definition.name in self._names:
+            self._say(self.tr("There is a server of this name already."))
+            return
+        self.added.emit(definition, secret)
+
+    def _say(self, text: str) -> None:
+        self._problem.setText(text)
+        self._problem.show()
+
+
+class ServersPage(Page):
+    """The servers as they are, in the order of their definitions."""
+
+    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(section_title("mcp"))
+        self._theme = theme
+        self._actions = actions.servers
+        self._view = ServersView()
+        self._cards: dict[str, ServerCard] = {}
+        self._settings = SettingRows(settings_of("mcp"), theme, actions)
+        self._work = GradualWork(self)
+        self._form: ServerForm | None = None
+        """Asks for a new server: built when it is first wanted."""
+
+    def _build(self) -> Iterator[None]:
+        self._empty = note(
+            self.tr(
+                "There is none yet. An MCP server is a program or service that offers the model tools: for a "
+                "browser, a database, an issue tracker. Add one by the command line or address that its guide names, "
+                "or import those of another tool."
+            )
+        )
+        self._empty.setObjectName("serversEmpty")
+        self._problems = note("", "warning")
+        self._problems.hide()
+        self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
+        self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
+        self._import.setAccessibleName(self.tr("Import the servers of another tool"))
+        self._list = QVBoxLayout()
+        self._list.setSpacing(Space.S)
+        self.column.addWidget(self._empty)
+        self._empty.setHidden(bool(self._view.servers))
+        self.column.addWidget(self._problems)
+        yield
+        self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
+        yield
+        self._form_place = vbox()
+        self.column.addLayout(self._form_place)
+        self.column.addLayout(self._list)
+        self.column.addWidget(hairline())
+        yield
+        self.column.addLayout(self._settings)
+        yield from self._settings.build()
+        self.column.addStretch()
+
+    def _on_built(self) -> None:
+        self.show_servers(self._view)
+
+    def show_view(self, view: SettingsView) -> None:
+        self._settings.show_view(view)
+
+    def show_servers(self, view: ServersView) -> None:
+        """Show the servers as they are. Cards stay, with what is unfolded, while their server is defined."""
+        self._view = view
+        if not self._is_built:
+            return
+        names = [server.name for server in view.servers]
+        for name in [name for name in self._cards if name not in names]:
+            card = self._cards.pop(name)
+            focused = QApplication.focusWidget()
+            if focused is not None and card.isAncestorOf(focused):
+                self._add.setFocus()
+            self._list.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        self._work.begin(self._show_cards(view))
+        self._empty.setVisible(not view.servers)
+        self._problems.setText("\n".join(view.problems))
+        self._problems.setVisible(bool(view.problems))
+
+    def _show_cards(self, view: ServersView) -> Iterator[None]:
+        """Bring the cards up to date, one in each step."""
+        for place, server in enumerate(view.servers):
+            card = self._cards.get(server.name)
+            if card is None:
+                card = self._cards[server.name] = ServerCard(self._theme, server, self._actions)
+                self._list.insertWidget(place, card)
+                card.show()
+            else:
+                card.show_server(server)
+            yield
+
+    def import_file(self, path: str) -> None:
+        """Ask for the servers of another tool's file."""
+        self._actions.import_file(Path(path))
+
+    # --- what the user does -------------------------------------------------------------------------------------
+
+    def _on_add(self) -> None:
+        self._add.setEnabled(False)
+        form = self._form or self._build_form()
+        form.begin(tuple(server.name for server in self._view.servers))
+
+    def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
+        self._on_cancelled()
+        self._actions.add(definition, client_secret)
+
+    def _build_form(self) -> ServerForm:
+        form = self._form = ServerForm(self._theme)
+        form.hide()
+        form.added.connect(self._on_added)
+        form.cancelled.connect(self._on_cancelled)
+        self._form_place.addWidget(form)
+        return form
+
+    def _on_cancelled(self) -> None:
+        if self._form is not None:
+            self._form.hide()
+        self._add.setEnabled(True)
+        self._add.setFocus()
+
+    def _on_import(self) -> None:
+        dialog = QFileDialog(self, self.tr("Import MCP servers"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.tr("JSON files (*.json)"), self.tr("All files (*)")])
+        dialog.fileSelected.connect(self.import_file)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,417 @@
+"""The settings dialog: its sections at the left, their pages, each made when it is first turned to, and its foot.
+
+The dialog changes nothing itself: it says what the user wants, and `app/settings` does it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QStackedWidget,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import LocalServer
+from desktop_agent.core.protocol.model import Rule
+from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.core.settings.workspace_settings import ProjectProposal
+from desktop_agent.ui.settings.approvals_page import ApprovalsPage
+from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage, shown
+from desktop_agent.ui.settings.keys_page import KeysPage
+from desktop_agent.ui.settings.model_page import ModelPage
+from desktop_agent.ui.settings.page_parts import Page, note, say
+from desktop_agent.ui.settings.project_page import ProjectPage
+from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.settings.servers_page import ServersPage
+from desktop_agent.ui.settings.setting_controls import title_of, words
+from desktop_agent.ui.settings.settings_view import (
+    SECTIONS,
+    AccountsView,
+    Section,
+    ServersView,
+    SettingsActions,
+    SettingsView,
+    section_title,
+)
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
+    "spending": ("spending",),
+    "appearance": ("ui",),
+    "conversations": ("compaction",),
+    "tools": ("tools.limits",),
+    "changes": ("capture", "safety_copy"),
+    "command line": ("runner",),
+    "telemetry": ("telemetry",),
+}
+"""What is made of declarations: the sections of the settings file on each page."""
+
+
+class Pages(QStackedWidget):
+    """Shows one page at a time. A page that is made later is shown what came before."""
+
+    def __init__(
+        self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = now
+        self._actions = actions
+        self._view: SettingsView | None = None
+        self._rules: tuple[Rule, ...] = ()
+        self._servers = ServersView()
+        self._proposal: tuple[ProjectProposal, str | None] | None = None
+        self._made: dict[Section, Page] = {}
+        self._found: SearchPage | None = None
+        self.model = ModelPage(theme, actions)
+        """Has the field for the key, which is asked for from elsewhere."""
+        self._keep("model", self.model)
+
+    @property
+    def page(self) -> Page:
+        """The one that is shown."""
+        page = self.currentWidget()
+        assert isinstance(page, Page)
+        return page
+
+    def turn_to(self, section: Section) -> None:
+        """Show the page of a section."""
+        self.setCurrentWidget(self._made.get(section) or self._keep(section, self._make(section)))
+
+    def search(self, text: str) -> None:
+        """Show the settings that a search finds."""
+        if self._found is None:
+            self._found = SearchPage(self._theme, self._actions)
+            self._add(self._found)
+        self._found.search(text)
+        self.setCurrentWidget(self._found)
+
+    # --- what is shown on them ------------------------------------------------------------------------------------
+
+    def show_view(self, view: SettingsView) -> None:
+        """Show what is in force. Emits nothing."""
+        self._view = view
+        for page in filter(None, (*self._made.values(), self._found)):
+            page.show_view(view)
+
+    def show_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Show these as the rules in force."""
+        self._rules = rules
+        if isinstance(page := self._made.get("rules"), RulesPage):
+            page.show_rules(rules)
+
+    def show_servers(self, servers: ServersView) -> None:
+        """Show the MCP servers as they are."""
+        self._servers = servers
+        if isinstance(page := self._made.get("mcp"), ServersPage):
+            page.show_servers(servers)
+
+    def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
+        """Show what the project's file comes to, and what was said to it."""
+        self._proposal = proposal, answer
+        if isinstance(page := self._made.get("project"), ProjectPage):
+            page.show_proposal(proposal, answer)
+
+    # --- making them ----------------------------------------------------------------------------------------------
+
+    def _make(self, section: Section) -> Page:
+        theme, actions = self._theme, self._actions
+        match section:
+            case "keyboard":
+                return KeysPage(actions)
+            case "approvals":
+                return ApprovalsPage(theme, actions)
+            case "rules":
+                rules = RulesPage(theme, self._now, actions.revoke_rule)
+                rules.show_rules(self._rules)
+                return rules
+            case "mcp":
+                servers = ServersPage(theme, actions)
+                servers.show_servers(self._servers)
+                return servers
+            case "project":
+                project = ProjectPage(actions)
+                if self._proposal is not None:
+                    project.show_proposal(*self._proposal)
+                return project
+            case _:
+                return GeneratedPage(section, _GENERATED[section], theme, actions)
+
+    def _keep(self, section: Section, page: Page) -> Page:
+        self._made[section] = page
+        self._add(page)
+        return page
+
+    def _add(self, page: Page) -> None:
+        self.addWidget(page)
+        if self._view is not None:
+            page.show_view(self._view)
+
+
+class SettingsNavigation(QListWidget):
+    """A short list; its current row is the section that is shown."""
+
+    def __init__(self, theme: Theme, sections: Iterable[str]) -> None:
+        super().__init__()
+        self.setObjectName("settingsSections")
+        self.setAccessibleName(self.tr("Sections"))
+        self._delegate = _Delegate(theme, set_up_list(self), self)
+        self.setItemDelegate(self._delegate)
+        self.addItems(list(sections))
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def text_width(self) -> int:
+        """How wide the longest name is with the room beside it: in some languages they are longer."""
+        metrics = QFontMetrics(self._delegate.fonts.text)
+        names = (self.item(row).text() for row in range(self.count()))
+        return max(map(metrics.horizontalAdvance, names), default=0) + 2 * Space.S
+
+
+class _Delegate(RowDelegate):
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        painter.save()
+        painter.setPen(draw_ground(painter, self.theme, option, self.ring))
+        painter.setFont(self.fonts.text)
+        painter.drawText(option.rect.adjusted(Space.S, 0, -Space.S, 0), LEFT, str(index.data()))
+        painter.restore()
+
+
+class SettingsFoot(QWidget):
+    """Shows the last change and offers to undo it; opens the settings file, and closes the dialog."""
+
+    def __init__(self, actions: SettingsActions, close: Callable[[], None]) -> None:
+        super().__init__()
+        self._actions = actions
+        self._change: SettingChange | None = None
+        self._undoing = ""
+        self.setAutoFillBackground(True)
+        self._note = note(self.tr("Changes apply and are saved at once."))
+        self._note.setObjectName("settingsNote")
+        self._undo = make_button(self.tr("Undo"), object_name="undoSettingButton", clicked=self._on_undo)
+        file_button = make_button(
+            self.tr("Open the settings file"), object_name="openSettingsFileButton", clicked=actions.open_file
+        )
+        close_button = make_button(self.tr("Close"), object_name="closeSettingsButton", clicked=close)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        hbox((self._note, 1), self._undo, file_button, close_button, on=self, spacing=Space.S, margins=margins)
+        self._undo.hide()
+
+    def show_change(self, change: SettingChange) -> None:
+        """Say what was saved, with a way back unless it was one."""
+        is_undo, self._undoing = self._undoing == change.key, ""
+        setting = declared_settings()[change.key]
+        if change.overridden_by is not None:
+            text = self.tr("{0}: saved, but the environment variable {1} overrides the file.").format(
+                title_of(setting), str(change.overridden_by)
+            )
+        else:
+            before, after = shown(setting, change.before), shown(setting, change.after)
+            text = f"{title_of(setting)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
+        say(self._note, text)
+        self._change = None if is_undo else change
+        self._undo.setVisible(not is_undo)
+
+    def show_note(self, text: str) -> None:
+        """Say what was done that has no way back here."""
+        say(self._note, text)
+        self._note.setToolTip("")
+        self._change = None
+        self._undo.hide()
+
+    def show_failure(self, error: AgentError) -> None:
+        """Say that nothing was saved, and why."""
+        say(self._note, f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
+        self._note.setToolTip(plain_tooltip(error.detail))
+        self._undo.hide()
+
+    def _on_undo(self) -> None:
+        if (change := self._change) is None:
+            return
+        self._undoing = change.key
+        if change.was_set:
+            self._actions.change(change.key, change.before)
+        else:
+            self._actions.reset(change.key)
+
+
+def _from_when(effect: str) -> str:
+    match effect:
+        case "next session":
+            return words("Applies to new sessions.")
+        case "next run":
+            return words("Applies from the next run.")
+        case "next start":
+            return words("Applies when the window is opened the next time.")
+        case _:
+            return ""
+
+
+_NAVIGATION_WIDTH = 184
+_SIZE = QSize(820, 600)
+_MINIMUM_SIZE = QSize(640, 320)
+
+
+class SettingsDialog(QDialog):
+    """Every setting, the key, the rules, and what the project wants. Show it with `open()`."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        now: Callable[[], datetime],
+        actions: SettingsActions,
+        parent: QWidget | None = None,
+        *,
+        pages: Pages | None = None,
+    ) -> None:
+        """`pages` are made before, if there was time for that."""
+        super().__init__(parent)
+        self.setObjectName("settingsDialog")
+        self.setWindowTitle(self.tr("Settings"))
+        self.setAccessibleName(self.tr("Settings"))
+        self.setModal(True)
+        self.settings_actions = actions
+        """What its pages do beyond the dialog."""
+        self._pages = pages or Pages(theme, now, actions, self)
+        self._model = self._pages.model
+        self.key = self._model.key
+        """The field for the key."""
+        self.sign_in = self._model.sign_in
+        """What the chosen provider offers instead of a key."""
+        self._search = self._build_search()
+        self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
+        self._sections.item(self._row_of("project")).setHidden(True)
+        self._section_row = 0
+        """Of the section that is shown, also while a search hides it."""
+        self._problems = note("", "warning")
+        self.foot = SettingsFoot(actions, self.accept)
+        """Says what came of the last change."""
+        self._lay_out()
+        self._connect()
+        self.fit_screen()
+
+    @property
+    def page(self) -> Page:
+        """The page that is shown."""
+        return self._pages.page
+
+    def fit_screen(self) -> None:
+        """Be as large as usual, or as the screen lets it be that its window is on now."""
+        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def show_view(self, view: SettingsView) -> None:
+        """Show what is in force. Emits nothing."""
+        self._pages.show_view(view)
+        self._problems.setText("\n".join(view.other_problems))
+        self._problems.setVisible(bool(view.other_problems))
+
+    def show_accounts(self, accounts: AccountsView) -> None:
+        """Show which accounts there are. Emits nothing."""
+        self._model.show_accounts(accounts)
+
+    def show_server(self, account: Account, server: LocalServer) -> None:
+        """Show what runs at the address of an account on this machine. Emits nothing."""
+        self._model.show_server(account, server)
+
+    def show_section(self, section: Section) -> None:
+        """Turn to a section."""
+        self._sections.setCurrentRow(self._row_of(section))
+        self._search.clear()
+
+    def search_for(self, text: str) -> None:
+        """Search for a setting, as if the user had typed this. Call it when the dialog is open."""
+        self._search.setText(text)
+        self._search.setFocus()
+        self._search.selectAll()
+
+    def enter_key(self, pasted: str = "") -> None:
+        """Turn to the field for the key, and put there what was pasted elsewhere. Call it when the dialog is open."""
+        self.show_section("model")
+        self._model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
+
+    def connect_provider(self, provider: str) -> None:
+        """Turn to the field for the key of a provider, which need not be the chosen one. Call it when it is open."""
+        self.show_section("model")
+        self._model.connect_provider(provider)
+        self._model.when_built(self.key.take_focus)
+
+    def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
+        """Show what the project's file comes to; without one there is no such section."""
+        self._sections.item(self._row_of("project")).setHidden(proposal is None)
+        if proposal is not None:
+            self._pages.show_proposal(proposal, answer)
+
+    def show_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Show these rules as those in force."""
+        self._pages.show_rules(rules)
+
+    def show_servers(self, servers: ServersView) -> None:
+        """Show the MCP servers as they are."""
+        self._pages.show_servers(servers)
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build_search(self) -> QLineEdit:
+        search = QLineEdit()
+        search.setObjectName("settingsSearch")
+        search.setPlaceholderText(self.tr("Search settings"))
+        search.setAccessibleName(self.tr("Search settings"))
+        search.setClearButtonEnabled(True)
+        return search
+
+    def _lay_out(self) -> None:
+        navigation = QWidget(self)
+        navigation.setAutoFillBackground(True)
+        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
+        margins = (Space.S, Space.M, Space.S, Space.S)
+        vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
+        upper = hbox(navigation, hairline(is_vertical=True), (self._pages, 1))
+        self._problems.setObjectName("settingsProblems")
+        self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
+        self._problems.hide()
+        vbox(self._problems, (upper, 1), hairline(), self.foot, on=self)
+
+    def _connect(self) -> None:
+        self._sections.currentRowChanged.connect(self._on_section)
+        self._sections.setCurrentRow(0)
+        self._search.textChanged.connect(self._on_search)
+        self.finished.connect(self.key.forget)
+        self.finished.connect(self.settings_actions.cancel_sign_in)
+        QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
+
+    # --- moving about ---------------------------------------------------------------------------------------------
+
+    def _row_of(self, section: Section) -> int:
+        return list(SECTIONS).index(section)
+
+    def _on_section(self, row: int) -> None:
+        if row >= 0:
+            self._section_row = row
+            if self._search.text().strip():
+                self._search.clear()
+            self._pages.turn_to(list(SECTIONS)[row])
+
+    def _on_search(self, text: str) -> None:
+        if text.strip():
+            self._pages.search(text)
+            self._sections.setCurrentRow(-1)  # what is found is of all of them
+        else:
+            self._sections.setCurrentRow(self._section_row)

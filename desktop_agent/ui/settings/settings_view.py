@@ -1,0 +1,220 @@
+"""What the settings dialog shows and what it can ask for: plain data, made by the code that opens it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+from msgspec import Struct
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.server_status import ServerStatus
+from desktop_agent.core.models.account import Account, accounts_of, is_same_name
+from desktop_agent.core.models.vendors import SignInWay
+from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings, SettingSource, setting_values
+from desktop_agent.core.settings.model_choice import Destination, destination
+
+Section = Literal[
+    "model",
+    "spending",
+    "appearance",
+    "keyboard",
+    "approvals",
+    "rules",
+    "conversations",
+    "tools",
+    "mcp",
+    "changes",
+    "command line",
+    "telemetry",
+    "project",
+]
+
+SECTIONS: Final[Mapping[Section, object]] = {
+    "model": QT_TRANSLATE_NOOP("SettingsSections", "Model"),
+    "spending": QT_TRANSLATE_NOOP("SettingsSections", "Spending"),
+    "appearance": QT_TRANSLATE_NOOP("SettingsSections", "Appearance"),
+    "keyboard": QT_TRANSLATE_NOOP("SettingsSections", "Keyboard"),
+    "approvals": QT_TRANSLATE_NOOP("SettingsSections", "Approvals"),
+    "rules": QT_TRANSLATE_NOOP("SettingsSections", "Rules"),
+    "conversations": QT_TRANSLATE_NOOP("SettingsSections", "Long conversations"),
+    "tools": QT_TRANSLATE_NOOP("SettingsSections", "Tool results"),
+    "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
+    "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes of commands"),
+    "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
+    "telemetry": QT_TRANSLATE_NOOP("SettingsSections", "Telemetry"),
+    "project": QT_TRANSLATE_NOOP("SettingsSections", "Project"),
+}
+"""In the order of the dialog."""
+
+
+def section_title(section: Section) -> str:
+    """Return what a section is called."""
+    return QCoreApplication.translate("SettingsSections", str(SECTIONS[section]))
+
+
+class ToolView(Struct, frozen=True, kw_only=True):
+    """One tool that a server offers."""
+
+    name: str
+    about: str
+    """The first line of what the server says of it."""
+    tokens: int
+    """What its definition takes of each request, estimated."""
+    is_usable: bool = True
+    """Whether it can be used here at all; if not, `about` says why."""
+
+
+class SignInProgress(Struct, frozen=True, kw_only=True):
+    """A sign-in with a server that is under way."""
+
+    address: str = ""
+    """The page where it goes on; empty while it is prepared."""
+    is_open: bool = True
+    """Whether a browser seems to have opened there."""
+
+
+class ServerView(Struct, frozen=True, kw_only=True):
+    """One server that is defined."""
+
+    definition: ServerDefinition
+    status: ServerStatus
+    tools: tuple[ToolView, ...] = ()
+    """Those it offered last."""
+    log: str = ""
+    """What it said last."""
+    sign_in: SignInProgress | None = None
+    """The sign-in that is under way."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.definition.name
+
+
+class ServersView(Struct, frozen=True, kw_only=True):
+    """All servers, and what is wrong with the definitions of others."""
+
+    servers: tuple[ServerView, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class ServerActions(Struct, frozen=True, kw_only=True):
+    """All return at once; the page is shown what came of them."""
+
+    add: Callable[[ServerDefinition, str], None]
+    """Defines a server, with the secret of its client (or nothing), and starts it, to see whether it works."""
+    import_file: Callable[[Path], None]
+    """Takes over the servers of another tool's JSON file."""
+    sign_in: Callable[[str], None]
+    """Has the user sign in with the server of this name, by the browser, and restarts it."""
+    cancel_sign_in: Callable[[str], None]
+    """Gives that up."""
+    restart: Callable[[str], None]
+    """Restarts the server of this name."""
+    remove: Callable[[str], None]
+    """Takes the server of this name out of the settings."""
+    switch: Callable[[str, bool], None]
+    """Lets the server of this name be used, or not."""
+    switch_tool: Callable[[str, str, bool], None]
+    """Lets the model be offered a tool of a server, or not."""
+
+
+class SettingsActions(Struct, frozen=True, kw_only=True):
+    """Given to the dialog, which hands them to its pages. All return at once; the dialog is shown what came of them."""
+
+    change: Callable[[str, object], None]
+    """Gives a setting (its dotted name, `ui.theme`) this value."""
+    reset: Callable[[str], None]
+    """Gives a setting (its dotted name) its default again."""
+    open_file: Callable[[], None]
+    """Opens the settings file."""
+    answer_project: Callable[[str], None]
+    """Says `trusted` or `ignored` to the project's settings."""
+    revoke_rule: Callable[[str], None]
+    """Takes back a rule (its id)."""
+    add_account: Callable[[Account], None]
+    """Adds an account, and lets new conversations be by it."""
+    remove_account: Callable[[Account], None]
+    """Takes an account out, with its key."""
+    show_key: Callable[[Account], None]
+    """Finds out where the key of an account comes from."""
+    save_key: Callable[[Account, str], None]
+    """Keeps the key of an account. The dialog has forgotten it."""
+    remove_key: Callable[[Account], None]
+    """Forgets the key of an account that is kept."""
+    sign_in: Callable[[SignInWay, str], None]
+    """Signs in in this way, as the account of this name or the usual one, and tests that."""
+    cancel_sign_in: Callable[[], None]
+    """Gives a sign-in up."""
+    check_sign_in: Callable[[Account], None]
+    """Sees whether the sign-in of an account works."""
+    look_for_server: Callable[[Account], None]
+    """Finds out whether the server of an account on this machine runs, and which models it has."""
+    servers: ServerActions
+    """What can be done with MCP servers."""
+    check_key: Callable[[Account, str], None]
+    """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""
+
+
+class AccountsView(Struct, frozen=True, kw_only=True):
+    """The accounts of the user, as far as they are known."""
+
+    added: tuple[Account, ...] = ()
+    is_known: bool = False
+    """Whether their file has been read."""
+    problem: str = ""
+    """Why no account is used; empty when they can be."""
+
+    def of(self, provider: str) -> tuple[Account, ...]:
+        """Return the accounts of a provider, the usual one first."""
+        return accounts_of(provider, self.added)
+
+    def find(self, provider: str, name: str) -> Account | None:
+        """Return the account of this name; empty is the usual one."""
+        return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
+
+
+class SettingsView(Struct, frozen=True):
+    """The user's settings, what is wrong with their file, and what the project tightens where they work."""
+
+    settings: Settings
+    values: Mapping[str, object]
+    """Every setting by its dotted name."""
+    problems: tuple[FileProblem, ...]
+    sources: Mapping[str, SettingSource]
+    project: Mapping[str, object]
+    """What a trusted project sets here, by dotted name."""
+    loaded: LoadedSettings
+    environ: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        loaded: LoadedSettings,
+        project: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] = MappingProxyType({}),
+    ) -> "SettingsView":
+        """Return the view of these settings, in this environment."""
+        values = setting_values(loaded.settings)
+        return cls(loaded.settings, values, loaded.problems, loaded.sources, project or {}, loaded, environ)
+
+    def destination(self, account: Account) -> Destination:
+        """Return where the requests of an account go."""
+        return destination(account, self.loaded, self.environ)
+
+    def variable_of(self, key: str) -> str:
+        """Return the environment variable that sets this setting; empty when none does."""
+        source = self.sources.get(key)
+        return source.place if source is not None and source.kind == "environment" else ""
+
+    def problem_of(self, key: str) -> str:
+        """Return what is wrong with what the file says about this setting; empty when nothing is."""
+        found = (problem for problem in self.problems if problem.key == key)
+        return " ".join(f"{problem.path.name}:{problem.line}: {problem.message}." for problem in found)
+
+    @property
+    def other_problems(self) -> tuple[str, ...]:
+        """What is wrong with the file apart from single settings."""
+        return tuple(str(problem) for problem in self.problems if problem.key not in self.values)

@@ -1,1 +1,0 @@
-"""Tests of MCP servers in the settings dialog."""
