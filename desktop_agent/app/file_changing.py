@@ -12,7 +12,7 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.protocol.ops import MoveFile, WriteFile
 from desktop_agent.core.system.files import FileState, read_state
-from desktop_agent.ui.files.file_words import displayed
+from desktop_agent.ui.files.file_marks import displayed
 
 
 class FileChanging(QObject):

@@ -12,7 +12,7 @@ from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.ui.files.viewer.new_paths import new_paths
+from desktop_agent.ui.files.file_history import new_paths
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge

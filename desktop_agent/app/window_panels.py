@@ -9,7 +9,7 @@ from desktop_agent.app.review.rule_judges import RuleJudges
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.models.picker import ModelPicker
 from desktop_agent.ui.review.review_panel import ReviewPanel

@@ -18,7 +18,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.ui.files.file_turns import FileTurn, turns_of
+from desktop_agent.ui.files.file_history import FileTurn, turns_of
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.shown_session import ShownSession

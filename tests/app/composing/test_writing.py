@@ -15,7 +15,7 @@ from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCa
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
-from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.files.file_rows import FileRows
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers.threaded import serve

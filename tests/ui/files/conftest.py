@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.files import FileTree
-from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 

@@ -1,6 +1,6 @@
 """Where a path is in the tree."""
 
-from desktop_agent.ui.files.outline import FileOutline
+from desktop_agent.ui.files.file_tree_model import FileOutline
 
 
 def row_of(outline: FileOutline, path: str) -> int:

@@ -1,21 +1,130 @@
-"""One file of the viewer: what there is to show of it, and above it what is to be said or asked."""
+"""One file of the viewer: its text or picture, and above it what is to be said or asked before something is lost."""
 
 from pathlib import Path
+from typing import Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.files.file_words import displayed
-from desktop_agent.ui.files.viewer.content import FileContent
-from desktop_agent.ui.files.viewer.picture_page import PicturePage
-from desktop_agent.ui.files.viewer.save_bar import SaveBar
+from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
+from desktop_agent.ui.files.viewer.viewer_content import FileContent, obstacle_words
 from desktop_agent.ui.review.diff_source import Spawn
+from desktop_agent.ui.review.media.picture_canvas import PictureCanvas
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
+
+
+class PicturePage(QWidget):
+    """Shows one picture."""
+
+    def __init__(self, theme: Theme, picture: DecodedPicture) -> None:
+        super().__init__()
+        words = picture_words(picture)
+        self._canvas = PictureCanvas(theme)
+        self._canvas.setObjectName("viewerPicture")
+        self._canvas.setAccessibleName(self.tr("Picture, {0}").format(words))
+        self._scale = make_label(role="secondary")
+        self._fit = make_button(self.tr("Fit"), clicked=self._canvas.fit, is_compact=True)
+        self._fit.setToolTip(self.tr("Show all of it (0)"))
+        self._actual = make_button(self.tr("100 %"), clicked=self._on_actual, is_compact=True)
+        self._actual.setToolTip(self.tr("Show it in its own size (1)"))
+        self._fit.setCheckable(True)
+        self._actual.setCheckable(True)
+        foot = hbox(
+            (make_label(words, role="secondary", object_name="viewerFacts"), 1),
+            self._scale,
+            self._fit,
+            self._actual,
+            margins=(Space.M, Space.XS, Space.M, Space.XS),
+            spacing=Space.S,
+        )
+        vbox((self._canvas, 1), hairline(), foot, on=self)
+        self.setFocusProxy(self._canvas)
+        self._canvas.scale_changed.connect(self._show_scale)
+        self._canvas.show_pictures(picture)
+        self._show_scale()
+
+    def _on_actual(self) -> None:
+        self._canvas.set_scale(1.0)
+
+    def _show_scale(self) -> None:
+        scroller = self._canvas.scroller
+        self._scale.setText(f"{scroller.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(scroller.is_fitted)
+        self._actual.setChecked(not scroller.is_fitted and scroller.scale == 1.0)
+
+
+SaveStage = Literal["", "stale", "gone", "closing", "failed"]
+
+
+class SaveBar(BannerFrame):
+    """Hidden while there is nothing to say.
+
+    Signals:
+        compare_requested: show how the file on disk differs from what is shown.
+        overwrite_requested: write what is shown over what is on disk.
+        reload_requested: show what is on disk, and drop what is shown.
+        save_requested: write what is shown.
+        discard_requested: close the file without writing it.
+    """
+
+    compare_requested = Signal()
+    overwrite_requested = Signal()
+    reload_requested = Signal()
+    save_requested = Signal()
+    discard_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("viewerSaveBar")
+        self.stage: SaveStage = ""
+        """What it is about."""
+        self._compare = self.add_button(self.tr("Show difference"), "viewerCompareButton")
+        self._overwrite = self.add_button(self.tr("Overwrite"), "viewerOverwriteButton")
+        self._reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
+        self._save = self.add_button(self.tr("Save"), "viewerSaveNowButton")
+        self._discard = self.add_button(self.tr("Discard"), "viewerDiscardButton")
+        self._later = self.add_button(self.tr("Go on editing"), "viewerGoOnButton", is_flat=True)
+        self._compare.clicked.connect(self.compare_requested)
+        self._overwrite.clicked.connect(self.overwrite_requested)
+        self._reload.clicked.connect(self.reload_requested)
+        self._save.clicked.connect(self.save_requested)
+        self._discard.clicked.connect(self.discard_requested)
+        self._later.clicked.connect(self.close_bar)
+
+    def ask(self, stage: SaveStage, reason: str = "") -> None:
+        """Say what is the matter, with what can be done."""
+        words = {
+            "": ("", ""),
+            "stale": (
+                self.tr("This file was changed on disk since you began to edit it."),
+                self.tr("Overwrite writes your version; Reload drops it and shows the file as it is."),
+            ),
+            "gone": (
+                self.tr("This file was deleted or moved since you began to edit it."),
+                self.tr("Overwrite writes your version as a new file; Reload drops it."),
+            ),
+            "closing": (self.tr("Your changes to this file are not saved."), ""),
+            "failed": (reason, self.tr("Nothing was written; your text is still here.")),
+        }
+        self.stage = stage
+        self.say(*words[stage])
+        self._compare.setVisible(stage == "stale")
+        self._overwrite.setVisible(stage in ("stale", "gone"))
+        self._reload.setVisible(stage in ("stale", "gone"))
+        self._save.setVisible(stage == "closing")
+        self._discard.setVisible(stage == "closing")
+        self._later.setVisible(stage in ("closing", "failed"))
+        self.setVisible(bool(stage))
+
+    def close_bar(self) -> None:
+        """Say nothing any more."""
+        self.ask("")
 
 
 class FilePage(QWidget):

@@ -1,4 +1,4 @@
-"""The open files, each in a tab."""
+"""The open files, each in a tab, and between tabs and file what can be done with it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QTabBar, QToolButton, QWidget
 
-from desktop_agent.ui.files.file_words import displayed
+from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.viewer.file_page import FilePage
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 MAX_TABS = 20
@@ -124,7 +128,7 @@ class FileTabs(QWidget):
             self.drop(page)
 
     def drop(self, page: FilePage) -> None:
-        """Close a tab, whatever is in it."""
+        """Close a tab, even if something in it is not saved."""
         index = self.pages.index(page)
         line = page.text.line if page.text is not None else 0
         self._closed = [*self._closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
@@ -203,3 +207,65 @@ class FileTabs(QWidget):
                 self.close_page(self.pages[index])
                 return True
         return super().eventFilter(watched, event)
+
+
+class ViewerHead(QWidget):
+    """Is about the file that `tabs` shows. Call `refresh` when that is another one, or has changed.
+
+    Signals:
+        application_requested: open this file (an absolute path) with its application.
+    """
+
+    application_requested = Signal(object)
+
+    def __init__(self, tabs: FileTabs, keys: PartKeys, save: Slot) -> None:
+        super().__init__(tabs)
+        self._keys = keys
+        self._tabs = tabs
+        self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._path.setObjectName("viewerPath")
+        self._path.setProperty("role", "secondary")
+        self._save = make_button(
+            self.tr("Save"), object_name="viewerSaveButton", clicked=save, variant="primary", is_compact=True
+        )
+        self._find = self._button(self.tr("Find"), self._on_find)
+        self._line = self._button(self.tr("Go to line"), self._on_line)
+        outside = self._button(self.tr("Open with its application"), self._on_outside)
+        margins = (Space.M, Space.XS, Space.S, Space.XS)
+        parts = (self._path, STRETCH, self._save, self._find, self._line, outside)
+        hbox(*parts, on=self, margins=margins, spacing=Space.XS)
+        keys.bind("find", self._find.click, self)
+        keys.bind("go_to_line", self._line.click, self)
+        keys.changed.connect(self._show_keys)
+        self._show_keys()
+
+    def refresh(self) -> None:
+        """Show what is so now."""
+        page = self._tabs.current
+        self.setVisible(page is not None)
+        if page is None:
+            return
+        self._save.setVisible(page.is_dirty)
+        self._path.setText(displayed(page.path))
+        self._path.setToolTip(plain_tooltip(str(page.file)))
+        self._find.setEnabled(page.text is not None)
+        self._line.setEnabled(page.text is not None)
+
+    def _show_keys(self) -> None:
+        for button, action in ((self._save, "save"), (self._find, "find"), (self._line, "go_to_line")):
+            button.setToolTip(self._keys.shown(action))
+
+    def _button(self, text: str, clicked: Slot) -> QPushButton:
+        return make_button(text, clicked=clicked, variant="flat", is_compact=True)
+
+    def _on_find(self) -> None:
+        if (page := self._tabs.current) is not None and page.text is not None:
+            page.text.open_find()
+
+    def _on_line(self) -> None:
+        if (page := self._tabs.current) is not None and page.text is not None:
+            page.text.open_line()
+
+    def _on_outside(self) -> None:
+        if (page := self._tabs.current) is not None:
+            self.application_requested.emit(str(page.file))

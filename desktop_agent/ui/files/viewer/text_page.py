@@ -1,23 +1,325 @@
-"""The text of a file, with numbers, colours, and ways to find something in it."""
+"""The text of a file, with numbers, colours, a bar to go to a line, and all places of a text marked in it."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QHideEvent, QTextCursor
-from PySide6.QtWidgets import QWidget
+import asyncio
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QHideEvent,
+    QIntValidator,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+)
+from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from shiboken6 import isValid
 
 from desktop_agent.core.merge.edited_text import EditedText
-from desktop_agent.ui.files.viewer.content import FileContent
-from desktop_agent.ui.files.viewer.line_bar import LineBar
-from desktop_agent.ui.files.viewer.line_numbers import LineNumbers
-from desktop_agent.ui.files.viewer.text_finder import TextFinder
+from desktop_agent.ui.files.viewer.viewer_content import FileContent
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.media.picture_decoding import size_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+
+MAX_PLACES = 20_000
+_PIECE_CHARS = 100_000
+"""What is searched in one call: the interpreter is not shared while one lasts."""
+
+
+class TextPlace(NamedTuple):
+    """Where it occurs: positions in a document, which count UTF-16 units."""
+
+    start: int
+    end: int
+
+
+def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
+    """Return where `wanted`, which has one line, occurs in `text`, in any case; the first `MAX_PLACES` of them."""
+    if not wanted:
+        return ()
+    pattern = re.compile(re.escape(wanted), re.IGNORECASE)
+    found: list[tuple[int, int]] = []
+    wide: list[int] = []
+    """The indices of characters that take two units."""
+    plain = wanted.lower() if wanted.isascii() else ""
+    for start, end in _pieces(text):
+        piece = text[start:end]
+        if piece.isascii():
+            found += ((start + at, start + at + len(plain)) for at in _indices(piece.lower(), plain))
+        else:
+            found += (match.span() for match in pattern.finditer(text, start, end))
+            wide += (start + index for index, char in enumerate(piece) if char > "\uffff")
+        if len(found) >= MAX_PLACES:
+            break
+    return tuple(
+        TextPlace(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in found[:MAX_PLACES]
+    )
+
+
+def _indices(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + len(wanted))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Cut it up behind ends of lines, so that nothing lies across a cut."""
+    at = 0
+    while at < len(text):
+        end = text.rfind("\n", at, at + _PIECE_CHARS) + 1 or text.find("\n", at) + 1 or len(text)
+        yield at, end
+        at = end
+
+
+_TYPING_MS = 60
+_REST_MS = 250
+"""After the last letter that was typed into the file: its places are searched again."""
+_MOST_MARKED = 160
+"""So many places around the current one are marked: the others are not in sight."""
+
+
+class TextFinder(QObject):
+    """Searches the text of an editor in a thread; `text` returns it.
+
+    Signals:
+        found: another match is the current one: its number, from 1 (0: none), and how many there are.
+    """
+
+    found = Signal(int, int)
+
+    def __init__(self, theme: Theme, editor: QPlainTextEdit, text: Callable[[], str], spawn: Spawn) -> None:
+        super().__init__(editor)
+        self._theme = theme
+        self._editor = editor
+        self._text = text
+        self._spawn = spawn
+        self._wanted = ""
+        self._places: tuple[TextPlace, ...] = ()
+        self._current = -1
+        self._asked = 0
+        self._is_edited = False
+        """Whether the places are searched again because the text changed: the user did not ask to go anywhere."""
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._begin)
+        editor.document().contentsChange.connect(self._on_contents_changed)
+        self._marking = QTimer(self, interval=0, singleShot=True)
+        """Marks once for all that one step of the search does."""
+        self._marking.timeout.connect(self._mark)
+        editor.verticalScrollBar().valueChanged.connect(self._mark_soon)
+        theme.changed.connect(self._mark_soon)
+
+    @property
+    def has_unread(self) -> bool:
+        """False: all of the file is searched."""
+        return False
+
+    def find(self, text: str) -> None:
+        """Mark every place of `text`, in any case, and go to the first from where the user is."""
+        self._wanted = text
+        self._is_edited = False
+        if text:
+            self._timer.start(_TYPING_MS)
+        else:
+            self._timer.stop()
+            self._asked += 1
+            self._show((), -1)
+
+    def step(self, by: int) -> None:
+        """Go on by so many places, round the end."""
+        if self._places:
+            self._go_to((max(self._current, 0) + by) % len(self._places) if self._current >= 0 else 0)
+
+    def _on_contents_changed(self) -> None:
+        if self._wanted and not self._timer.isActive():
+            self._is_edited = True
+            self._timer.start(_REST_MS)
+
+    def _begin(self) -> None:
+        self._asked += 1
+        self._spawn(self._search(self._wanted, self._asked))
+
+    async def _search(self, wanted: str, asked: int) -> None:
+        places = await asyncio.to_thread(find_places, self._text(), wanted)
+        if not isValid(self) or asked != self._asked:
+            return
+        at = self._editor.textCursor().selectionStart()
+        first = bisect_left(places, at, key=lambda place: place.start)
+        if not places or self._is_edited:
+            self._show(places, -1)
+        else:
+            self._places = places
+            self._go_to(first % len(places))
+
+    def _go_to(self, number: int) -> None:
+        place = self._places[number]
+        cursor = QTextCursor(self._editor.document())
+        end = self._editor.document().characterCount() - 1
+        cursor.setPosition(min(place.start, end))
+        cursor.setPosition(min(place.end, end), QTextCursor.MoveMode.KeepAnchor)
+        self._editor.setTextCursor(cursor)
+        rect = self._editor.cursorRect()
+        if not self._editor.viewport().rect().adjusted(0, 40, 0, -40).contains(rect.center()):
+            self._editor.centerCursor()
+        self._show(self._places, number)
+
+    def _show(self, places: tuple[TextPlace, ...], current: int) -> None:
+        self._places, self._current = places, current
+        self._marking.start()
+        self.found.emit(current + 1, len(places))
+
+    def _mark_soon(self) -> None:
+        if self._places:
+            self._marking.start()
+
+    def _mark(self) -> None:
+        """Mark the places that are in sight, or nearly."""
+        marked = QTextCharFormat()
+        marked.setBackground(self._theme.colour("warning_bg"))
+        top = self._editor.cursorForPosition(self._editor.viewport().rect().topLeft()).position()
+        first = max(0, bisect_left(self._places, top, key=lambda place: place.start) - _MOST_MARKED // 4)
+        end = self._editor.document().characterCount() - 1
+        marks: list[QTextEdit.ExtraSelection] = []
+        for place in self._places[first : first + _MOST_MARKED]:
+            if place.end <= end:
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor = QTextCursor(self._editor.document())
+                mark.cursor.setPosition(place.start)
+                mark.cursor.setPosition(place.end, QTextCursor.MoveMode.KeepAnchor)
+                mark.format = marked
+                marks.append(mark)
+        self._editor.setExtraSelections(marks)
+
+
+_MAX_LINE = 99_999_999
+
+
+class LineBar(QFrame):
+    """Takes the number of a line.
+
+    Signals:
+        chosen: go to this line, from 1.
+        closed: the bar is gone.
+    """
+
+    chosen = Signal(int)
+    closed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("viewerLineBar")
+        self.setProperty("role", "bar")
+        self._field = QLineEdit()
+        self._field.setObjectName("lineField")
+        self._field.setAccessibleName(self.tr("Line to go to"))
+        self._field.setValidator(QIntValidator(1, _MAX_LINE, self))
+        self._field.setFixedWidth(110)
+        label = make_label(self.tr("Go to line"))
+        label.setBuddy(self._field)
+        self._of = make_label(role="secondary")
+        close = make_button("✕", clicked=self.close_bar, variant="flat", accessible_name=self.tr("Close"))
+        close.setProperty("compact", True)
+        close.setToolTip(self.tr("Close (Esc)"))
+        margins = (Space.M, Space.XS, Space.M, Space.XS)
+        hbox(label, self._field, self._of, STRETCH, close, on=self, margins=margins, spacing=Space.S)
+        self.hide()
+
+    def open_bar(self, current: int, count: int) -> None:
+        """Let the user type a line, of so many; the present one is there first."""
+        self._of.setText(self.tr("of {0}").format(count))
+        self._field.setText(str(current))
+        self.show()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+
+    def close_bar(self) -> None:
+        """Take no line any more."""
+        self.hide()
+        self.closed.emit()
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # closes the bar, even if it has a meaning in the window
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self._field.hasAcceptableInput():
+                self.chosen.emit(int(self._field.text()))
+            self.close_bar()
+        else:
+            super().keyPressEvent(event)
+
+
+_MIN_DIGITS = 3
+
+
+class LineNumbers(QWidget):
+    """Stands at the left of `editor`, and follows it. A click goes to the line."""
+
+    def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
+        super().__init__()
+        self._theme = theme
+        self._editor = editor
+        self._digits = _MIN_DIGITS
+        editor.updateRequest.connect(self._on_update)
+        editor.blockCountChanged.connect(self._fit)
+        editor.cursorPositionChanged.connect(self.update)
+        theme.changed.connect(self._fit)
+        self._fit()
+
+    def sizeHint(self) -> QSize:
+        wide = self._editor.fontMetrics().horizontalAdvance("0") * self._digits
+        return QSize(Space.M + wide + Space.S, 0)
+
+    def _fit(self) -> None:
+        self._digits = max(_MIN_DIGITS, len(str(self._editor.blockCount())))
+        self.setFixedWidth(self.sizeHint().width())
+        self.update()
+
+    def _on_update(self, _area: QRect, _scrolled: int) -> None:
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        at = self._editor.viewport().mapFromGlobal(event.globalPosition().toPoint())
+        at.setX(0)
+        self._editor.setTextCursor(self._editor.cursorForPosition(at))
+        self._editor.setFocus()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, editor = QPainter(self), self._editor
+        painter.fillRect(event.rect(), self._theme.colour("surface"))
+        painter.setFont(editor.font())
+        current = editor.textCursor().blockNumber()
+        block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
+        shift = editor.viewport().mapTo(editor, QPointF(0, 0)).y()
+        height = editor.fontMetrics().height()
+        width = self.width() - Space.S
+        top = editor.cursorRect(QTextCursor(block)).top() + shift
+        layout = editor.document().documentLayout()
+        while block.isValid() and top <= self.height():
+            painter.setPen(self._theme.colour("text" if block.blockNumber() == current else "faint"))
+            number = str(block.blockNumber() + 1)
+            painter.drawText(QRectF(0, top, width, height), Qt.AlignmentFlag.AlignRight, number)
+            top += layout.blockBoundingRect(block).height()  # to ask for each line's place takes ten times as long
+            block = block.next()
+        painter.end()
 
 
 class TextPage(QWidget):

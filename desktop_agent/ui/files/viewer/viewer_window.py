@@ -1,27 +1,71 @@
-"""The viewer's window: files in tabs, read beside the window's thread, and read again when they change."""
+"""The viewer's window: files in tabs, read beside the window's thread, and read again when they change on disk."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QFileSystemWatcher, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.files.file_words import displayed
-from desktop_agent.ui.files.viewer.content import read_content
+from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.viewer.file_page import FilePage
-from desktop_agent.ui.files.viewer.file_store import FileStore
-from desktop_agent.ui.files.viewer.file_tabs import FileTabs
-from desktop_agent.ui.files.viewer.open_files import OpenFiles
-from desktop_agent.ui.files.viewer.saving import PageSaving
-from desktop_agent.ui.files.viewer.viewer_head import ViewerHead
+from desktop_agent.ui.files.viewer.file_tabs import FileTabs, ViewerHead
+from desktop_agent.ui.files.viewer.page_saving import FileStore, PageSaving
+from desktop_agent.ui.files.viewer.viewer_content import read_content
 from desktop_agent.ui.keys.part_keys import PartKeys
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
+
+SETTLE_MS = 150
+"""A file is often written in several steps, or replaced: read once it has been quiet for this long."""
+
+
+class OpenFiles(QObject):
+    """Watches files (absolute paths), also those that are replaced by renaming or come back.
+
+    Signals:
+        changed: some of them may be others now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject, *, settle_ms: int = SETTLE_MS) -> None:
+        super().__init__(parent)
+        self._wanted: set[str] = set()
+        self._watcher = QFileSystemWatcher(self)
+        self._settle = QTimer(self, interval=settle_ms, singleShot=True)
+        self._settle.timeout.connect(self._report)
+        self._watcher.fileChanged.connect(self._note)
+        self._watcher.directoryChanged.connect(self._note)
+
+    def watch(self, files: Iterable[str], folders: Iterable[str]) -> None:
+        """Watch these files, and the folders that they are in, instead of those before."""
+        self._wanted = {*files, *folders}
+        self._update()
+
+    def pause(self) -> None:
+        """Tell nothing until `watch` is called again."""
+        self.watch((), ())
+        self._settle.stop()
+
+    def _update(self) -> None:
+        watched = {*self._watcher.files(), *self._watcher.directories()}
+        if outdated := watched - self._wanted:
+            self._watcher.removePaths(list(outdated))
+        if missing := self._wanted - watched:
+            self._watcher.addPaths(list(missing))  # what is not there is noticed by its folder
+
+    def _note(self, _path: str) -> None:
+        self._settle.start()
+
+    def _report(self) -> None:
+        self._update()  # the watch on a file ends when it is replaced
+        self.changed.emit()
+
 
 _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 

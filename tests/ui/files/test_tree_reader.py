@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.files.watch import SELDOM_MS, FolderWatch
+from desktop_agent.ui.files.tree_reader import SELDOM_MS, FolderWatch
 
 
 class News:

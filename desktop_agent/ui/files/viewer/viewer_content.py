@@ -1,4 +1,4 @@
-"""What there is to show of a file: its text, a picture, or the reason why neither can be shown."""
+"""What there is to show of a file: its text, a picture, or why neither can be shown. Read in a thread."""
 
 import stat
 from collections.abc import Iterator
@@ -7,12 +7,13 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.diff.binary_files import HEAD_BYTES, file_type
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words
 
 MAX_SHOWN_BYTES = 10_000_000
 MAX_EDITED_BYTES = 2_000_000
@@ -122,3 +123,25 @@ def _encoding_words(text: Text) -> str:
     if not text.is_valid:
         return f"{name}?"
     return f"{name} BOM" if text.has_bom and text.encoding == "utf-8" else name
+
+
+def obstacle_words(content: FileContent) -> str:
+    """Return why nothing is shown of this file, and what can be done; empty when something is."""
+    if content.picture is not None:
+        return problem_words(content.picture.problem)
+    words: dict[Obstacle, str] = {
+        "": "",
+        "gone": _tr("This file is no longer there. It was moved or deleted."),
+        "outside": _tr("This file does not lie in the open folder, so it is not shown."),
+        "no file": _tr("This is no file with content: a folder, a device or a pipe."),
+        "unreadable": _tr("This file cannot be read: {detail}."),
+        "too large": _tr("Too large to be shown here: {size}, and {most} is the most. Open it with its application."),
+        "binary": _tr("This file is not text: {kind}, {size}. Open it with its application."),
+        "long lines": _tr("Its lines are too long to be shown here: {size}. Open it with its application."),
+    }
+    size, most = size_words(content.size_bytes), size_words(MAX_SHOWN_BYTES)
+    return words[content.obstacle].format(detail=content.detail, size=size, most=most, kind=content.type_name)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Viewer", text)

@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.merge.edited_text import EditedText
-from desktop_agent.ui.files.viewer.content import MAX_EDITED_BYTES, MAX_SHOWN_BYTES, Obstacle, read_content
-from desktop_agent.ui.files.viewer.finding import find_places
-from desktop_agent.ui.files.viewer.viewer_words import obstacle_words
+from desktop_agent.ui.files.viewer.text_page import find_places
+from desktop_agent.ui.files.viewer.viewer_content import (
+    MAX_EDITED_BYTES,
+    MAX_SHOWN_BYTES,
+    Obstacle,
+    obstacle_words,
+    read_content,
+)
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -1,7 +1,11 @@
-"""What git and the agent say about one path."""
+"""What git and the agent say about files, looked up and in words."""
+
+import os
+
+import pytest
 
 from desktop_agent.core.system.git.repository import FileStatus
-from desktop_agent.ui.files.marks import FileMark, FileMarks
+from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark, displayed
 
 FILES = {
     "src/a.py": FileStatus(state="modified"),
@@ -47,3 +51,32 @@ def test_folders_of_different_depth_are_all_marked_and_no_others() -> None:
 def test_a_deleted_file_is_known_to_be_gone() -> None:
     assert MARKS.is_deleted("gone.py")
     assert not MARKS.is_deleted("src/a.py")
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (FileMark(), []),
+        (FileMark("modified"), ["modified"]),
+        (FileMark("renamed", renamed_from="old\nname"), ["renamed from old␊name"]),
+        (FileMark("untracked", is_touched=True), ["new, not in git yet", "changed by the agent"]),
+        (FileMark(None, "conflicted"), ["contains merge conflicts"]),
+        (FileMark("ignored"), ["ignored by git"]),
+    ],
+)
+def test_a_mark_is_described_in_words(mark: FileMark, words: list[str]) -> None:
+    assert describe_mark(mark) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("pages.py", "pages.py"),
+        ("naïve 文 👩‍👩‍👧.txt", "naïve 文 👩‍👩‍👧.txt"),
+        ("two\nlines\x1b[31m", "two␊lines␛[31m"),
+        ("gpj\u202egnp.exe", "gpj⟨U+202E⟩gnp.exe"),
+        (os.fsdecode(b"latin\xe9"), r"latin\xe9"),
+    ],
+)
+def test_a_name_cannot_pretend_to_be_another(name: str, shown: str) -> None:
+    assert displayed(name) == shown

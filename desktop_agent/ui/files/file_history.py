@@ -1,10 +1,13 @@
-"""Which turns of a session changed a file, as the menu of the tree lists them. Pure."""
+"""What the turns of a session did to a file, and where files went by renames. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.transcript import ChangeRecord
 
 MOST_LISTED = 20
@@ -65,3 +68,25 @@ def turn_words(turn: FileTurn) -> str:
 
 def _tr(text: str) -> str:
     return QCoreApplication.translate("FileTurns", text)
+
+
+def new_paths(event: ev.Event, known: Mapping[ChangeId, ChangeRecord]) -> dict[str, str]:
+    """Return the new path of each file that `event` says was renamed, or renamed back. `known` are all changes."""
+    match event:
+        case ev.ChangesRecorded(changes=changes):
+            return {change.path: change.moved_to for change in changes if change.moved_to}
+        case ev.ChangesUndone(changes=changes) | ev.ChangesRedone(changes=changes):
+            return dict(_moved_back(changes, known))
+        case _:
+            return {}
+
+
+def _moved_back(changes: Iterable[FileChange], known: Mapping[ChangeId, ChangeRecord]) -> Iterator[tuple[str, str]]:
+    """What an undo or redo took away from a path is where the renaming that it is about came from, or led to."""
+    for change in changes:
+        for item in change.reverts if change.after is None else ():
+            record = known.get(item.change_id)
+            if record is not None and record.change.path == change.path:
+                path = record.change.moved_to if item.is_redo else record.change.moved_from
+                if path:
+                    yield change.path, path

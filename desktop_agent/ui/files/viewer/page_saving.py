@@ -1,19 +1,57 @@
 """Saving what the user wrote into files, and what is asked when a file was changed on disk meanwhile."""
 
 import asyncio
+from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.files.viewer.content import FileContent, read_content
-from desktop_agent.ui.files.viewer.difference import DifferenceDialog
 from desktop_agent.ui.files.viewer.file_page import FilePage
-from desktop_agent.ui.files.viewer.file_store import FileStore
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs
+from desktop_agent.ui.files.viewer.viewer_content import FileContent, read_content
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+
+class FileStore(Protocol):
+    """Works beside the window's thread."""
+
+    async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
+        """Write a file below `root`, unless it has not the digest `expected` (`None`: there is none).
+
+        Return why it was not written; empty when it was.
+        """
+        ...
+
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
+        """Return how two versions of a file differ."""
+        ...
+
+
+class DifferenceDialog(QDialog):
+    """Shows it, to be looked at. Show it with `open()`."""
+
+    def __init__(self, theme: Theme, diff: FileDiff, parent: QWidget) -> None:
+        super().__init__(parent)
+        set_up_dialog(self, "viewerDifferenceDialog", self.tr("From the file on disk to yours"))
+        view = DiffView(theme)
+        view.setObjectName("viewerDiffView")
+        close = make_button(self.tr("Close"), clicked=self.accept)
+        title = make_label(self.windowTitle(), role="title")
+        vbox(title, (view, 1), hbox(STRETCH, close), on=self, margins=DIALOG_MARGINS, spacing=Space.M)
+        self.resize(parent.size() * 0.9)
+        view.show_diff(diff)
+        view.setFocus()
 
 
 class PageSaving(QObject):

@@ -8,13 +8,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.matching import find_matches
 from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
-from desktop_agent.ui.files.drawing import TreeDelegate
-from desktop_agent.ui.files.marks import FileMarks
-from desktop_agent.ui.files.match_drawing import MatchDelegate
-from desktop_agent.ui.files.matches_model import MatchesModel
-from desktop_agent.ui.files.model import FileTreeModel
-from desktop_agent.ui.files.outline import edits_between
-from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.files.file_marks import FileMarks
+from desktop_agent.ui.files.file_rows import FileRows, MatchDelegate, MatchesModel, TreeDelegate
+from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
 from desktop_agent.ui.theme import Theme, ThemeChoice
 from tests.ui.files.rows import row_of
 

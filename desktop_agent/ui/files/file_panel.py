@@ -1,26 +1,85 @@
-"""The files of the workspace: the tree, the filter above it, and what one can do with a file."""
+"""The files of the workspace: the tree, the filter above it, and below it what was done last to one of them."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
-from desktop_agent.ui.files.done_bar import DoneBar
-from desktop_agent.ui.files.field import FilterField
-from desktop_agent.ui.files.file_words import why_no_marks
-from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.file_marks import why_no_marks
+from desktop_agent.ui.files.file_rows import FileRows, ShownRows
+from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
-from desktop_agent.ui.files.reader import Spawn, TreeReader
-from desktop_agent.ui.files.shown_rows import ShownRows
-from desktop_agent.ui.files.view import FileRows
-from desktop_agent.ui.files.watch import FolderWatch
+from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
+
+
+class DoneBar(QFrame):
+    """Hidden until something was done. It stays until the next thing is done, or it is closed.
+
+    Signals:
+        undo_requested: take back what was done last: the ids of its changes.
+    """
+
+    undo_requested = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("filesDoneBar")
+        self._changes: tuple[str, ...] = ()
+        self._words = make_label(role="secondary", object_name="filesDone", wraps=True, is_plain=True)
+        self._undo = make_button(self.tr("Undo"), object_name="filesUndoButton", clicked=self._on_undo, is_compact=True)
+        close = make_button("✕", accessible_name=self.tr("Close"), clicked=self.hide, variant="flat", is_compact=True)
+        margins = (Space.S, Space.XS, 0, Space.XS)
+        hbox((self._words, 1), self._undo, close, on=self, margins=margins, spacing=Space.XS)
+        self.hide()
+
+    def say(self, words: str, changes: tuple[str, ...] = ()) -> None:
+        """Show what was done, by these changes, or why it was not."""
+        self._changes = changes
+        self._words.setText(words)
+        self.setAccessibleName(words)
+        self._undo.setVisible(bool(changes))
+        self.show()
+
+    def _on_undo(self) -> None:
+        self.hide()
+        self.undo_requested.emit(self._changes)
+
+
+_CLEAR_WIDTH = 22
+
+
+class FilterField(QLineEdit):
+    """A line to type in, with a button in it that empties it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Qt's own clear button comes with a picture that fits neither theme.
+        clear = QToolButton(self)
+        clear.setText("×")
+        clear.setAccessibleName(self.tr("Clear the filter"))
+        clear.setToolTip(self.tr("Clear the filter"))
+        clear.setProperty("variant", "flat")
+        clear.setProperty("compact", True)
+        clear.setCursor(Qt.CursorShape.ArrowCursor)
+        clear.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Escape does the same by keyboard
+        clear.setFixedWidth(_CLEAR_WIDTH)
+        clear.hide()
+        clear.clicked.connect(self.clear)
+        hbox(STRETCH, clear, on=self, margins=(0, 0, 2, 0))
+        self._clear = clear
+        self.setTextMargins(0, 0, _CLEAR_WIDTH, 0)
+        self.textChanged.connect(self._on_text_changed)
+
+    def _on_text_changed(self, text: str) -> None:
+        self._clear.setVisible(bool(text))
 
 
 class FileTree(QWidget):
@@ -36,7 +95,7 @@ class FileTree(QWidget):
         turn_requested: show what a turn did to a file (a `FileTurn`).
         rename_requested: let this file or folder (a `str`, relative to the workspace) have this other path.
         delete_requested: delete this file (a `str`, relative to the workspace).
-        repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
+        repository_changed: branch and changed files were read again: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
     file_activated = Signal(object)

@@ -1,0 +1,351 @@
+"""The list in which the tree, or the matches of the filter, are shown: its view, its rows, and how they are drawn."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QAbstractListModel, QMimeData, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QDrag, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPolygonF
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView
+
+from desktop_agent.core.base.matching import Match, Matches
+from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark, displayed
+from desktop_agent.ui.files.file_tree_model import FileTreeModel
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.emphasis import draw_emphasised
+from desktop_agent.ui.widgets.rows import (
+    NO_PARENT,
+    AnyIndex,
+    FocusRing,
+    RowDelegate,
+    draw_ground,
+    draw_line,
+    set_up_list,
+)
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class FileRows(QTableView):
+    """Rows of one height: scrolling and inserting cost the same however many there are.
+
+    Signals:
+        chosen: Enter on the current row.
+        opened: the right arrow key.
+        closed: the left arrow key.
+        copied: the copy shortcut.
+        renamed: F2.
+        deleted: the delete key.
+        typed: text typed while the list has the focus.
+    """
+
+    chosen = Signal()
+    opened = Signal()
+    closed = Signal()
+    copied = Signal()
+    renamed = Signal()
+    deleted = Signal()
+    typed = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ring = set_up_list(self)
+        self.dragged: Callable[[], QMimeData | None] = lambda: None
+        """Gives what is dragged away: the current row."""
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setStretchLastSection(True)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setMinimumSectionSize(Height.LIST_ROW)
+        rows.setDefaultSectionSize(Height.LIST_ROW)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+
+    @property
+    def row(self) -> int:
+        """The current row, -1 if there is none."""
+        return self.currentIndex().row()
+
+    def select_row(self, row: int) -> None:
+        """Make a row the current one and bring it into view."""
+        self.setCurrentIndex(self.model().index(row, 0))
+
+    def startDrag(self, supportedActions: Qt.DropAction) -> None:
+        if (data := self.dragged()) is not None:
+            drag = QDrag(self)
+            drag.setMimeData(data)
+            drag.exec(Qt.DropAction.CopyAction)  # the file itself stays where it is
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter if plain:
+                self.chosen.emit()
+            case Qt.Key.Key_Right if plain:
+                self.opened.emit()
+            case Qt.Key.Key_Left if plain:
+                self.closed.emit()
+            case Qt.Key.Key_F2 if plain:
+                self.renamed.emit()
+            case Qt.Key.Key_Delete if plain:
+                self.deleted.emit()
+            case _ if event.matches(QKeySequence.StandardKey.Copy):
+                self.copied.emit()
+            case _ if event.text().isprintable() and event.text().strip() and not _is_command(event):
+                self.typed.emit(event.text())
+            case _:
+                super().keyPressEvent(event)
+
+
+def _is_command(event: QKeyEvent) -> bool:
+    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    return bool(event.modifiers() & commands)
+
+
+INDENT = 18
+"""One level of folders, in device-independent pixels, like all sizes here."""
+
+_TRIANGLE = 7.0
+_NAME_AFTER_TRIANGLE = 14.0
+_DIAMOND = 8.0
+
+
+class FileDelegate(RowDelegate):
+    """What both lists have in common: the marks at the right edge."""
+
+    def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
+        """Draw letter and diamond at the right edge of `rect`, and return what is left of it.
+
+        A folder has the letter of the strongest change in it, less bold: a colour alone would not say which it is.
+        """
+        right = rect.right()
+        change = (mark.below or mark.state) if is_folder else mark.state
+        if change is not None and change in LETTERS:
+            width = QFontMetricsF(self.fonts.small_strong).horizontalAdvance("M")
+            painter.setFont(self.fonts.small if is_folder else self.fonts.small_strong)
+            painter.setPen(self.theme.colour(COLOUR_OF_STATE[change]))
+            column = QRectF(right - width, rect.top(), width, rect.height())
+            painter.drawText(column, Qt.AlignmentFlag.AlignCenter, LETTERS[change])
+            right -= width + Space.XS
+        if mark.is_touched:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self.theme.colour("accent"))
+            painter.drawPolygon(_diamond(QPointF(right - _DIAMOND / 2, rect.center().y())))
+            right -= _DIAMOND + Space.XS
+        return QRectF(rect.left(), rect.top(), right - Space.XS - rect.left(), rect.height())
+
+
+class TreeDelegate(FileDelegate):
+    """Draws one row of the tree: triangle, name, marks."""
+
+    def __init__(self, model: FileTreeModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent)
+        self._model = model
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        painter.save()
+        colour = draw_ground(painter, self.theme, option, self.ring)
+        if row.mark.is_ignored:
+            colour = self.theme.colour("faint")
+        rect = QRectF(option.rect).adjusted(Space.S + row.depth * INDENT, 0, -Space.S, 0)
+        if row.is_dir:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            painter.drawPolygon(_triangle(QPointF(rect.left() + _TRIANGLE / 2, rect.center().y()), is_open=row.is_open))
+            rect.setLeft(rect.left() + _NAME_AFTER_TRIANGLE)
+        rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
+        rect = self._draw_note(painter, rect, row.problem)
+        name = f"{displayed(row.name)} →" if row.is_symlink else displayed(row.name)
+        draw_line(painter, rect, name, self.fonts.text, colour)
+        painter.restore()
+
+    def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
+        if not note:
+            return rect
+        width = min(QFontMetricsF(self.fonts.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
+        column = QRectF(rect.right() - width, rect.top(), width, rect.height())
+        draw_line(painter, column, note, self.fonts.small, self.theme.colour("danger_text"))
+        return rect.adjusted(0, 0, -width - Space.S, 0)
+
+
+def _triangle(centre: QPointF, *, is_open: bool) -> QPolygonF:
+    half = _TRIANGLE / 2
+    x, y = centre.x(), centre.y()
+    if is_open:
+        return QPolygonF([QPointF(x - half, y - half + 1), QPointF(x + half, y - half + 1), QPointF(x, y + half)])
+    return QPolygonF([QPointF(x - half + 1, y - half), QPointF(x - half + 1, y + half), QPointF(x + half, y)])
+
+
+def _diamond(centre: QPointF) -> QPolygonF:
+    half, x, y = _DIAMOND / 2, centre.x(), centre.y()
+    return QPolygonF([QPointF(x, y - half), QPointF(x + half, y), QPointF(x, y + half), QPointF(x - half, y)])
+
+
+class MatchesModel(QAbstractListModel):
+    """One row per matching file, best first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._matches: Sequence[Match] = ()
+        self._marks = FileMarks()
+
+    def show(self, matches: Sequence[Match], marks: FileMarks) -> None:
+        """Show these matches instead of the present ones."""
+        self.beginResetModel()
+        self._matches, self._marks = matches, marks
+        self.endResetModel()
+
+    def match_at(self, row: int) -> Match:
+        """Return what is in this row."""
+        return self._matches[row]
+
+    def mark_at(self, row: int) -> FileMark:
+        """Return what git and the agent say about the file in this row."""
+        return self._marks.of(self._matches[row].text, is_dir=False)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._matches)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
+            return None
+        words = [displayed(self._matches[index.row()].text), *describe_mark(self.mark_at(index.row()))]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return words[0]
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(words)
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tooltip("\n".join(words))
+            case _:
+                return None
+
+
+class MatchDelegate(FileDelegate):
+    """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
+
+    def __init__(self, model: MatchesModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent)
+        self._model = model
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        match = self._model.match_at(index.row())
+        mark = self._model.mark_at(index.row())
+        painter.save()
+        colour = draw_ground(painter, self.theme, option, self.ring)
+        rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
+        rect = self.draw_mark(painter, rect, mark, is_folder=False)
+        shown = displayed(match.text)
+        name_at = shown.rfind("/") + 1
+        found = [(len(displayed(match.text[:start])), len(displayed(match.text[:end]))) for start, end in match.spans]
+        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
+        folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
+        used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.fonts.text)
+        rect.setLeft(rect.left() + used + Space.S)
+        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.fonts.small), rect.width())
+        spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
+        draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
+        painter.restore()
+
+
+def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
+    """Return the end of `text` that fits, and how many characters its beginning lost (the sign for it included)."""
+    if metrics.horizontalAdvance(text) <= width:
+        return text, 0
+    for start in range(1, len(text)):
+        shorter = f"…{text[start:]}"
+        if metrics.horizontalAdvance(shorter) <= width:
+            return shorter, start - 1
+    return "", len(text)
+
+
+class ShownRows(QObject):
+    """Switches a list between the tree and the matches, and moves through the tree. Rows count from 0."""
+
+    def __init__(self, tree: FileTreeModel, rows: FileRows, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._tree = tree
+        self._rows = rows
+        self._theme = theme
+        self._tree_delegate = TreeDelegate(tree, theme, rows.ring, self)
+        self._matches: tuple[MatchesModel, MatchDelegate] | None = None
+        self.is_filtering = False
+        """Whether the matches are shown."""
+        rows.setModel(tree)
+        rows.setItemDelegate(self._tree_delegate)
+
+    def path_at(self, row: int) -> str:
+        """Return the path of a row, relative to the workspace, with `/`."""
+        if self.is_filtering and self._matches is not None:
+            return self._matches[0].match_at(row).text
+        return self._tree.outline.place(row).path
+
+    def is_folder(self, row: int) -> bool:
+        """Whether a row is a folder. Matches are files."""
+        return not self.is_filtering and self._tree.row_at(row).is_dir
+
+    def is_open_folder(self, row: int) -> bool:
+        """Whether a row is a folder whose entries are shown."""
+        return self.is_folder(row) and self._tree.row_at(row).is_open
+
+    def is_touched_file(self, row: int) -> bool:
+        """Whether a row is a file that the agent changed in this session."""
+        return not self.is_folder(row) and self._tree.marks.of(self.path_at(row), is_dir=False).is_touched
+
+    def toggle(self, row: int) -> None:
+        """Open or close a folder of the tree."""
+        if not self.is_filtering:
+            self._tree.toggle(row)
+
+    def step_in(self) -> None:
+        """Open the current folder, or go to the first entry of an open one."""
+        row = self._rows.row
+        if not self.is_filtering and row >= 0:
+            shown = self._tree.row_at(row)
+            if shown.is_open and self._tree.outline.parent_row(min(row + 1, self._tree.rowCount() - 1)) == row:
+                self._rows.select_row(row + 1)
+            elif shown.is_dir:
+                self._tree.open(row)
+
+    def step_out(self) -> None:
+        """Close the current folder, or go to the one that holds the current entry."""
+        row = self._rows.row
+        if not self.is_filtering and row >= 0:
+            if self._tree.row_at(row).is_open:
+                self._tree.close(row)
+            elif (parent := self._tree.outline.parent_row(row)) >= 0:
+                self._rows.select_row(parent)
+
+    def show_matches(self, matches: Matches) -> None:
+        """Show these files instead of the tree."""
+        if self._matches is None:
+            self._matches = self._make_matches()
+        model, delegate = self._matches
+        model.show(matches.best, self._tree.marks)
+        if not self.is_filtering:
+            self.is_filtering = True
+            self._rows.setModel(model)
+            self._rows.setItemDelegate(delegate)
+
+    def show_tree(self) -> None:
+        """Show the tree again, as it was left."""
+        if self.is_filtering:
+            self.is_filtering = False
+            self._rows.setModel(self._tree)
+            self._rows.setItemDelegate(self._tree_delegate)
+
+    def _make_matches(self) -> tuple[MatchesModel, MatchDelegate]:
+        # Made when the user filters for the first time: the window's first paint does not wait for it.
+
+        model = MatchesModel(self)
+        return model, MatchDelegate(model, self._theme, self._rows.ring, self)
