@@ -1,8 +1,158 @@
-"""The list is narrowed by who wrote a file, by what was decided, and by its path."""
+"""The choice of a baseline, the filter, and the list of changed files."""
 
+from collections.abc import Iterator, Mapping
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QSignalSpy, QTest
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_listing import FileFilter
-from desktop_agent.ui.review.changed_files import group_by_file
+from desktop_agent.ui.review.changed_file_list import ChangeModel
+from desktop_agent.ui.review.changed_files import (
+    LAST_TURN,
+    SESSION,
+    UNCOMMITTED,
+    ChangedFile,
+    ReviewBaseline,
+    group_by_file,
+)
+from desktop_agent.ui.review.diff_source import GitState
+from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import Session
+
+MANY = 1_500
+GIT = GitState(branches=("main",))
+
+
+class Prompts(Mapping[int, str]):
+    """Knows how many of the prompts were read."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.reads = 0
+
+    def __getitem__(self, turn: int) -> str:
+        self.reads += 1
+        return f"Prompt {turn}\nand more"
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(1, self._count + 1))
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def newest_first(count: int) -> list[int]:
+    return list(range(count, 0, -1))
+
+
+@pytest.fixture
+def picker(qtbot: QtBot, theme: Theme) -> BaselinePicker:
+    assert theme.colours
+    picker = BaselinePicker()
+    qtbot.addWidget(picker)
+    picker.show()
+    qtbot.waitExposed(picker)
+    return picker
+
+
+def labels(picker: BaselinePicker) -> list[str]:
+    return [picker.itemText(row) for row in range(picker.count())]
+
+
+def picked(spy: QSignalSpy) -> list[object]:
+    return [spy.at(index)[0] for index in range(spy.count())]
+
+
+def test_a_long_session_is_listed_without_reading_its_prompts(picker: BaselinePicker) -> None:
+    prompts = Prompts(MANY)
+    picker.set_choices(newest_first(MANY), prompts, None, LAST_TURN)
+    assert picker.count() == 5 + 2 * (1 + MANY)
+    assert picker.currentText() == f"Last turn ({MANY})"
+    assert prompts.reads == 0
+    picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("since", 7))
+    assert picker.currentText() == "Since message 7: Prompt 7"
+
+
+def test_opening_the_list_reads_only_what_is_in_sight(picker: BaselinePicker) -> None:
+    prompts = Prompts(MANY)
+    picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("turn", MANY // 2))
+    picker.showPopup()
+    assert picker.view().visualRect(picker.view().currentIndex()).intersects(picker.view().viewport().rect())
+    assert 0 < prompts.reads < 200
+    picker.hidePopup()
+
+
+def test_every_baseline_is_picked_by_the_arrow_keys(picker: BaselinePicker) -> None:
+    picker.set_choices([2, 1], {}, GIT, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    for _ in range(picker.count()):
+        QTest.keyClick(picker, Qt.Key.Key_Down)
+    assert picked(chosen) == [
+        SESSION,
+        UNCOMMITTED,
+        ReviewBaseline("branch", branch="main"),
+        ReviewBaseline("turn", 2),
+        ReviewBaseline("turn", 1),
+        ReviewBaseline("since", 2),
+        ReviewBaseline("since", 1),
+    ]
+
+
+def test_the_last_of_thousands_is_picked_by_two_keys_in_the_list(picker: BaselinePicker) -> None:
+    picker.set_choices(newest_first(MANY), {}, GIT, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    picker.showPopup()
+    QTest.keyClick(picker.view(), Qt.Key.Key_End)
+    QTest.keyClick(picker.view(), Qt.Key.Key_Return)
+    assert picked(chosen) == [ReviewBaseline("since", 1)]
+
+
+def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
+    picker.set_choices(newest_first(MANY), {}, None, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    QTest.keyClicks(picker, "since")
+    assert picker.currentText() == f"Since message {MANY}"
+    assert picked(chosen)[-1] == ReviewBaseline("since", MANY)
+
+
+def test_the_lines_between_the_groups_are_none_of_the_choices(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, GIT, LAST_TURN)
+    model = picker.model()
+    lines = [row for row, label in enumerate(labels(picker)) if not label]
+    assert len(lines) == 3
+    for row in lines:
+        index = model.index(row, 0)
+        assert not model.flags(index) & (Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        assert index.data(Qt.ItemDataRole.AccessibleDescriptionRole) == "separator"
+
+
+def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, GitState("git_missing"), LAST_TURN)
+    row = picker.findText("Against a branch")
+    assert picker.itemData(row, Qt.ItemDataRole.ToolTipRole) == "git is not installed"
+    assert picker.itemData(row, Qt.ItemDataRole.AccessibleDescriptionRole) == "git is not installed"
+
+
+def test_what_git_answers_while_the_list_is_open_comes_into_it(picker: BaselinePicker) -> None:
+    picker.set_choices([2, 1], {}, None, ReviewBaseline("turn", 1))
+    picker.showPopup()
+    picker.set_choices([2, 1], {}, GIT, ReviewBaseline("turn", 1))
+    assert "Against main" in labels(picker)
+    assert picker.currentText() == "Turn 1"
+    picker.hidePopup()
+
+
+def test_a_baseline_that_is_gone_gives_way_to_the_first(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, None, ReviewBaseline("turn", 9))
+    assert picker.currentText() == "Last turn (1)"
+
+
+def test_beside_the_rows_nothing_can_be_picked(picker: BaselinePicker) -> None:
+    assert picker.model().flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags
 
 
 def test_every_criterion_narrows_the_list(session: Session) -> None:
@@ -28,3 +178,57 @@ def test_every_criterion_narrows_the_list(session: Session) -> None:
     assert listed(FileFilter(state="conflict", text="test")) == ["src/pages_test.py"]
     assert listed(FileFilter(text="pages SRC")) == ["src/Pages.py", "src/pages_test.py"]
     assert listed(FileFilter(text="old")) == ["notes.txt"]
+
+
+def files_of(session: Session) -> list[ChangedFile]:
+    return group_by_file(session.transcript.changes.values())
+
+
+def test_it_keeps_the_rules_of_models(session: Session, qtmodeltester: ModelTester) -> None:
+    model = ChangeModel()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    session.change(1, "a", "a.py", "1\n", "2\n")
+    model.set_files(files_of(session))
+    session.change(1, "b", "b.py", None, "2\n")
+    model.set_files(files_of(session))
+    model.set_files(files_of(session)[1:])
+    model.set_files([])
+    assert model.rowCount() == 0
+
+
+def test_files_that_come_while_a_turn_runs_are_appended(session: Session) -> None:
+    model = ChangeModel()
+    session.change(1, "a", "a.py", "1\n", "2\n")
+    model.set_files(files_of(session))
+    resets, inserts = QSignalSpy(model.modelReset), QSignalSpy(model.rowsInserted)
+    session.change(1, "b", "b.py", None, "2\n")
+    model.set_files(files_of(session))
+    assert (resets.count(), inserts.count(), model.rowCount()) == (0, 1, 2)
+
+
+def test_an_update_of_the_same_files_is_no_reset(session: Session) -> None:
+    model = ChangeModel()
+    change = session.change(1, "a", "a.py", "1\n", "2\n")
+    model.set_files(files_of(session))
+    resets, changes = QSignalSpy(model.modelReset), QSignalSpy(model.dataChanged)
+    session.undo(change)
+    model.set_files(files_of(session))
+    assert (resets.count(), changes.count()) == (0, 1)
+
+
+def test_a_row_is_read_out_with_its_state(session: Session) -> None:
+    undone = session.change(1, "a", "src/a.py", "1\n", "2\n3\n", author="mcp")
+    session.change(1, "b", "data.bin", b"\0", None, author="shell")
+    session.undo(undone)
+    model = ChangeModel()
+    model.set_files(files_of(session))
+    words = [model.data(model.index(row), Qt.ItemDataRole.AccessibleTextRole) for row in range(2)]
+    assert words == ["src/a.py, 2 added, 1 removed, MCP, undone", "data.bin, deleted, binary, shell, undecided"]
+
+
+def test_in_a_question_the_kind_of_change_stands_beside_the_path(session: Session) -> None:
+    session.change(1, "a", "new.py", None, "1\n")
+    session.change(1, "b", "edited.py", "1\n", "2\n")
+    model = ChangeModel("kind")
+    files = files_of(session)
+    assert [model.tag_words(file) for file in files] == ["new", ""]

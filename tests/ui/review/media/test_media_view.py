@@ -1,0 +1,287 @@
+"""Pictures, notebooks and bytes in place of lines of text."""
+
+import asyncio
+import json
+import os
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSlider
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.media.media_view import ImageView, MediaStack, may_be_media, media_kind
+from desktop_agent.ui.review.media.picture_canvas import MAX_FITTED
+from desktop_agent.ui.review.media.picture_decoding import decode
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.media.pictures import SVG, picture
+from tests.ui.review.stage import make_diff
+
+RED, BLUE = QColor("#ff0000"), QColor("#0000ff")
+
+
+@pytest.fixture
+def view(qtbot: QtBot, theme: Theme) -> ImageView:
+    view = ImageView(theme)
+    qtbot.addWidget(view)
+    view.resize(640, 480)
+    view.show()
+    view.show_versions(decode(picture(100, 80, "#ff0000")), decode(picture(100, 80, "#0000ff")))
+    return view
+
+
+def seen(view: ImageView) -> QImage:
+    return view.canvas.viewport().grab().toImage()
+
+
+def at(view: ImageView, across: float, down: float = 0.5) -> QColor:
+    image = seen(view)
+    return image.pixelColor(round(image.width() * across), round(image.height() * down))
+
+
+def view_button(view: ImageView, name: str) -> QPushButton:
+    found = view.findChild(QPushButton, name)
+    assert found is not None
+    return found
+
+
+def captions(view: ImageView) -> list[str]:
+    return [label.text() for label in view.findChildren(QLabel) if "image" in label.text() and label.isVisible()]
+
+
+def test_both_stand_beside_each_other_at_one_scale(view: ImageView) -> None:
+    assert (at(view, 0.25), at(view, 0.75)) == (RED, BLUE)
+    assert captions(view)[0].startswith("Before  100 × 80 · PNG image · ")
+    assert captions(view)[1].startswith("After  100 × 80 · PNG image · ")
+    view.show_versions(decode(picture(100, 80, "#ff0000")), decode(picture(50, 40, "#0000ff")))
+    assert at(view, 0.25) == RED
+    assert at(view, 0.75) != BLUE  # half as large: the middle is beyond its corner
+
+
+def test_a_small_picture_is_enlarged_up_to_a_point(view: ImageView) -> None:
+    view.show_versions(decode(picture(8, 8)), decode(picture(8, 8)))
+    assert view.canvas.scroller.scale == MAX_FITTED
+
+
+def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> None:
+    view_button(view, "swipeButton").click()
+    assert (at(view, 0.3), at(view, 0.7)) == (RED, BLUE)
+    QTest.keyClick(view.canvas, Qt.Key.Key_End)
+    assert (at(view, 0.7), view.canvas.split) == (RED, 1.0)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Home)
+    assert (at(view, 0.3), view.canvas.split) == (BLUE, 0.0)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Right)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert view.canvas.split == pytest.approx(0.12)
+    slider = view.findChild(QSlider, "swipeSlider")
+    assert slider is not None
+    assert slider.isVisible()
+    assert slider.value() == 120
+    slider.setValue(800)
+    assert view.canvas.split == 0.8
+    middle = view.canvas.viewport().rect().center()
+    QTest.mousePress(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    assert view.canvas.split == pytest.approx(0.5, abs=0.01)
+    QTest.mouseMove(view.canvas.viewport(), middle + QPoint(40, 0))
+    QTest.mouseRelease(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    assert "% of the old version" in view.canvas.accessibleDescription()
+
+
+def test_blending_shows_both_through_each_other(view: ImageView) -> None:
+    view_button(view, "onionButton").click()
+    mixed = at(view, 0.5)
+    assert mixed.red() == pytest.approx(128, abs=3)
+    assert mixed.blue() == pytest.approx(128, abs=3)
+
+
+def test_the_difference_of_what_is_the_same_is_black(view: ImageView) -> None:
+    view_button(view, "differenceButton").click()
+    assert at(view, 0.5) == QColor("#ff00ff")
+    view.show_versions(decode(picture(100, 80, "#ff0000")), decode(picture(100, 80, "#ff0000")))
+    assert at(view, 0.5) == QColor("#000000")
+
+
+def test_zooming_by_keyboard_and_back_to_all_of_it(view: ImageView) -> None:
+    fitted = view.canvas.scroller.scale
+    QTest.keyClick(view.canvas, Qt.Key.Key_1)
+    assert (view.canvas.scroller.scale, view.canvas.scroller.is_fitted) == (1.0, False)
+    assert view_button(view, "pictureActualButton").isChecked()
+    QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
+    assert view.canvas.scroller.scale == 1.5625
+    QTest.keyClick(view.canvas, Qt.Key.Key_Minus)
+    assert view.canvas.scroller.scale == 1.25
+    QTest.keyClick(view.canvas, Qt.Key.Key_0)
+    assert view.canvas.scroller.scale == fitted
+
+
+def test_what_is_larger_than_its_place_can_be_scrolled(view: ImageView) -> None:
+    view.canvas.set_scale(20.0)
+    assert view.canvas.horizontalScrollBar().maximum() > 0
+    assert view.canvas.verticalScrollBar().maximum() > 0
+    assert (at(view, 0.1), at(view, 0.9)) == (RED, BLUE)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_new_or_deleted_picture_has_one_side(view: ImageView, is_new: bool) -> None:
+    view_button(view, "swipeButton").click()
+    one, none = decode(picture(100, 80, "#ff0000")), decode(None)
+    view.show_versions(none if is_new else one, one if is_new else none)
+    assert at(view, 0.5) == RED
+    assert [caption.split("  ")[0] for caption in captions(view)] == ["New" if is_new else "Deleted"]
+    assert not view_button(view, "swipeButton").isVisible()
+
+
+def test_a_version_that_cannot_be_drawn_says_why_beside_the_other(view: ImageView) -> None:
+    view.show_versions(decode(picture(100, 80, "#ff0000")), decode(b"no picture"))
+    assert at(view, 0.25) == RED
+    assert not view_button(view, "swipeButton").isVisible()
+
+
+def test_what_is_transparent_shows_squares(view: ImageView, theme: Theme) -> None:
+    clear = decode(picture(100, 80, "#00000000"))
+    view.show_versions(clear, clear)
+    image = seen(view)
+    colours = {image.pixelColor(x, image.height() // 2).name() for x in range(100, 200)}
+    assert {theme.colour("surface").name(), theme.colour("border").name()} <= colours
+
+
+def notebook(source: str) -> bytes:
+    cell: object = {"cell_type": "code", "source": source, "outputs": [], "metadata": {}, "execution_count": None}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}).encode()
+
+
+@pytest.fixture
+def text(qtbot: QtBot, theme: Theme) -> DiffView:
+    text = DiffView(theme)
+    qtbot.addWidget(text)
+    return text
+
+
+@pytest.fixture
+def stack(qtbot: QtBot, theme: Theme, text: DiffView) -> MediaStack:
+    stack = MediaStack(theme)
+    stack.hold(text)
+    qtbot.addWidget(stack)
+    stack.resize(900, 600)
+    stack.show()
+    return stack
+
+
+def show(stack: MediaStack, path: str, before: bytes | None, after: bytes | None) -> None:
+    with asyncio.Runner() as runner:
+        runner.run(stack.show_change(make_diff(before, after, path=path), before, after))
+
+
+def stack_button(stack: MediaStack, name: str) -> QPushButton:
+    found = stack.findChild(QPushButton, name)
+    assert found is not None
+    return found
+
+
+def test_a_picture_is_shown_in_place_of_its_text(stack: MediaStack) -> None:
+    show(stack, "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
+    assert (stack.kind, stack.is_text_shown) == ("image", False)
+    assert not stack_button(stack, "showTextButton").isVisible()
+
+
+def test_a_drawing_is_a_picture_and_a_text(stack: MediaStack, text: DiffView, qtbot: QtBot) -> None:
+    show(stack, "a.svg", SVG, SVG.replace(b"red", b"blue"))
+    assert not stack.is_text_shown
+    with qtbot.waitSignal(stack.switched):
+        stack_button(stack, "showTextButton").click()
+    assert text.isVisible()
+    show(stack, "b.svg", None, SVG)
+    assert stack.is_text_shown  # the choice holds
+    stack_button(stack, "showMediaButton").click()
+    assert not stack.is_text_shown
+
+
+def test_a_drawing_that_must_not_be_drawn_is_its_text(stack: MediaStack) -> None:
+    bad = SVG.replace(b"</svg>", b'<image href="file:///etc/passwd"/></svg>')
+    show(stack, "a.svg", None, bad)
+    assert (stack.kind, stack.is_text_shown) == (None, True)
+
+
+def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> None:
+    show(stack, "a.ipynb", notebook("x = 1"), notebook("x = 2"))
+    diff = stack.media.notebook_view.document.diff
+    assert diff is not None
+    assert diff.new_lines == ("# %%\n", "x = 2\n")
+    assert stack_button(stack, "showTextButton").text() == "Raw JSON"
+
+
+def test_a_damaged_notebook_is_its_text(stack: MediaStack) -> None:
+    show(stack, "a.ipynb", notebook("x = 1"), b'{"cells": [')
+    assert stack.is_text_shown
+
+
+def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStack) -> None:
+    before = b"SQLite format 3\0" + bytes(range(256))
+    after = before[:100] + b"\xff" + before[101:] + bytes(1_000)
+    show(stack, "a.db", before, after)
+    words = [label.text() for label in stack.media.binary_view.findChildren(QLabel)]
+    assert words.count("SQLite database") == 2
+    assert "272 bytes" in words
+    assert "1.3 kB (1272 bytes)" in words
+    assert "First difference at byte 100" in words
+    shown = stack.media.findChild(QPlainTextEdit, "hexText")
+    assert shown is not None
+    assert shown.toPlainText().startswith("00000060  50 51 52 53 54")
+    assert len(shown.extraSelections()) >= 2
+
+
+def test_a_picture_that_is_damaged_on_both_sides_is_a_binary_file(stack: MediaStack) -> None:
+    show(stack, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), b"\x89PNG\r\n\x1a\n" + bytes(19))
+    assert stack.kind == "binary"
+
+
+def test_a_new_binary_file_has_one_side(stack: MediaStack) -> None:
+    show(stack, "a.bin", None, b"\0\1\2")
+    words = [label.text() for label in stack.media.binary_view.findChildren(QLabel)]
+    assert "There is no file" in words
+    assert "It begins with" in words
+
+
+def test_bytes_fit_the_width_there_is(stack: MediaStack) -> None:
+    content = os.urandom(600)
+    show(stack, "a.bin", None, b"\0" + content)
+    shown = stack.media.findChild(QPlainTextEdit, "hexText")
+    assert shown is not None
+    assert shown.blockCount() == 16
+    stack.resize(300, 600)
+    assert shown.blockCount() == 32
+
+
+async def test_a_change_that_comes_too_late_is_dropped(stack: MediaStack) -> None:
+    old = asyncio.ensure_future(stack.show_change(make_diff(None, b"\0", path="a.bin"), None, b"\0"))
+    await asyncio.sleep(0)
+    stack.show_text()
+    await old
+    assert stack.is_text_shown
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "kind"),
+    [
+        ("a.png", b"\x89PNG\r\n\x1a\n", None, "image"),
+        ("a.txt", b"text", b"\x89PNG\r\n\x1a\n\0", "image"),
+        ("a.svg", b"<svg/>", None, "image"),
+        ("a.html", b"<svg/>", b"<html>", None),
+        ("a.ipynb", b"{}", b"{}", "notebook"),
+        ("a.bin", b"\0", None, "binary"),
+        ("a.py", b"x", b"y", None),
+        ("a.py", None, None, None),
+    ],
+)
+def test_how_a_change_is_shown(path: str, before: bytes | None, after: bytes | None, kind: str | None) -> None:
+    assert media_kind(path, before, after) == kind
+
+
+def test_contents_of_plain_text_are_not_worth_fetching() -> None:
+    assert not may_be_media(make_diff("a", "b"))
+    assert may_be_media(make_diff(b"\0", b"\0\0"))
+    assert may_be_media(make_diff("a", "b", path="a.svg"))
+    assert may_be_media(make_diff("a", "b", path="a.IPYNB"))
