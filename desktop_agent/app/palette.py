@@ -23,9 +23,8 @@ from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.slash.declarations import Declaration
-    from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
-    from desktop_agent.ui.palette.finding import PaletteSources
-    from desktop_agent.ui.palette.palette import CommandPalette
+    from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope
+    from desktop_agent.ui.palette.palette_popup import CommandPalette
     from desktop_agent.ui.settings.settings_view import Section
 
 _MOST_REMEMBERED = 40
@@ -89,7 +88,7 @@ class PaletteOpening(QObject):
             self._try(self._load())
 
     def _build(self) -> "CommandPalette":
-        from desktop_agent.ui.palette.palette import CommandPalette  # after the first paint
+        from desktop_agent.ui.palette.palette_popup import CommandPalette  # after the first paint
 
         palette = self._palette = CommandPalette(
             self._theme, self._panels.window, self._panels.window.top_bar.palette_button
@@ -102,8 +101,7 @@ class PaletteOpening(QObject):
 
     def _sources_now(self) -> "PaletteSources":
         """Return what is known at once; the rest, as it was when the palette was open last."""
-        from desktop_agent.ui.palette.finding import PaletteSources
-        from desktop_agent.ui.palette.place_entries import place_key_entries
+        from desktop_agent.ui.palette.palette_entries import PaletteSources, place_key_entries
 
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
@@ -141,7 +139,7 @@ class PaletteOpening(QObject):
     # -- answering --
 
     def _on_wanted(self, query: "PaletteQuery") -> None:
-        from desktop_agent.ui.palette.finding import rows_for
+        from desktop_agent.ui.palette.palette_entries import rows_for
 
         assert self._palette is not None
         assert self._sources is not None
@@ -152,7 +150,7 @@ class PaletteOpening(QObject):
             self._palette.show_rows(query, rows_for(query, self._sources))
 
     async def _answer(self, query: "PaletteQuery") -> None:
-        from desktop_agent.ui.palette.finding import rows_for
+        from desktop_agent.ui.palette.palette_entries import rows_for
 
         assert self._palette is not None
         assert self._sources is not None
@@ -200,7 +198,7 @@ class PaletteOpening(QObject):
 
 
 def _action_entry(action: QAction) -> "PaletteEntry":
-    from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.palette.palette_entries import PaletteEntry
 
     native = QKeySequence.SequenceFormat.NativeText
     keys = "  ".join(each.toString(native) for each in action.shortcuts())
@@ -213,7 +211,7 @@ def _action_entry(action: QAction) -> "PaletteEntry":
 def _setting_entries() -> "tuple[PaletteEntry, ...]":
     """Return the sections and all settings. On the window's thread: where their words come from are widgets, too."""
     from desktop_agent.core.settings import declared_section, declared_settings
-    from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.palette.palette_entries import PaletteEntry
     from desktop_agent.ui.settings.setting_controls import words
     from desktop_agent.ui.settings.settings_view import SECTIONS, section_title
 
@@ -238,7 +236,7 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
 
 
 def _command_entry(command: "Declaration") -> "PaletteEntry":
-    from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.palette.palette_entries import PaletteEntry
     from desktop_agent.ui.translation.core_words import core_words
 
     return PaletteEntry(kind="command", key=command.name, title=f"/{command.name}", group=core_words(command.summary))
@@ -249,7 +247,7 @@ def _session_entries(
 ) -> "tuple[PaletteEntry, ...]":
     """Return the conversations with a title, those of the open folder first, the last used before others."""
     from desktop_agent.core.base.plain_text import named
-    from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.palette.palette_entries import PaletteEntry
 
     here = str(workspace.resolve()) if workspace is not None else ""
     listed = [each for each in sessions.values() if each.is_listed and not each.is_archived and each.title]

@@ -10,16 +10,16 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.models.picker import ModelPicker
+from desktop_agent.ui.jobs_panel import JobsPanel
+from desktop_agent.ui.models.model_picker import ModelPicker
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionPanel
 from desktop_agent.ui.sessions.search import SearchPanel
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.account_fields import PastedKeys
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
-from desktop_agent.ui.widgets.pasted_keys import PastedKeys
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers

@@ -392,7 +392,7 @@ def _template(node: ast.AST) -> str:
 
 _TABLES = (
     ("ui/window/actions.py", "_DECLARATIONS", 1, "Actions"),
-    ("ui/wording/place_keys.py", "PLACE_KEYS", 2, "Palette"),
+    ("ui/part_keys.py", "PLACE_KEYS", 2, "Palette"),
 )
 """Texts that stand in calls: module, constant, place among the arguments, context."""
 

@@ -19,7 +19,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme

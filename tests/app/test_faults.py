@@ -207,7 +207,7 @@ def said(user: Driver) -> str:
 
 
 def can_allow(user: Driver) -> bool:
-    from desktop_agent.ui.approvals.dialog import ApprovalDialog
+    from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 
     dialog = user.find(ApprovalDialog, "approvalDialog")
     return dialog is not None and dialog.can_allow

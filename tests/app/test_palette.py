@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
 
 from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
-from desktop_agent.ui.palette.palette import CommandPalette
+from desktop_agent.ui.palette.palette_popup import CommandPalette
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

@@ -16,9 +16,9 @@ from msgspec.structs import fields
 from pathlib import Path
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
-from desktop_agent.ui.context.inspector import ContextInspector
-from desktop_agent.ui.onboarding.dialog import OnboardingDialog
-from desktop_agent.ui.onboarding.state import WelcomeActions
+from desktop_agent.ui.context_inspector import ContextInspector
+from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
+from desktop_agent.ui.onboarding.welcome_state import WelcomeActions
 from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, 
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles

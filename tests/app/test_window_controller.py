@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QToolButton, QWid
 
 from desktop_agent.cli import main as command_line
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

@@ -17,9 +17,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QToolButton, Q
 
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.ui.models.choices import Choices
-from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
-from desktop_agent.ui.models.popup import ModelPopup
+from desktop_agent.ui.models.model_offers import AccountOffers, Choices, ModelKey, ModelOffer
+from desktop_agent.ui.models.model_popup import ModelPopup
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 from tests.benchmarks.floors import idle_beside

@@ -20,9 +20,8 @@ from desktop_agent.app.latest_question import LatestQuestion
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
-from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
-from desktop_agent.ui.palette.finding import PaletteSources, rows_for
-from desktop_agent.ui.palette.palette import CommandPalette
+from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope, rows_for
+from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions

@@ -4,7 +4,7 @@ from translatable_texts import core_patterns, found, window_texts
 from translations import LANGUAGES, PATTERNS, catalogue
 
 ELSEWHERE = {
-    "ui/wording/place_keys.py": "the table of keys",
+    "ui/part_keys.py": "the table of keys",
     "ui/window/actions.py": "the table of actions",
     "ui/wording/mode_words.py": "the tables of policies and sandboxes",
     "ui/settings/server_card.py": "the states of servers, which the core names",

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
+from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.wording.place_keys import PLACE_KEYS
 from settings_page import as_code
 
 ROOT = Path(__file__).parents[2]

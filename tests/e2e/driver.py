@@ -15,7 +15,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.runtime import eventloop
 from tests.still_running import still_running
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, drive

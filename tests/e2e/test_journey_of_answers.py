@@ -15,7 +15,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.entries.notices import LineWidget
 from desktop_agent.ui.chat.question.approval import ApprovalCard
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton

@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, QTranslator
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 from tests.translation.cut_texts import cut_texts
 

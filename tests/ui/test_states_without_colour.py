@@ -20,7 +20,7 @@ from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.files.file_marks import LETTERS, FileMarks
 from desktop_agent.ui.files.file_rows import FileRows, TreeDelegate
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
-from desktop_agent.ui.jobs.row import JobRow
+from desktop_agent.ui.jobs_panel import JobRow
 from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
 from desktop_agent.ui.sessions.panel import SessionPanel

@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import CredentialsError, ProviderError, Usag
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.providers.auth.keys import beside, entry_of
-from desktop_agent.ui.onboarding.state import Connected
+from desktop_agent.ui.onboarding.welcome_state import Connected
 
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:

@@ -21,11 +21,11 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
 from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
-from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:  # most starts do not show it
-    from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+    from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 
 
 class Welcome(QObject):
@@ -66,7 +66,7 @@ class Welcome(QObject):
     def open(self, folder: Path | None) -> None:
         """Open it, with the folder that is worked in."""
         if self._dialog is None:
-            from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+            from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 
             self._dialog = OnboardingDialog(self._theme, self._actions, self._window)
             self._dialog.finished.connect(self._forget)

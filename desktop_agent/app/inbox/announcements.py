@@ -6,8 +6,8 @@ from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol.events import Event, Notice
-from desktop_agent.ui.inbox import words
-from desktop_agent.ui.inbox.items import InboxItem
+from desktop_agent.ui.inbox import inbox_items
+from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.runtime.announcing import announce
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.window.bridge import SessionBridge
@@ -26,7 +26,7 @@ class Announcements(QObject):
         """Say it with the title of its session, if that is not the one in sight."""
         bridge = self._panels.wiring.bridge
         is_shown = bridge is not None and bridge.transcript.session.session_id == item.session_id
-        parts = (words.kind(item), words.subject(item), "" if is_shown else words.title(item))
+        parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
         announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
 
     def _follow(self, bridge: SessionBridge) -> None:

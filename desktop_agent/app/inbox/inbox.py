@@ -18,12 +18,12 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import ApprovalRequested, Event, TurnEnded
 from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
 from desktop_agent.core.protocol.ops import AnswerApproval
-from desktop_agent.ui.inbox.items import InboxItem, InboxSession, items_of
+from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.inbox.popup import InboxPopup
+    from desktop_agent.ui.inbox.inbox_popup import InboxPopup
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
 """Events after which something else may wait."""
@@ -162,7 +162,7 @@ class Inbox(QObject):
     # --- the rows ---------------------------------------------------------------------------------------------------
 
     def _build(self) -> "InboxPopup":
-        from desktop_agent.ui.inbox.popup import InboxPopup
+        from desktop_agent.ui.inbox.inbox_popup import InboxPopup
 
         popup = InboxPopup(self._theme, self._panels.window, self._panels.window.top_bar.inbox_button, now=_now)
         popup.wished.connect(self._on_wished)

@@ -12,8 +12,8 @@ from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.inbox.notification import Notification, NotificationKey
 from desktop_agent.app.inbox.tray import TrayMessages
 from desktop_agent.core.settings import UiSettings
-from desktop_agent.ui.inbox import words
-from desktop_agent.ui.inbox.items import InboxItem
+from desktop_agent.ui.inbox import inbox_items
+from desktop_agent.ui.inbox.inbox_items import InboxItem
 
 
 class InboxTelling(QObject):
@@ -61,8 +61,8 @@ class InboxTelling(QObject):
     async def _tell(self, item: InboxItem) -> None:
         notification = Notification(
             key=item.key,
-            title=words.kind(item),
-            body=words.title(item),
+            title=inbox_items.kind(item),
+            body=inbox_items.title(item),
             can_deny=item.can_deny,
             show_words=self.tr("Show"),
             deny_words=self.tr("Deny"),

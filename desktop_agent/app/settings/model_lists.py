@@ -10,7 +10,7 @@ from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import LocalServer, vendor_of
 from desktop_agent.core.providers.local import Place, is_here, look_at
-from desktop_agent.ui.models.offers import AccountOffers
+from desktop_agent.ui.models.model_offers import AccountOffers
 
 _Key = tuple[str, str]
 

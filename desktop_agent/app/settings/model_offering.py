@@ -18,7 +18,7 @@ from desktop_agent.core.models.vendors import known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import beside, entry_of, resolve_key
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.ui.models.offers import AccountOffers, ModelKey
+from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey
 
 
 class ModelOffering(QObject):

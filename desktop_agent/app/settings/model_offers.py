@@ -13,7 +13,7 @@ from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import DEMO, VENDORS, known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
-from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
+from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
 
 
 def accounts_offered(

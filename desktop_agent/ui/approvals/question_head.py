@@ -1,26 +1,189 @@
 """The question itself: what would run or change, where, why it is asked, and what could go wrong."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Literal, NamedTuple
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTextOption
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import asked_call
-from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.icon_note import IconLine, IconNote
-from desktop_agent.ui.approvals.rule_maths import RuleMaths
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.approvals.rule_judging import RuleMaths
+from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.exact.exact_field import ExactField
 from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import explained, hidden_text_risks, visible
+from desktop_agent.ui.wording.quoted_code import in_quotes
+from desktop_agent.ui.wording.short_path import short_path
+
+SignKind = Literal["warning", "confined", "unconfined", "escaping"]
+
+_SIZE = 16
+_COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warning_text", "escaping": "danger_text"}
+
+
+class Sign(QWidget):
+    """A triangle for a warning, a shield for what is confined, a broken one for what is not."""
+
+    def __init__(self, theme: Theme, kind: SignKind) -> None:
+        super().__init__()
+        self._theme = theme
+        self._kind: SignKind = kind
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(_SIZE, _SIZE)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = QPen(self._theme.colour(_COLOURS[self._kind]), 1.4)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        if self._kind == "warning":
+            painter.drawPath(_triangle())
+            painter.drawLine(QPointF(8, 6.2), QPointF(8, 9.2))
+            painter.drawPoint(QPointF(8, 11.6))
+        else:
+            painter.drawPath(_shield())
+            if self._kind == "confined":
+                painter.drawPolyline([QPointF(5.6, 8), QPointF(7.4, 9.8), QPointF(10.6, 6.2)])
+            else:
+                painter.drawLine(QPointF(2.6, 2.4), QPointF(13.4, 13.6))
+        painter.end()
+
+
+def _triangle() -> QPainterPath:
+    path = QPainterPath(QPointF(8, 2))
+    path.lineTo(14.6, 13.8)
+    path.lineTo(1.4, 13.8)
+    path.closeSubpath()
+    return path
+
+
+def _shield() -> QPainterPath:
+    path = QPainterPath(QPointF(8, 1.6))
+    path.lineTo(13.4, 3.6)
+    path.lineTo(13.4, 7.6)
+    path.cubicTo(13.4, 11, 11, 13.4, 8, 14.4)
+    path.cubicTo(5, 13.4, 2.6, 11, 2.6, 7.6)
+    path.lineTo(2.6, 3.6)
+    path.closeSubpath()
+    return path
+
+
+Ground = Literal["none", "warning", "danger"]
+
+
+class IconLine(NamedTuple):
+    """A sign, and words beside it that wrap. The words are untrusted: they are shown as plain text."""
+
+    sign: SignKind
+    text: str
+    role: str
+
+
+class IconNote(QFrame):
+    """Shows its lines one below the other; not there at all without any. On a ground of its own it cannot be missed."""
+
+    def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
+        super().__init__()
+        self.setObjectName(object_name)
+        self.setAccessibleName(accessible_name)
+        self._theme = theme
+        self._lines: tuple[IconLine, ...] = ()
+        self._ground: Ground = "none"
+        self._rows: list[QWidget] = []
+        self._column = QVBoxLayout(self)
+        self._column.setSpacing(Space.XS)
+        theme.changed.connect(self._draw_ground)
+        self.hide()
+
+    def show_lines(self, lines: Sequence[IconLine], ground: Ground = "none") -> None:
+        """Show these lines in place of the earlier ones."""
+        if (tuple(lines), ground) == (self._lines, self._ground):
+            return
+        self._lines, self._ground = tuple(lines), ground
+        for drawn in self._rows:
+            drawn.hide()
+            drawn.deleteLater()
+        self._rows = [self._draw(line) for line in lines]
+        for drawn in self._rows:
+            self._column.addWidget(drawn)
+        margins = (0, 0, 0, 0) if ground == "none" else (Space.M, Space.S, Space.M, Space.S)
+        self._column.setContentsMargins(*margins)
+        self._draw_ground()
+        self.setAccessibleDescription(self.text())
+        self.setVisible(bool(lines))
+
+    def text(self) -> str:
+        """Return what it says, line by line."""
+        return "\n".join(line.text for line in self._lines)
+
+    def _draw(self, line: IconLine) -> QWidget:
+        words = make_label(line.text, role=line.role, wraps=True, is_plain=True)
+        drawn = QWidget()
+        sign = Sign(self._theme, line.sign)
+        hbox((sign, Qt.AlignmentFlag.AlignTop), (words, 1), on=drawn, spacing=Space.S)
+        return drawn
+
+    def _draw_ground(self) -> None:
+        colours, name, words = self._theme.colours, self.objectName(), ""
+        match self._ground:
+            case "none":
+                if self.styleSheet():  # an empty sheet in place of an empty one costs a style of its own
+                    self.setStyleSheet("")
+                return
+            case "warning":
+                fill, line = colours.warning_bg, colours.warning_border
+            case "danger":
+                fill, line = colours.danger_bg, colours.danger_text
+                words = f"#{name} QLabel {{ color: {line}; font-weight: 600; }}"
+        box = f"#{name} {{ background: {fill}; border: 1px solid {line}; border-radius: {Radius.CONTROL}px; }}"
+        self.setStyleSheet(box + words)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ApprovalRequest", text)
+
+
+def request_summary(request: ApprovalRequest) -> str:
+    """Say in a line which tool asks, where, and how much it would change."""
+    parts = [request.tool]
+    if request.changes:
+        from desktop_agent.core.changes.net import net_of_call
+
+        changes = net_of_call(request.changes)
+        is_outside = any(change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes)
+        parts.append(_tr("outside the workspace") if is_outside else _tr("inside the workspace"))
+        added = sum(change.added for change in changes)
+        removed = sum(change.removed for change in changes)
+        count = len(changes)
+        files = plural("ApprovalRequest", count, "%n file", "%n files")
+        parts += [files, f"+{added} −{removed}"]
+    if request.command is not None or not request.changes:
+        parts.append(_tr("in {0}").format(short_path(request.cwd)) if request.cwd else _tr("in the workspace"))
+    return " · ".join(parts)
+
+
+def quoted(text: str) -> str:
+    """Return `text` with the quotation marks of people around what stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return text  # one of them is not a quote
+    return "".join(in_quotes(part) if index % 2 else part for index, part in enumerate(parts))
+
 
 _MOST_DETAIL_LINES = 12
 """What is longer can be scrolled, so that the answers stay in sight."""
@@ -64,7 +227,7 @@ class QuestionHead(QWidget):
         ]
         self._risks.show_lines(risks, "warning")
         why = visible(core_words(request.reason))
-        self._reason.setText(request_words.quoted(why))
+        self._reason.setText(quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
         confinement = _confinement_line(request, is_unconfined=self._maths.runs_unconfined(request))
         ground = "danger" if request.is_escalation else "none"
@@ -76,7 +239,7 @@ class QuestionHead(QWidget):
     def _lay_out(self) -> None:
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(self.heading.text())
-        words = request_words.summary(self._request)
+        words = request_summary(self._request)
         summary = make_label(words, role="secondary", object_name="approvalSummary", wraps=True, is_plain=True)
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         box = vbox(self.heading, summary, on=self, margins=margins, spacing=Space.XS)

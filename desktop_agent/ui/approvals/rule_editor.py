@@ -1,24 +1,329 @@
-"""Makes rules of an answer: what they cover, when they end, and what they would have done so far."""
+"""Turns an answer into rules: what they cover, when they end, and what they would have done so far."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
+from typing import Literal
 
-from PySide6.QtCore import Qt
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFormLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QFormLayout,
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QSizePolicy,
+    QWidget,
+)
 
+from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
-from desktop_agent.ui.approvals.past_calls import subjects_of
-from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
-from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words
-from desktop_agent.ui.approvals.rule_maths import RuleContext
-from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
+from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, subjects_of
 from desktop_agent.ui.runtime.throttle import Throttle
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.plurals import plural
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.wording.model_words import one_line
+from desktop_agent.ui.wording.quoted_code import in_quotes
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+Expiry = Literal["never", "hour", "today", "week", "month"]
+ALL_FILES = "**"
+"""The pattern of a rule for the edits of every file."""
+
+EXPIRIES: tuple[Expiry, ...] = ("never", "hour", "today", "week", "month")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("RuleDraft", text)
+
+
+class RuleDraft(Struct, frozen=True):
+    """What is typed and chosen. A part whose pattern is empty or faulty gets no rule."""
+
+    request: ApprovalRequest
+    scope: RuleScope
+    patterns: tuple[str, ...]
+    expiry: Expiry = "never"
+
+    def problems(self, maths: RuleMaths) -> tuple[str, ...]:
+        """Say for every pattern what is wrong with it: nothing, when it is fine or empty."""
+        kind = self.request.rule_kind
+        if kind is None:
+            return tuple("" for _ in self.patterns)
+        return tuple(
+            (maths.validate_pattern(kind, text) or "") if text and not self.is_exact(text, maths) else ""
+            for text in self.patterns
+        )
+
+    def is_exact(self, pattern: str, maths: RuleMaths) -> bool:
+        """Whether a pattern is the whole line, and its rule lets nothing else out of the sandbox."""
+        line = (self.request.command or "").strip()
+        return bool(line) and pattern == line and maths.runs_unconfined(self.request)
+
+    def usable(self, maths: RuleMaths) -> tuple[str, ...]:
+        """Return the patterns that rules can be made of, each once."""
+        sound = (
+            text for text, problem in zip(self.patterns, self.problems(maths), strict=True) if text and not problem
+        )
+        return tuple(dict.fromkeys(sound))
+
+    def rules(self, context: RuleContext) -> tuple[Rule, ...]:
+        """Return the rules as they would be made right now."""
+        kind = self.request.rule_kind
+        if kind is None:
+            return ()
+        return tuple(self._rule(kind, pattern, context) for pattern in self.usable(context.maths))
+
+    def _rule(self, kind: RuleKind, pattern: str, context: RuleContext) -> Rule:
+        now, request = context.now(), self.request
+        is_exact = self.is_exact(pattern, context.maths)
+        return Rule(
+            id=new_rule_id(),
+            effect="allow",
+            kind=kind,
+            pattern=request.command if is_exact and request.command else pattern,
+            scope=self.scope,
+            created_at=now,
+            is_exact=is_exact,
+            folder=request.cwd if is_exact else "",
+            workspace=context.workspace if self.scope == "project" else "",
+            expires_at=None if self.scope == "session" else expiry_moment(self.expiry, now),
+            is_unconfined=context.maths.runs_unconfined(request),
+        )
+
+
+def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
+    """Return when a rule made `now` ends; `today` is over at midnight where the user is."""
+    match expiry:
+        case "never":
+            return None
+        case "hour":
+            return now + timedelta(hours=1)
+        case "today":
+            tomorrow = now.astimezone().date() + timedelta(days=1)
+            return datetime.combine(tomorrow, time.min).astimezone().astimezone(UTC)
+        case "week":
+            return now + timedelta(days=7)
+        case "month":
+            return now + timedelta(days=30)
+
+
+def expiry_words(expiry: Expiry) -> str:
+    """Name an expiry."""
+    match expiry:
+        case "never":
+            return _tr("Never")
+        case "hour":
+            return _tr("In 1 hour")
+        case "today":
+            return _tr("At the end of today")
+        case "week":
+            return _tr("In 7 days")
+        case "month":
+            return _tr("In 30 days")
+
+
+def scope_words(scope: RuleScope) -> str:
+    """Say how far a rule reaches, as a choice."""
+    match scope:
+        case "session":
+            return _tr("Also from now on in this session")
+        case "project":
+            return _tr("Also from now on in this folder")
+        case "always":
+            return _tr("Also from now on everywhere")
+
+
+def allow_words(
+    patterns: Sequence[str], scope: RuleScope, kind: RuleKind = "command", *, is_unconfined: bool = False
+) -> str:
+    """Say what pressing the button allows from now on."""
+    match len(patterns):
+        case 1:
+            what = in_quotes(patterns[0])
+        case 2:
+            what = _tr("“{0}” and “{1}”").format(*patterns)
+        case count:
+            what = _tr("“{0}” and {1} more").format(patterns[0], count - 1)
+    if kind == "edit":
+        what = _tr("all edits") if ALL_FILES in patterns else _tr("edits of {0}").format(what)
+    if is_unconfined:
+        what = _tr("{0} outside the sandbox").format(what)
+    match scope:
+        case "session":
+            return _tr("Allow {0} in this session").format(what)
+        case "project":
+            return _tr("Allow {0} in this folder").format(what)
+        case "always":
+            return _tr("Always allow {0}").format(what)
+
+
+PATTERN_HEIGHT = Height.BUTTON + 2
+
+
+class PatternRow(QWidget):
+    """A field with patterns to choose from, narrowest first; any other can be typed.
+
+    Signals:
+        changed: another pattern is in the field.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, name: str, patterns: Sequence[str]) -> None:
+        super().__init__()
+        self.field = Picker(min_chars=24)
+        self.field.setObjectName("rulePatternEdit")
+        self.field.setEditable(True)
+        self.field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.field.setCompleter(
+            QCompleter(self)
+        )  # knows no words: a completed pattern would be a wider rule than the one that was typed
+        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.field.addItems(list(patterns))
+        # A style sheet of the application would give the field the font of the text again.
+        families = ", ".join(f"'{family}'" for family in theme.code_font().families())
+        self.field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
+        self.field.setFixedHeight(PATTERN_HEIGHT)
+        edit = self.field.lineEdit()
+        assert edit is not None
+        self.rename(name)  # its line edit is what has the focus
+        edit.setCursorPosition(0)
+        self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
+        self._problem.hide()
+        vbox(self.field, self._problem, on=self, spacing=Space.XS)
+        self.field.editTextChanged.connect(self.changed)
+
+    @property
+    def pattern(self) -> str:
+        """What is in the field."""
+        return self.field.currentText().strip()
+
+    def rename(self, name: str) -> None:
+        """Name the field after what its pattern means now."""
+        self.field.setAccessibleName(name)
+        if (edit := self.field.lineEdit()) is not None:
+            edit.setAccessibleName(name)
+
+    def show_problem(self, problem: str) -> None:
+        """Say why this makes no rule; nothing when it does."""
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        self.field.setAccessibleDescription(problem)
+
+
+SLICE_MS = 6
+"""Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""
+
+Verdict = bool | None
+"""Whether rules would have allowed a call; None for one that needs no question anyway: they change nothing for it."""
+
+_ROWS = 4
+_ROW_HEIGHT = 22
+_MAX_CHARS = 300
+
+
+class RulePreview(QWidget):
+    """Two lists side by side, always of the same height. It judges in slices, newest call first.
+
+    Signals:
+        finished: all calls were judged by the rules shown last.
+    """
+
+    finished = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._would_allow: Callable[[str], Verdict] = _nothing
+        self._waiting: list[str] = []
+        self._is_allowed: dict[str, Verdict] = {}
+        self._next = QTimer(self)
+        self._next.setSingleShot(True)
+        self._next.setInterval(0)
+        self._next.timeout.connect(self._go_on)
+        self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
+        self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
+        hbox((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether what is shown is the whole truth about the rules shown last."""
+        return not self._waiting
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Whether each call would have been allowed, as far as they are judged."""
+        return dict(self._is_allowed)
+
+    def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
+        """Show what `would_allow` says of these calls. Whatever was being judged before is forgotten."""
+        self._would_allow = would_allow
+        self._waiting = list(reversed(subjects))
+        self._is_allowed = {}
+        self._go_on()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._waiting:
+            self._next.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._next.stop()  # the result is not visible now
+        super().hideEvent(event)
+
+    def _go_on(self) -> None:
+        clock = QElapsedTimer()
+        clock.start()
+        while self._waiting and clock.elapsed() < SLICE_MS:
+            subject = self._waiting.pop()
+            self._is_allowed[subject] = self._would_allow(subject)
+        if self._waiting:
+            self._next.start()
+            return
+        self._next.stop()
+        self._allowed.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed])
+        self._asking.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed is False])
+        self.finished.emit()
+
+
+class _Half(QFrame):
+    def __init__(self, theme: Theme, title: str, name: str) -> None:
+        super().__init__()
+        self._title = title
+        self._heading = make_label(role="heading")
+        self._list = QListWidget()
+        self._list.setObjectName(name)
+        self._list.setFont(theme.code_font())
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setSelectionMode(QListWidget.SelectionMode.NoSelection)
+        self._list.setUniformItemSizes(True)
+        self._list.setFixedHeight(_ROWS * _ROW_HEIGHT + Space.XS)
+        self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0; margin-left: -3px; }}")
+        vbox(self._heading, self._list, on=self, spacing=Space.XS)
+        self.show_subjects([])
+
+    def show_subjects(self, subjects: Sequence[str]) -> None:
+        heading = f"{self._title} · {len(subjects)}"
+        self._heading.setText(heading)
+        self._list.setAccessibleName(heading)
+        self._list.clear()
+        for subject in subjects:
+            item = QListWidgetItem(one_line(subject[:_MAX_CHARS]))
+            item.setToolTip(plain_tooltip(subject[:_MAX_CHARS]))
+            self._list.addItem(item)
+
+
+def _nothing(_subject: str) -> bool:
+    return False
+
 
 TYPING_MS = 120
 """How often at most the preview is made anew while a pattern is typed."""

@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import Author, FileDiff
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions

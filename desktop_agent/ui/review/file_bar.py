@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.diff.rows import RowMode
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_words import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.plurals import plural

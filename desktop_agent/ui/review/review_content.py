@@ -24,7 +24,7 @@ from desktop_agent.core.protocol.ops import (
     SendComments,
 )
 from desktop_agent.core.transcript import Transcript, UndoEntry, UndoStep
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_listing import ChangeListing, FilterButton
 from desktop_agent.ui.review.changed_file_list import ChangedFileList

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.connecting.account_fields import AccountFields
 from desktop_agent.ui.settings.page_parts import form, name_of, note, picker, say
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.account_fields import AccountFields
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox

@@ -12,11 +12,10 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
-from desktop_agent.ui.connecting.browser_wait import BrowserWait
-from desktop_agent.ui.connecting.key_field import ApiKeyField
 from desktop_agent.ui.settings.page_parts import note, say
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.account_fields import ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.settings import Setting, declared_settings
 from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
+from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
-from desktop_agent.ui.wording.place_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 
 _STANDARD = QKeySequence.StandardKey
 _WRITING = (_STANDARD.Copy, _STANDARD.Cut, _STANDARD.Paste, _STANDARD.Undo, _STANDARD.SelectAll)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.settings.keyboard import ANY, clash, group_of, written_key
+from desktop_agent.ui.part_keys import can_send, native_keys, place_text, place_title
 from desktop_agent.ui.settings.key_list import (
     KeyList,
     KeySearch,
@@ -25,7 +26,6 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.wording.place_keys import can_send, native_keys, place_text, place_title
 
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3

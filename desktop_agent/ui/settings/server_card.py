@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSize
 
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
-from desktop_agent.ui.connecting.browser_wait import BrowserWait
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.page_parts import note, say
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.keys.handing_out import KeysOfParts
+from desktop_agent.ui.part_keys import KeysOfParts
 
 
 def _tr(text: str) -> str:

@@ -12,8 +12,7 @@ from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied
 from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.approvals.past_calls import past_calls
-from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
+from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, past_calls
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.runtime.throttle import FRAME_MS
@@ -93,7 +92,7 @@ class ApprovalWiring(QObject):
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
         """Make the dialog and show it, after its card and in pieces: together they would take several frames."""
         yield from repeat(None, _ROW_FIRST)
-        from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight
+        from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 
         dialog = ApprovalDialog(
             self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)

@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.shown_session import ShownSession
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.context.inspector import ContextInspector
+    from desktop_agent.ui.context_inspector import ContextInspector
 
 
 class ContextWiring(QObject):
@@ -49,7 +49,7 @@ class ContextWiring(QObject):
         if self._shown.bridge is None:
             return
         if self._inspector is None:
-            from desktop_agent.ui.context.inspector import ContextInspector  # not for the first sight
+            from desktop_agent.ui.context_inspector import ContextInspector  # not for the first sight
 
             self._inspector = ContextInspector(self._theme, self._window)
             self._inspector.op_requested.connect(self._shown.submit)

@@ -5,7 +5,7 @@ from msgspec import Struct
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.window.bar import TopBar
 from desktop_agent.ui.window.mode_pickers import ModePickers

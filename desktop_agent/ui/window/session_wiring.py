@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
-from desktop_agent.ui.approvals.rule_maths import RuleMaths
+from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme

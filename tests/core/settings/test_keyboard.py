@@ -19,8 +19,8 @@ from desktop_agent.core.settings.keyboard import (
 )
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.values import declared_settings
+from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.wording.place_keys import PLACE_KEYS
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QListView
 
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.inbox.row import InboxRow
+from desktop_agent.ui.inbox.inbox_popup import InboxRow
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage
 from tests.servers.script import Answer, reply, text, tool_use

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.approvals.past_calls import PastCalls
-from desktop_agent.ui.approvals.rule_maths import RuleContext
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.approvals.rule_judging import PastCalls, RuleContext
 
 JUDGED = "j" * 64
 """The digest of what was shown of an edited command."""

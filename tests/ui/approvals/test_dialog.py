@@ -23,9 +23,9 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied, ScopeOffer
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.approvals.icon_note import IconNote
+from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Denied
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from desktop_agent.ui.approvals.past_calls import MAX_SUBJECTS, PastCalls, past_calls, subjects_of
+from desktop_agent.ui.approvals.rule_judging import MAX_SUBJECTS, PastCalls, past_calls, subjects_of
 from tests.ui.approvals.stage import push
 from tests.ui.chat.stage import call, change, question
 

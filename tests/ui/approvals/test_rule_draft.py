@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import ApprovalRequest, RuleScope
-from desktop_agent.ui.approvals.rule_draft import Expiry, RuleDraft, allow_words, expiry_moment
+from desktop_agent.ui.approvals.rule_editor import Expiry, RuleDraft, allow_words, expiry_moment
 from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
 
 

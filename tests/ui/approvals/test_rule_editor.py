@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QP
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Rule, RuleKind
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.approvals.icon_note import IconNote
-from desktop_agent.ui.approvals.past_calls import PastCalls
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
+from desktop_agent.ui.approvals.rule_judging import PastCalls
 from desktop_agent.ui.theme import Theme
 from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, make, push
 from tests.ui.review.stage import Session, Source, Tasks

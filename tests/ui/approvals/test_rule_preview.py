@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QListWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview
+from desktop_agent.ui.approvals.rule_editor import SLICE_MS, RulePreview
 from desktop_agent.ui.theme import Theme
 from tests.ui.ink import ink_rect
 

@@ -20,8 +20,7 @@ from desktop_agent.core.protocol.model import (
     Pin,
     Summary,
 )
-from desktop_agent.ui.context.inspector import ContextInspector
-from desktop_agent.ui.context.section_list import SectionList
+from desktop_agent.ui.context_inspector import ContextInspector, SectionList
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 

@@ -3,7 +3,7 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.context.long_text import LongText
+from desktop_agent.ui.context_inspector import LongText
 
 LINES = "\n".join(f"{number} of many lines that are read" for number in range(9_000))
 

@@ -12,8 +12,8 @@ from desktop_agent.core.protocol.model import (
     SessionSummary,
     SpendingQuestion,
 )
-from desktop_agent.ui.inbox import words
-from desktop_agent.ui.inbox.items import InboxSession, is_short, items_of
+from desktop_agent.ui.inbox import inbox_items
+from desktop_agent.ui.inbox.inbox_items import InboxSession, is_short, items_of
 from tests.ui.inbox.stage import NOW, ask, asking, at, end, ended, item, session
 
 
@@ -57,7 +57,7 @@ def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_to
     seen: dict[str, int] = dict.fromkeys(("late", "early", "done", "failed"), 0)
     found = items_of(opened, [left, summary("idle", 0), summary("away", 1, is_archived=True)], seen)
     assert [one.session_id for one in found] == ["left", "early", "late", "failed", "done"]
-    assert [words.kind(one) for one in found[::3]] == ["2 questions wait", "The turn failed"]
+    assert [inbox_items.kind(one) for one in found[::3]] == ["2 questions wait", "The turn failed"]
 
 
 def test_a_session_that_is_open_is_not_listed_a_second_time() -> None:
@@ -108,13 +108,13 @@ def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
     request = replace(
         asking(None), title="Let files run write?", server="files", arguments={"path": "a\u202eb", "n": 1}
     )
-    assert words.subject(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
+    assert inbox_items.subject(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
 
 
 def test_what_is_one_short_command_can_be_allowed() -> None:
     assert item(asking()).can_allow
-    assert words.subject(item(asking())) == "touch made.txt"
-    assert "In the sandbox" in words.note(item(asking()))
+    assert inbox_items.subject(item(asking())) == "touch made.txt"
+    assert "In the sandbox" in inbox_items.note(item(asking()))
 
 
 def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> None:
@@ -131,7 +131,7 @@ def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> No
         replace(asked, question=ServerQuestion(server=secret, message=secret, sampling=sampling)),
         replace(asked, spending=spending),
     ]
-    said = [words.kind(item(request)) for request in requests]
+    said = [inbox_items.kind(item(request)) for request in requests]
     assert len(set(said)) == len(said)
     assert not any(secret in one for one in said)
 
@@ -142,14 +142,14 @@ def test_a_server_s_question_is_answered_on_its_card(request_: ApprovalRequest) 
 
 
 def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
-    assert words.title(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
-    assert len(words.title(item(asking(), prompt="x" * 300))) <= 81
+    assert inbox_items.title(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
+    assert len(inbox_items.title(item(asking(), prompt="x" * 300))) <= 81
 
 
 def test_how_a_turn_ended_is_said_in_words() -> None:
-    assert words.kind(ended()) == "The agent has finished"
-    assert words.kind(ended(reason="storage_error")) == "The turn failed"
-    assert words.kind(ended(reason="interrupted")) == "The turn was stopped"
+    assert inbox_items.kind(ended()) == "The agent has finished"
+    assert inbox_items.kind(ended(reason="storage_error")) == "The turn failed"
+    assert inbox_items.kind(ended(reason="interrupted")) == "The turn was stopped"
 
 
 @pytest.mark.parametrize("cwd", ["/srv", "/srv/project/elsewhere", "elsewhere"])

@@ -9,9 +9,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QScrollArea,
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.inbox.button import InboxButton
-from desktop_agent.ui.inbox.items import InboxItem
-from desktop_agent.ui.inbox.popup import InboxPopup
-from desktop_agent.ui.inbox.row import InboxRow
+from desktop_agent.ui.inbox.inbox_items import InboxItem
+from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 from desktop_agent.ui.widgets.labels import CodeLabel

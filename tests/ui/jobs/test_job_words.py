@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol.model import Job, JobState
-from desktop_agent.ui.jobs import job_words
+from desktop_agent.ui import jobs_panel
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def job(state: JobState = "running", *, exit_code: int | None = None, memory_byt
     [(-5, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7500, "2 h 5 min"), (273_600, "3 d 4 h")],
 )
 def test_an_age_has_few_letters(seconds: float, text: str) -> None:
-    assert job_words.age(seconds) == text
+    assert jobs_panel.age(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_an_age_has_few_letters(seconds: float, text: str) -> None:
     ],
 )
 def test_an_ended_job_says_how_and_how_long_it_ran(ended: Job, text: str) -> None:
-    assert job_words.figures(ended, NOW) == text
+    assert jobs_panel.figures(ended, NOW) == text
 
 
 def test_a_running_job_says_its_age_and_its_memory_where_that_is_known() -> None:
-    assert job_words.figures(job(), NOW) == "3 min"
-    assert job_words.figures(job(memory_bytes=84_000_000), NOW) == "3 min · 84 MB"
+    assert jobs_panel.figures(job(), NOW) == "3 min"
+    assert jobs_panel.figures(job(memory_bytes=84_000_000), NOW) == "3 min · 84 MB"
 
 
 @pytest.mark.parametrize(("running", "text"), [(0, "Jobs"), (1, "1 job"), (2, "2 jobs")])
 def test_the_button_counts_what_runs(running: int, text: str) -> None:
-    assert job_words.count(running) == text
+    assert jobs_panel.count(running) == text

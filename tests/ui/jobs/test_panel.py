@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.jobs.row import JobRow
+from desktop_agent.ui.jobs_panel import JobRow, JobsPanel
 from desktop_agent.ui.theme import Theme
 
 START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

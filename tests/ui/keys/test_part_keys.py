@@ -7,8 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.keys.handing_out import KeysOfParts
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import KeysOfParts, PartKeys
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier

@@ -11,9 +11,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
-from desktop_agent.ui.models.picker import ModelPicker
-from desktop_agent.ui.models.shortlist import KeptList, KeptModel
+from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
+from desktop_agent.ui.models.model_picker import KeptList, KeptModel, ModelPicker
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 

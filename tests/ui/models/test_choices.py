@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from desktop_agent.ui.models.choices import ChoiceRow, Choices
-from desktop_agent.ui.models.offers import AccountOffers, ModelKey
+from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey
 from tests.ui.models.stage import ALL, ANTHROPIC, DEMO, NO_KEY, OPUS, QWEN, ROUTER, SONNET, WORK, WORK_OPUS
 
 

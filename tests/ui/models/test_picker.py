@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.ui.models.drawing import star_area
-from desktop_agent.ui.models.offers import ModelKey
+from desktop_agent.ui.models.model_offers import ModelKey
+from desktop_agent.ui.models.model_popup import star_area
 from desktop_agent.ui.theme import Theme
 from tests.presses import click_where
 from tests.ui.models.stage import ALL, ANTHROPIC, NO_KEY, OPUS, QWEN, ROUTER, SONNET, WORK, WORK_OPUS, Desk

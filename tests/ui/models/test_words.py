@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.ui.models.words import age_words, cost_words, described, window_words
+from desktop_agent.ui.models.model_popup import age_words, cost_words, described, window_words
 from tests.ui.models.stage import ANTHROPIC, DEMO, NOW, OPUS, WORK, offer
 
 

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account
-from desktop_agent.ui.onboarding.dialog import OnboardingDialog
-from desktop_agent.ui.onboarding.state import WelcomeActions
+from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
+from desktop_agent.ui.onboarding.welcome_state import WelcomeActions
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import LocalServer
-from desktop_agent.ui.onboarding.state import Connected, Found
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found
 from tests.ui.onboarding.desk import Desk
 
 KEY = "sk-ant-test-0123456789abcdef"

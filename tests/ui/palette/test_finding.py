@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.mentions.offers import FolderPaths
-from desktop_agent.ui.palette.entries import EntryKind, PaletteEntry, PaletteQuery, Scope, query_of
-from desktop_agent.ui.palette.finding import PaletteSources, rows_for
+from desktop_agent.ui.palette.palette_entries import (
+    EntryKind,
+    PaletteEntry,
+    PaletteQuery,
+    PaletteSources,
+    Scope,
+    query_of,
+    rows_for,
+)
 
 
 def entry(kind: EntryKind, title: str, group: str = "", also: str = "") -> PaletteEntry:

@@ -6,10 +6,14 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery
-from desktop_agent.ui.palette.finding import PaletteSources, rows_for
-from desktop_agent.ui.palette.palette import CommandPalette
-from desktop_agent.ui.palette.place_entries import place_key_entries
+from desktop_agent.ui.palette.palette_entries import (
+    PaletteEntry,
+    PaletteQuery,
+    PaletteSources,
+    place_key_entries,
+    rows_for,
+)
+from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.theme import Theme
 from tests.presses import click_where
 

@@ -28,12 +28,12 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.transcript import RETRYING, Transcript
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.theme import Theme

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.chat.text.passage import count_lines, x_in
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:

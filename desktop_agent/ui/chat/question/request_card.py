@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.passage import Paragraph, count_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
@@ -25,7 +26,6 @@ from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
-from desktop_agent.ui.wording.place_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 
 
 def paint_card(card: QWidget, theme: Theme) -> None:

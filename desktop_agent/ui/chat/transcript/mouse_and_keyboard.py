@@ -20,7 +20,7 @@ from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import START, SelectedText, TranscriptPosition, copied_row
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 
 _SCROLL_MS = 30
 _SCROLL_SHARE = 4

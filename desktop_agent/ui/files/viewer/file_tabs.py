@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QStackedWidget, QTabBar, QToolButton,
 
 from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.viewer.file_page import FilePage
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel

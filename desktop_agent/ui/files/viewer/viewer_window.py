@@ -14,7 +14,7 @@ from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs, ViewerHead
 from desktop_agent.ui.files.viewer.page_saving import FileStore, PageSaving
 from desktop_agent.ui.files.viewer.viewer_content import read_content
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import vbox

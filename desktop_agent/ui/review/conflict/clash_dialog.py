@@ -13,6 +13,7 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
+from desktop_agent.ui.part_keys import native_keys
 from desktop_agent.ui.review.conflict import clash_words
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
 from desktop_agent.ui.review.conflict.clash_words import Names, Purpose, Resolution
@@ -24,7 +25,6 @@ from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
 from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.wording.place_keys import native_keys
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 

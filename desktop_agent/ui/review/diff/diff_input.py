@@ -8,7 +8,7 @@ from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolTip
 
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffPosition, DiffSelection, line_of, text_of
 from desktop_agent.ui.review.diff.diff_layout import Pane
 from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
 from desktop_agent.ui.review.diff.diff_input import DiffKeyboard, DiffMouse
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, LineMetrics, Pane

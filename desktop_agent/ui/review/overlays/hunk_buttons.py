@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_layout import PAD
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import Bars, Scene, button_rect

@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.ui.keys.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed, wheel_keys
 from desktop_agent.ui.terminal.live.painting import RowPainter

@@ -8,8 +8,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.ui import jobs_panel
 from desktop_agent.ui.inbox.button import InboxButton
-from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel
@@ -94,7 +94,7 @@ class TopBar(QWidget):
 
     def set_jobs(self, *, running: int, total: int) -> None:
         """Show how many background commands run; nothing when there never was one."""
-        self.jobs_button.setText(job_words.count(running))
+        self.jobs_button.setText(jobs_panel.count(running))
         self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
         self.jobs_button.setVisible(total > 0)
 

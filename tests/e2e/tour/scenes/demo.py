@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QListView, QMenu, QWidget
 
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, NARROW, SIZE, Tourist
 

@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import (
     ToolChange,
 )
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.approvals.request_words import summary
+from desktop_agent.ui.approvals.question_head import request_summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
 from tests.ui.approvals.stage import JUDGED, judged
@@ -551,7 +551,7 @@ def test_a_file_that_would_be_renamed_is_listed_once_with_both_paths(stage: Stag
     ask(stage, request)
     names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
     assert f"old.py → new.py  +0 {MINUS}0" in names
-    assert "1 file · +0 −0" in summary(request)
+    assert "1 file · +0 −0" in request_summary(request)
 
 
 def test_a_call_that_is_too_long_to_be_shown_whole_can_only_be_denied_and_says_so(stage: Stage) -> None:

@@ -1,0 +1,442 @@
+"""The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from PySide6.QtCore import QCoreApplication, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
+
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied, Rule
+from desktop_agent.ui.approvals.change_preview import ChangePreview
+from desktop_agent.ui.approvals.command_edit import CommandEdit
+from desktop_agent.ui.approvals.question_head import QuestionHead, quoted
+from desktop_agent.ui.approvals.rule_editor import RuleEditor, allow_words, scope_words
+from desktop_agent.ui.approvals.rule_judging import RuleContext
+from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
+from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.model_words import one_line
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_WIDTH = 800
+_MAX_HEIGHT = 700
+_MARGIN_OF_WINDOW = 24
+"""How much of the window's height stays free, above and below together."""
+
+
+class DialogHeight(QObject):
+    """Fits a dialog to its body, which may scroll, and to its foot, which is always whole."""
+
+    def __init__(self, dialog: QDialog, body: QWidget, foot: QWidget) -> None:
+        super().__init__(dialog)
+        self._dialog = dialog
+        self._body = body
+        self._foot = foot
+
+    def fit(self) -> None:
+        """Be high enough for what is shown now; never smaller than the user made it."""
+        dialog, wanted = self._dialog, self.fitting_size().height()
+        if wanted > dialog.height():
+            dialog.resize(dialog.width(), wanted)
+            self._stay_in_sight()
+
+    def fitting_size(self) -> QSize:
+        """Return the size that shows all of it, as far as there is room."""
+        layout = self._body.layout()
+        assert layout is not None
+        layout.activate()
+        width = max(self._dialog.width(), _WIDTH) if self._dialog.isVisible() else _WIDTH
+        body = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
+        parent: QWidget | None = self._dialog.parentWidget()
+        limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
+        return QSize(width, min(limit, body + self._foot.sizeHint().height() + 1))
+
+    def _stay_in_sight(self) -> None:
+        """Move up by what would be below the screen: the answers are at the bottom."""
+        dialog, screen = self._dialog, self._dialog.screen().availableGeometry()
+        below = dialog.geometry().bottom() - screen.bottom()
+        if below > 0:
+            dialog.move(dialog.x(), max(screen.top(), dialog.y() - below))
+
+
+_MAX_ALLOW_WIDTH = 320
+_PATTERN_STEP = 20
+
+
+class AnswerBar(QWidget):
+    """Says on the button what a yes means, as far as there is room, and why it cannot be given now."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.allow = ShortcutButton(theme, self.tr("Allow"), native_keys(ALLOW_KEYS), colour_role="on_accent")
+        self.allow.setObjectName("approveButton")
+        self.allow.setAccessibleName(self.tr("Allow"))
+        self.allow.setProperty("variant", "primary")
+        self.deny = ShortcutButton(theme, self.tr("Deny"), native_keys(DENY_KEYS), colour_role="muted")
+        self.deny.setObjectName("denyButton")
+        self.deny.setAccessibleName(self.tr("Deny"))
+        self.deny.setProperty("variant", "destructive")
+        self._quiet = make_label(role="secondary", object_name="approvalQuietLine", wraps=True)
+        self.setAutoFillBackground(True)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        hbox(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
+
+    def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
+        """Say what a yes means: `words` of the patterns. These give way, the words around them do not."""
+        whole = shown = words(patterns)
+        metrics = self.allow.fontMetrics()
+        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
+            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
+                break
+            shown = words([metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns])
+        self.allow.setText(shown)
+        self.allow.setAccessibleName(whole)
+        self.allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
+
+    def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
+        """Say why there can be no yes now, if so; a refusal of the session stands between the answers, too."""
+        self.allow.setEnabled(not obstacle)
+        # Without one Qt describes it by its tool tip, which is markup where the words are cut.
+        self.allow.setAccessibleDescription(obstacle or (self.allow.accessibleName() if self.allow.toolTip() else ""))
+        if obstacle:
+            self.allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
+        quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")
+        self._quiet.setText(obstacle if is_refusal else quiet)
+
+
+_MOST_CHARS = 60
+
+
+class ScopeChoice(QWidget):
+    """Offers the scopes of a request. Where the user can make rules, their editor unfolds for all but this once.
+
+    Signals:
+        changed: a yes means something else now.
+        grown: it needs more room.
+    """
+
+    changed = Signal()
+    grown = Signal()
+
+    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext, parent: QWidget) -> None:
+        """`rules` is what the user makes rules with, where the request has patterns for some."""
+        super().__init__(parent)
+        self._theme = theme
+        self._rules = rules
+        self._request = request
+        self._is_unconfined = rules.maths.runs_unconfined(request)
+        self._scopes: list[ApprovalScope] = ["once"]
+        self._picker = Picker()
+        self._picker.setObjectName("approvalScopePicker")
+        self._picker.setAccessibleName(self.tr("What to allow"))
+        self._can_make_rules = _has_rules(request)
+        self._editor: RuleEditor | None = None
+        """Where the user makes rules. Most answers are for once, so it is built when it is first needed."""
+        self._fill()
+        self._lay_out()
+        self._picker.currentIndexChanged.connect(self._on_picked)
+
+    @property
+    def scope(self) -> ApprovalScope:
+        """What is chosen."""
+        return self._scopes[self._picker.currentIndex()]
+
+    @property
+    def makes_rules(self) -> bool:
+        """Whether the user is making rules."""
+        return self._can_make_rules and self.scope != "once"
+
+    @property
+    def lacks_rule(self) -> bool:
+        """Whether the user is making rules, and nothing that was typed makes one."""
+        return self.makes_rules and not self.patterns()
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Make the rules that go with a yes."""
+        return self._editor.rules() if self._editor is not None and self.makes_rules else ()
+
+    def patterns(self) -> list[str]:
+        """Return the patterns of these rules, each on one line."""
+        usable = self._editor.usable_patterns() if self._editor is not None and self.makes_rules else ()
+        return [one_line(pattern) for pattern in usable]
+
+    def words(self, patterns: Sequence[str]) -> str:
+        """Say what a yes means; `patterns` are those of the rules, cut as the room for the words wants it."""
+        scope = self.scope
+        if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
+            return self._picker.currentText()  # no rule is made: one that stands holds again
+        if scope == "once" or not patterns:
+            return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
+        kind = self._request.rule_kind or "command"
+        return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
+
+    def allow_only_once(self, *, is_only_once: bool) -> None:
+        """Let nothing else be chosen: a rule is made of the agent's command, not of one that the user edited."""
+        if is_only_once:
+            self._picker.setCurrentIndex(0)
+        self._picker.setEnabled(not is_only_once)
+        self._picker.setToolTip(self.tr("A modified command can only be allowed once") if is_only_once else "")
+
+    def _fill(self) -> None:
+        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
+        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else core_words(once))
+        for offer in self._request.scopes:
+            if offer.scope != "once":
+                self._scopes.append(offer.scope)
+                # What is allowed is said by the rules and the button, where the user makes them.
+                words = scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label))
+                self._picker.addItem(words)
+        self._picker.fit(most_chars=_MOST_CHARS)
+
+    def _lay_out(self) -> None:
+        name = make_label(self.tr("If you allow:"), role="secondary")
+        name.setBuddy(self._picker)
+        scopes = hbox(name, self._picker, STRETCH, spacing=Space.S)
+        self._layout = vbox(scopes, on=self, spacing=Space.S)
+        if self._can_make_rules:
+            self._layout.addSpacing(Space.XS)
+        self.setVisible(len(self._scopes) > 1)
+
+    def _build_editor(self) -> RuleEditor:
+        editor = self._editor = RuleEditor(self._theme, self._request, self._rules, self.changed.emit)
+        editor.hide()
+        editor.preview.finished.connect(self.grown)
+        self._layout.insertWidget(1, editor)
+        return editor
+
+    def _on_picked(self) -> None:
+        scope = self.scope
+        if self._can_make_rules:
+            editor = self._editor or self._build_editor()
+            if scope != "once":
+                editor.set_scope(scope)
+            editor.setVisible(scope != "once")
+            self.updateGeometry()  # at once, not with the next event: the dialog measures it now
+        self.changed.emit()
+
+
+def _has_rules(request: ApprovalRequest) -> bool:
+    """Whether rules with patterns can answer it.
+
+    Commands that come with variables, input or a shell are only exact; of a tool, the details decide nothing.
+    """
+    return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
+
+
+class ApprovalDialog(QDialog):
+    """Asks about one call.
+
+    Show it with `open()` once it is made; closing it decides nothing, and it never answers by itself.
+
+    Signals:
+        decided: the user answered; carries the call's id and a `Decision`. Emitted at most once.
+        edited: the command is another one now; carries the call's id and that command, which is to be judged.
+    """
+
+    decided = Signal(str, object)
+    edited = Signal(str, str)
+
+    _head: QuestionHead
+    _command: CommandEdit | None
+    _preview: ChangePreview | None
+    _scope: ScopeChoice
+    _message: QLineEdit
+    _answers: AnswerBar
+    _height: DialogHeight
+
+    def __init__(
+        self,
+        theme: Theme,
+        request: ApprovalRequest,
+        diff_source: DiffSource,
+        spawn: Spawn,
+        parent: QWidget | None = None,
+        *,
+        rules: RuleContext,
+        arming_delay_ms: int = ARMING_DELAY_MS,
+    ) -> None:
+        """`rules` is what the user makes rules of the answer with, where the request has patterns for some."""
+        super().__init__(parent)
+        self.setObjectName("approvalDialog")
+        self.setWindowTitle(self.tr("Approval"))
+        self.setAccessibleName(self.tr("Approval"))
+        self._request = request
+        self._is_done = False
+        self._arming = Arming(arming_delay_ms, self)
+        self.pieces = self._make(theme, diff_source, spawn, rules)
+        """Make what is in it, in steps that each take a part of a frame. To be gone through before it is shown."""
+
+    def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
+        # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
+        scroll, body = _scrolled_body(self)
+        self._answers = AnswerBar(theme, self)
+        self._height = DialogHeight(self, body, self._answers)
+        vbox((scroll, 1), hairline(), self._answers, on=self)
+        self._head = QuestionHead(theme, self._request, rules.maths, body)
+        self._command = self._head.command
+        yield
+        has_changes = bool(shown_changes(self._request))
+        self._preview = ChangePreview(theme, self._request, diff_source, spawn, body) if has_changes else None
+        if has_changes:
+            yield
+        self._scope = ScopeChoice(theme, self._request, rules, body)
+        self._message = _message_edit(body)
+        margins = (Space.XL, Space.M, Space.XL, Space.L)
+        fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
+        below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
+        vbox(self._head, *below, on=body)
+        self._connect()
+        self._update_answers()
+        yield
+        self.ensurePolished()
+        yield
+        self.resize(self._height.fitting_size())
+        harmless = self._preview.view if self._preview else self._head.heading
+        harmless.setFocus()
+
+    @property
+    def call_id(self) -> str:
+        """The call it asks about."""
+        return self._request.call_id
+
+    @property
+    def can_allow(self) -> bool:
+        """Whether it can be allowed now: it has been visible for a moment, and everything it would do can be seen."""
+        return self._arming.is_armed and not self._obstacle()
+
+    def close_if(self, call_id: str) -> None:
+        """Close without an answer when it asks about this call: the answer came from elsewhere."""
+        if call_id == self._request.call_id:
+            self.reject()
+
+    # -- answering --
+
+    def allow(self) -> None:
+        """Answer yes, if it can be allowed now."""
+        if self.can_allow:
+            edited = self._command.edited_command if self._command else None
+            judged = self._command.digest if self._command else None
+            scope, rules = self._scope.scope, self._scope.rules()
+            self._decide(Allowed(scope=scope, edited_command=edited, judged=judged, rules=rules))
+
+    def deny(self) -> None:
+        """Answer no, with the word to the agent that was typed."""
+        self._decide(Denied(message=self._message.text().strip()))
+
+    def _deny_with_message(self) -> None:
+        if self._message.text().strip():
+            self.deny()
+
+    def _decide(self, decision: Decision) -> None:
+        if self._is_done:
+            return
+        self._is_done = True
+        self.decided.emit(self._request.call_id, decision)
+        self.accept()
+
+    def _obstacle(self) -> str:
+        """Why it cannot be allowed, in words; empty when it can."""
+        if self._preview and not self._preview.is_loaded:
+            return self.tr("Only a visible change can be allowed")
+        if self._command and not self._command.text.strip():
+            return self.tr("There is no command to run")
+        if obstacle := next((fold.obstacle for fold in self._head.folds if fold.obstacle), ""):
+            return obstacle
+        if self._command and (obstacle := self._command.obstacle()):
+            return obstacle
+        return self.tr("No valid rule yet. Correct one, or allow only once") if self._scope.lacks_rule else ""
+
+    def _update_answers(self) -> None:
+        self._scope.allow_only_once(is_only_once=bool(self._command and self._command.edited_command is not None))
+        self._answers.show_yes(self._scope.patterns(), self._scope.words)
+        self._answers.show_obstacle(self._obstacle(), is_refusal=bool(self._command and self._command.is_refused))
+
+    def _on_command_changed(self) -> None:
+        assert self._command is not None
+        edited = self._command.edited_command
+        if edited is None:
+            self._head.show_request(self._request)
+        else:
+            self.edited.emit(self._request.call_id, edited)
+        self._update_answers()
+
+    def show_judgement(self, judged: CommandJudged) -> None:
+        """Show what is known of the edited command; what is about another text is stale, and dropped."""
+        if self._command is None or not self._command.take_judgement(judged):
+            return
+        if judged.request is not None:
+            self._head.show_request(judged.request)
+        self._update_answers()
+        self._height.fit()
+
+    def _on_scope_changed(self) -> None:
+        if self._preview:
+            self._preview.set_compact(is_compact=self._scope.makes_rules)
+        self._update_answers()
+        self._height.fit()
+
+    # -- events --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._height.fit()  # what is seen for the first time has its fonts only now
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        self._arming.note_painted()
+
+    def done(self, arg__1: int) -> None:
+        self._arming.stop()
+        super().done(arg__1)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # A dialog presses its default button on Enter, wherever the focus is. This one has none: Enter presses only
+            # the focused button, not while it is held down, and not with Ctrl, which sends messages elsewhere.
+            focused = self.focusWidget()
+            is_plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+            if isinstance(focused, QPushButton) and is_plain and not event.isAutoRepeat():
+                focused.click()
+            return
+        super().keyPressEvent(event)
+
+    # -- how it is built --
+
+    def _connect(self) -> None:
+        self._answers.allow.clicked.connect(self.allow)
+        self._answers.deny.clicked.connect(self.deny)
+        self._message.returnPressed.connect(self._deny_with_message)
+        self._scope.changed.connect(self._on_scope_changed)
+        self._scope.grown.connect(self._height.fit)
+        if self._command:
+            self._command.changed.connect(self._on_command_changed)
+        for fold in self._head.folds:
+            fold.changed.connect(self._update_answers)
+            fold.resize_wanted.connect(self._height.fit)
+        if self._preview:
+            self._preview.loaded.connect(self._update_answers)
+        answer_shortcut(ALLOW_KEYS, self.allow, self)
+        answer_shortcut(DENY_KEYS, self.deny, self)
+
+
+def _message_edit(body: QWidget) -> QLineEdit:
+    message = QLineEdit(body)
+    message.setObjectName("denyMessageEdit")
+    message.setAccessibleName(QCoreApplication.translate("ApprovalDialog", "Message to the agent if you deny"))
+    message.setPlaceholderText(QCoreApplication.translate("ApprovalDialog", "If you deny: why, or what to do instead"))
+    return message
+
+
+def _scrolled_body(dialog: QDialog) -> tuple[QScrollArea, QWidget]:
+    scroll = QScrollArea(dialog)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    body = QWidget()
+    scroll_down(scroll, body)
+    return scroll, body

@@ -1,0 +1,88 @@
+"""What the rule editor asks about rules and earlier questions. It parses no command and matches nothing itself."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
+from desktop_agent.core.transcript import ToolEntry, Transcript
+
+MAX_SUBJECTS = 200
+"""More of them would not show more about a rule."""
+
+
+class PastCalls(Struct, frozen=True):
+    """What earlier questions were about, in the terms of one kind of rule: command lines, paths or names of tools."""
+
+    subjects: tuple[str, ...] = ()
+    """All different ones, newest first."""
+    questions: tuple[tuple[str, ...], ...] = ()
+    """What the user was asked about, question by question."""
+
+
+def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
+    """Return what a rule would have to match to answer `request`."""
+    match request.rule_kind:
+        case "command":
+            return (request.command,) if request.command else ()
+        case "edit":
+            return tuple(change.path for change in request.changes)
+        case "tool":
+            return (request.tool,)
+        case None:
+            return ()
+
+
+def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
+    """Return what earlier questions of the same kind as `request` were about. What ran unasked is none of them."""
+    seen: dict[str, None] = {}
+    questions: list[tuple[str, ...]] = []
+    for entry in reversed(transcript.entries):
+        if not isinstance(entry, ToolEntry) or entry.approval is None or entry.call.id == request.call_id:
+            continue
+        if about := _subjects(entry.approval, request):
+            seen.update(dict.fromkeys(about))
+            questions.append(about)
+    return PastCalls(tuple(seen)[:MAX_SUBJECTS], tuple(questions[:MAX_SUBJECTS]))
+
+
+def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
+    """Return what `asked` was about, when a rule of the kind of `request` could have answered it."""
+    match request.rule_kind:
+        case "command":
+            return (asked.command,) if asked.command and asked.command.strip() else ()
+        case "edit":  # what a command changed was not an edit call
+            return tuple(change.path for change in asked.changes) if asked.command is None else ()
+        case "tool":
+            return (asked.tool,) if asked.command is None and not asked.changes else ()
+        case None:
+            return ()
+
+
+class RuleMaths(Protocol):
+    """The policy's own judgement, so that what is previewed is what will happen."""
+
+    def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
+        """Whether `subject` (a command line, a path, a tool's name) would need no question if these rules held, too."""
+        ...
+
+    def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
+        """Say why a rule with this pattern never matches or cannot be made; None when it can."""
+        ...
+
+    def runs_unconfined(self, request: ApprovalRequest) -> bool:
+        """Whether a yes lets the call run without a sandbox: only a rule that allows just that answers it, too."""
+        ...
+
+
+class RuleContext(Struct, frozen=True):
+    """What rules are made from and judged by, besides the question itself."""
+
+    maths: RuleMaths
+    workspace: str
+    """Where a rule for this project holds: the folder, absolute."""
+    past: PastCalls
+    now: Callable[[], datetime]
+    """The time, aware."""

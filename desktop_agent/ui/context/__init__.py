@@ -1,1 +1,0 @@
-"""What the model sees, for a user: the parts of the next request, the summary, the pins."""

@@ -1,0 +1,530 @@
+"""“What the model sees”: the next request part by part, the summary to rewrite or take back, and the pins."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QTextCursor
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QScrollArea,
+    QSizePolicy,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.core.context.summaries import from_headings, summary_text
+from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
+from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.widgets.dialogs import set_up_dialog
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import Stretch, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, set_up_list
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.wording.cache_words import cache_miss_words
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+COLOURS: dict[SectionKind, str] = {
+    "tools": "faint",
+    "system": "muted",
+    "guidance": "syntax_function",
+    "summary": "syntax_number",
+    "conversation": "accent",
+    "pictures": "syntax_string",
+    "pins": "syntax_keyword",
+}
+"""Roles of the palette. The list beside the bar says in words what each is."""
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Context", text)
+
+
+def section_name(section: ContextSection) -> str:
+    """Return what a part is called."""
+    match section.kind:
+        case "tools":
+            return _tr("Tools")
+        case "system":
+            return _tr("System prompt")
+        case "guidance":
+            parts = section.name.rsplit("/", 2)
+            return "/".join(parts[-2:])
+        case "summary":
+            return _tr("Summary")
+        case "conversation":
+            return _tr("Conversation")
+        case "pictures":
+            return _tr("Pictures")
+        case "pins":
+            return _tr("Pins")
+
+
+def section_hint(section: ContextSection) -> str:
+    """Return a sentence on what a part is."""
+    match section.kind:
+        case "tools":
+            return _tr("The descriptions of the agent's tools.")
+        case "system":
+            return _tr("The instructions the agent gets before everything else.")
+        case "guidance":
+            return _tr("From {0}. It is read again when a turn begins.").format(section.name)
+        case "summary":
+            return _tr("Stands in the place of older turns. You can rewrite it: one point per line, under its heading.")
+        case "conversation":
+            return _tr("What was said, called and answered, word by word.")
+        case "pictures":
+            return _tr("The newest pictures of the conversation. Older ones are left out.")
+        case "pins":
+            return _tr("What you pinned. It is sent with every request, behind everything else.")
+
+
+_HEIGHT = 10
+_TARGET_TICK = 2
+
+
+class ContextBar(QWidget):
+    """Coloured parts from the left, the free room on the right, and a mark where summarising begins."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("contextBar")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self._report: ContextReport | None = None
+        theme.changed.connect(self.update)
+
+    def show_report(self, report: ContextReport) -> None:
+        """Draw these parts."""
+        self._report = report
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, _HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        area = QRectF(self.rect())
+        path = QPainterPath()
+        path.addRoundedRect(area, _HEIGHT / 2, _HEIGHT / 2)
+        painter.setClipPath(path)
+        painter.fillRect(area, self._theme.colour("border"))
+        report = self._report
+        if report is not None:
+            total = max(report.use.window, sum(section.tokens for section in report.sections), 1)
+            x = 0.0
+            for section in report.sections:
+                width = area.width() * section.tokens / total
+                painter.fillRect(QRectF(x, 0, max(width - 1, 1), _HEIGHT), self._theme.colour(COLOURS[section.kind]))
+                x += width
+            if report.target:
+                at = area.width() * report.target / total
+                painter.fillRect(QRectF(at, 0, _TARGET_TICK, _HEIGHT), self._theme.colour("text"))
+        painter.end()
+
+
+_PIECE = 24_000
+"""Characters that are put in at once: a few milliseconds."""
+_LONGEST_LINE = 8_000
+"""A longer line is broken: Qt lays a line out as a whole, which would take long."""
+
+
+class LongText(QPlainTextEdit):
+    """Shows a text, and stays where the user reads when the text has only grown since."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self._text = ""
+        self._done = 0
+        """How much of the text is in."""
+        self._line = 0
+        """How long the last line is."""
+        self._timer = QTimer(self, interval=0, singleShot=True)
+        self._timer.timeout.connect(self._put_next)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the text is in."""
+        return self._done == len(self._text)
+
+    def show_text(self, text: str, *, is_editable: bool = False) -> None:
+        """Show `text` instead of what was shown. One that can be edited is put in at once, as it is."""
+        is_changed = self.document().isModified()
+        if text == self._text and is_editable != self.isReadOnly() and not is_changed:
+            return
+        if is_editable or is_changed or not self.isReadOnly() or not text.startswith(self._text) or not self._text:
+            self._timer.stop()
+            self.setReadOnly(not is_editable)
+            self.setUndoRedoEnabled(is_editable)
+            self.setPlainText(text if is_editable else "")
+            self._done = len(text) if is_editable else 0
+            self._line = 0
+        self._text = text
+        self._put_next()
+
+    def _put_next(self) -> None:
+        """Put the next piece in at the end; the cursor and what is selected stay."""
+        piece = self._text[self._done : self._done + _PIECE]
+        if piece:
+            self._done += len(piece)
+            end = QTextCursor(self.document())
+            end.movePosition(QTextCursor.MoveOperation.End)
+            end.insertText(self._broken(piece))
+            self.document().setModified(False)
+        if not self.is_complete:
+            self._timer.start()
+
+    def _broken(self, piece: str) -> str:
+        """Return `piece` with its long lines broken; the first of them goes on from the piece before."""
+        lines: list[str] = []
+        for number, line in enumerate(piece.split("\n")):
+            begun = self._line if number == 0 else 0
+            cuts = [0, *range(_LONGEST_LINE - begun, len(line), _LONGEST_LINE)] if line else [0]
+            parts = [line[first:last] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
+            lines.append("\n".join(parts))
+            self._line = len(parts[-1]) + (begun if len(parts) == 1 else 0)
+        return "\n".join(lines)
+
+
+_SHOWN_ROWS = 4
+"""More of them are scrolled, so that the list leaves room for what it stands below."""
+_TOOLTIP_CHARS = 2_000
+_TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
+
+
+class PinList(QWidget):
+    """What is pinned.
+
+    Signals:
+        added: pin this text (str) for so many seconds (float) or until it is removed (None).
+        removed: remove the pin of this id.
+    """
+
+    added = Signal(str, object)
+    removed = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("pinList")
+        listed = QWidget(self)
+        self._rows = vbox(on=listed, spacing=Space.XS)
+        self._area = QScrollArea(self)
+        scroll_down(self._area, listed)
+        self._field = QLineEdit(self)
+        self._field.setObjectName("pinEdit")
+        self._field.setPlaceholderText(self.tr("Pin text for the agent…"))
+        self._field.setAccessibleName(self.tr("Text to pin"))
+        self._field.returnPressed.connect(self._add)
+        self._field.textChanged.connect(self._on_text)
+        self._time = Picker(self)
+        self._time.setObjectName("pinTime")
+        self._time.setAccessibleName(self.tr("How long"))
+        self._time.addItems(
+            [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
+        )
+        self._time.fit()
+        self._button = make_button(self.tr("Pin"), object_name="pinButton", clicked=self._add)
+        self._button.setEnabled(False)
+        line = hbox((self._field, 1), self._time, self._button, spacing=Space.S)
+        vbox(self._area, line, on=self, spacing=Space.S)
+
+    def show_pins(self, pins: Sequence[Pin]) -> None:
+        """List these."""
+        while (item := self._rows.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for pin in pins:
+            self._rows.addWidget(self._row(pin))
+        rows = min(len(pins), _SHOWN_ROWS)
+        self._area.setFixedHeight(rows * (Height.SMALL_BUTTON + Space.XS))
+        self._area.setVisible(bool(pins))
+
+    def _row(self, pin: Pin) -> QWidget:
+        line = QWidget(self)
+        text = ElidedLabel()
+        text.setText(" ".join(pin.text[:_TOOLTIP_CHARS].split()))
+        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        text.setToolTip(plain_tooltip(pin.text[:_TOOLTIP_CHARS]))
+        until = make_label(_until(pin, self.tr("until {0}")), role="secondary")
+        unpin = make_button(self.tr("Unpin"), object_name=f"unpin-{pin.id}", clicked=self._remove, is_compact=True)
+        unpin.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
+        unpin.setProperty("pin", pin.id)
+        hbox((text, 1), until, unpin, on=line, spacing=Space.S)
+        return line
+
+    def _on_text(self, text: str) -> None:
+        self._button.setEnabled(bool(text.strip()))
+
+    def _add(self) -> None:
+        text = self._field.text().strip()
+        if text:
+            self._field.clear()
+            self.added.emit(text, _TIMES_S[self._time.currentIndex()])
+
+    def _remove(self) -> None:
+        self.removed.emit(str(self.sender().property("pin")))
+
+
+def _until(pin: Pin, pattern: str) -> str:
+    if pin.expires_at is None:
+        return ""
+    moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))
+    return pattern.format(QLocale().toString(moment, QLocale.FormatType.ShortFormat))
+
+
+_DOT = 8
+_DATA = Qt.ItemDataRole.UserRole
+
+
+class SectionList(QListWidget):
+    """One row per part.
+
+    Signals:
+        section_chosen: the user wants to read this part (`ContextSection`).
+    """
+
+    section_chosen = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("contextSections")
+        self.setAccessibleName(self.tr("What the model sees, part by part"))
+        self.setItemDelegate(_Row(theme, set_up_list(self), self))
+        self.setFixedWidth(240)
+        self.currentItemChanged.connect(self._on_current)
+
+    def show_sections(self, sections: tuple[ContextSection, ...]) -> None:
+        """List these; the one that was chosen stays so."""
+        chosen = self.chosen()
+        self.clear()
+        for section in sections:
+            item = QListWidgetItem(section_name(section))
+            item.setData(_DATA, section)
+            words = self.tr("{0}, {1} tokens").format(item.text(), counted(section.tokens))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, words)
+            self.addItem(item)
+            if chosen is not None and (section.kind, section.name) == (chosen.kind, chosen.name):
+                self.setCurrentItem(item)
+        if self.currentRow() < 0 and sections:
+            largest = max(range(len(sections)), key=lambda index: sections[index].tokens)
+            self.setCurrentRow(largest)
+
+    def choose(self, kind: str) -> None:
+        """Select the first part of this kind, if there is one."""
+        for row in range(self.count()):
+            if self.item(row).data(_DATA).kind == kind:
+                self.setCurrentRow(row)
+                return
+
+    def chosen(self) -> ContextSection | None:
+        """Return the part that is selected."""
+        return self.item(self.currentRow()).data(_DATA) if self.currentRow() >= 0 else None
+
+    def _on_current(self) -> None:
+        if (section := self.chosen()) is not None:
+            self.section_chosen.emit(section)
+
+
+class _Row(RowDelegate):
+    """Draws a part with its tokens: `● System prompt              938`."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        section: ContextSection = index.data(_DATA)
+        colour = self.theme.colour
+        area = QRectF(option.rect)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ink = draw_ground(painter, self.theme, option, self.ring)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour(COLOURS[section.kind]))
+        dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
+        painter.drawEllipse(dot)
+        painter.setFont(self.fonts.text)
+        inner = area.adjusted(Space.S + _DOT + Space.S, 0, -Space.S, 0)
+        tokens = counted(section.tokens)
+        metrics = painter.fontMetrics()
+        painter.setPen(colour("muted"))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, tokens)
+        painter.setPen(ink)
+        room = int(inner.width()) - metrics.horizontalAdvance(tokens) - Space.S
+        name = metrics.elidedText(section_name(section), Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, name)
+        painter.restore()
+
+
+_LEAST_TEXT_HEIGHT = 40
+"""Small screens have no more room for it."""
+
+
+class ContextInspector(QDialog):
+    """Open it with `open()`. It shows what it is given, and emits what the user asks for.
+
+    Signals:
+        op_requested: the session should carry this `Op` out.
+    """
+
+    op_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_up_dialog(self, "contextInspector", self.tr("What the model sees"))
+        self._report: ContextReport | None = None
+        self._wanted = ""
+        """The kind of part to show as soon as there is something to show."""
+        self._use = make_label(role="secondary", object_name="contextUse")
+        self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
+        self._missed.hide()
+        self._bar = ContextBar(theme)
+        self._list = SectionList(theme)
+        self._list.section_chosen.connect(self._show_section)
+        self._name = make_label(role="strong", is_plain=True)
+        self._hint = make_label(role="secondary", wraps=True, is_plain=True)
+        self._text = LongText()
+        self._text.setObjectName("contextText")
+        self._text.setAccessibleName(self.tr("Text of this part"))
+        self._text.setFont(theme.code_font())
+        self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
+        self._text.textChanged.connect(self._on_text)
+        self._save = make_button(self.tr("Save summary"), object_name="saveSummaryButton", clicked=self._save_summary)
+        self._undo = make_button(self.tr("Undo summary"), object_name="undoSummaryButton", clicked=self._undo_summary)
+        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self._pins = PinList()
+        self._pins.added.connect(self._add_pin)
+        self._pins.removed.connect(self._remove_pin)
+        self._focus = QLineEdit()
+        self._focus.setObjectName("compactFocus")
+        self._focus.setPlaceholderText(self.tr("Keep above all… (optional)"))
+        self._focus.setAccessibleName(self.tr("What the summary should keep above all"))
+        self._focus.returnPressed.connect(self._compact)
+        self._compact_button = make_button(
+            self.tr("Summarise older turns"), object_name="compactButton", clicked=self._compact
+        )
+        self._lay_out()
+        resize_within_screen(self, QSize(860, 620))
+
+    def show_report(self, report: ContextReport, pins: Sequence[Pin], *, is_working: bool) -> None:
+        """Show these parts and pins. While the agent is working, the summary stays as it is."""
+        self._report = report
+        use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
+        words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
+        if report.target:
+            words += " · " + self.tr("older turns are summarised from {0} on").format(counted(report.target))
+        else:
+            words += " · " + self.tr("older turns are summarised only when you ask")
+        self._use.setText(words)
+        self._bar.show_report(report)
+        self._bar.setAccessibleName(words)
+        is_editing = self._text.document().isModified() and not self._text.isReadOnly()
+        self._list.blockSignals(is_editing)  # what the user is writing stays
+        self._list.show_sections(report.sections)
+        self._list.blockSignals(False)
+        if self._wanted:
+            self._list.choose(self._wanted)
+            self._wanted = ""
+        self._pins.show_pins(pins)
+        for control in (self._compact_button, self._focus, self._undo):
+            control.setEnabled(not is_working)
+        self._on_text()
+
+    def show_cache_miss(self, missed: CacheMiss | None) -> None:
+        """Say what of the last turn was not in the provider's cache, if there was something."""
+        self._missed.setText(cache_miss_words(missed) if missed is not None else "")
+        self._missed.setVisible(missed is not None)
+
+    def show_part(self, kind: str) -> None:
+        """Show the part of this kind; `pins` goes to the field that adds one."""
+        self._wanted = kind
+        if self._report is not None:
+            self._list.choose(kind)
+
+    # -- what is shown --
+
+    def _show_section(self, section: ContextSection) -> None:
+        is_summary = section.kind == "summary"
+        self._name.setText(section_name(section))
+        self._hint.setText(section_hint(section) + self._left_out(section))
+        self._text.show_text(self._summary_text() if is_summary else section.text, is_editable=is_summary)
+        self._text.setVisible(section.kind not in ("pins", "pictures"))
+        self._save.setVisible(is_summary)
+        self._undo.setVisible(is_summary)
+        self._on_text()
+
+    def _left_out(self, section: ContextSection) -> str:
+        """Say what the tools of this request are without."""
+        report = self._report
+        if section.kind != "tools" or report is None or not report.deferred_tools:
+            return ""
+        words = self.tr(
+            "{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs."
+        )
+        return " " + words.format(counted(len(report.deferred_tools)), counted(report.deferred_tokens))
+
+    def _summary_text(self) -> str:
+        summary = self._report.summary if self._report is not None else None
+        return summary_text(summary) if summary is not None else ""
+
+    def _on_text(self) -> None:
+        is_changed = not self._text.isReadOnly() and self._text.document().isModified()
+        self._save.setEnabled(is_changed and self._compact_button.isEnabled())
+
+    # -- what the user does --
+
+    def _save_summary(self) -> None:
+        summary = from_headings(self._text.toPlainText())
+        if summary is None:
+            self._hint.setText(
+                self.tr("Nothing was saved: write each point as a line “- …” under one of the headings.")
+            )
+            return
+        self._text.document().setModified(False)
+        self._on_text()
+        self.op_requested.emit(EditSummary(summary=summary))
+
+    def _undo_summary(self) -> None:
+        self._text.document().setModified(False)
+        self.op_requested.emit(UndoCompaction())
+
+    def _compact(self) -> None:
+        if self._compact_button.isEnabled():
+            self.op_requested.emit(Compact(focus=self._focus.text().strip()))
+            self._focus.clear()
+
+    def _add_pin(self, text: str, ttl_s: float | None) -> None:
+        self.op_requested.emit(AddPin(text=text, ttl_s=ttl_s))
+
+    def _remove_pin(self, pin_id: str) -> None:
+        self.op_requested.emit(RemovePin(pin_id=pin_id))
+
+    # -- building --
+
+    def _lay_out(self) -> None:
+        title = make_label(self.windowTitle(), role="title")
+        margins = (Space.XL, Space.L, Space.XL, Space.M)
+        head = vbox(title, self._use, self._bar, self._missed, margins=margins, spacing=Space.S)
+        buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
+        part = vbox(
+            self._name,
+            self._hint,
+            (self._text, 1),
+            buttons,
+            Space.S,
+            make_label(self.tr("Pins"), role="strong"),
+            self._pins,
+            margins=(Space.M, 0, Space.XL, Space.M),
+            spacing=Space.S,
+        )
+        body = hbox(self._list, (part, 1), margins=(Space.XL, Space.M, 0, 0))
+        close = make_button(self.tr("Close"), clicked=self.accept)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        foot = hbox((self._focus, 1), self._compact_button, Space.L, close, margins=margins, spacing=Space.S)
+        vbox(head, hairline(), (body, 1), hairline(), foot, on=self)

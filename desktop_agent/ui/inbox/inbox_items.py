@@ -1,0 +1,247 @@
+"""What waits for the user: a fold over the transcripts of open sessions, and what is said of each item."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.ids import CallId, SessionId
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.events import TurnEndReason
+from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.stand_ins import pieces
+
+ItemKind = Literal["question", "questions", "ended"]
+"""A question of an open session, the questions of one that is not open, or a turn that ended out of sight."""
+
+_MOST_SHORT_CHARS = 160
+"""The longest command that a row shows whole, and so may be allowed there."""
+
+
+class InboxItem(Struct, frozen=True, kw_only=True):
+    """One row of the inbox."""
+
+    kind: ItemKind
+    session_id: SessionId
+    title: str
+    """Of the session; empty while it has none."""
+    workspace: str
+    since: datetime
+    turn: int = 0
+    request: ApprovalRequest | None = None
+    """What is asked, of a `question`."""
+    asks: int = 1
+    """How many questions wait, of `questions`."""
+    end: TurnEndReason = "completed"
+    """How the turn ended, of `ended`."""
+    can_answer: bool = False
+    """Whether an answer can be given from here: not while another process has the session."""
+
+    @property
+    def key(self) -> tuple[SessionId, CallId]:
+        """What stays the same while the row says something new."""
+        return self.session_id, self.request.call_id if self.request is not None else self.kind
+
+    @property
+    def waits(self) -> bool:
+        """Whether something goes on only when the user answers."""
+        return self.kind != "ended"
+
+    @property
+    def can_allow(self) -> bool:
+        """Whether the row shows all that a yes is for. It names the folder of the session, and no other."""
+        request = self.request
+        is_here = request is not None and request.cwd in ("", self.workspace)
+        return self.can_answer and is_here and request is not None and is_short(request)
+
+    @property
+    def can_deny(self) -> bool:
+        """Whether a plain no is an answer."""
+        request = self.request
+        return self.can_answer and request is not None and request.question is None and request.spending is None
+
+
+def is_short(request: ApprovalRequest) -> bool:
+    """Whether one short line is all there is to this question: a command that is confined and harms nothing known.
+
+    All others have more to be seen before a yes: a diff, risks, fields, a definition.
+    """
+    command = request.command
+    has_more = bool(
+        request.is_escalation
+        or request.changes
+        or request.details
+        or request.server
+        or request.arguments
+        or request.risks
+        or request.safety
+        or request.spending
+        or request.question
+        or request.tool_change
+        or request.tool_definition
+    )
+    return (
+        not has_more
+        and command is not None
+        and len(command) <= _MOST_SHORT_CHARS
+        and "\n" not in command
+        and visible(command) == command
+        and not any(piece.is_stand_in for piece in pieces(command))
+    )
+
+
+class InboxSession(Struct, frozen=True):
+    """An open session, as far as the inbox looks at it."""
+
+    transcript: Transcript
+    is_read_only: bool = False
+
+
+def items_of(
+    opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
+) -> list[InboxItem]:
+    """Return what waits: the questions, the oldest first, then the turns that ended, the last first.
+
+    `seen` has, by session, the last turn whose end the user has seen; a session that is not in it has no other.
+    """
+    sessions = [session for session in opened if session.transcript.session.session_id]
+    known = {session.transcript.session.session_id for session in sessions}
+    questions = [item for session in sessions for item in _questions(session)]
+    questions += [
+        InboxItem(
+            kind="questions",
+            session_id=one.id,
+            title=one.title,
+            workspace=one.workspace,
+            since=one.active_at,
+            asks=one.asks,
+        )
+        for one in listed
+        if one.asks and one.id not in known and not one.is_archived
+    ]
+    ended = [item for session in sessions if (item := _end(session, seen)) is not None]
+    return sorted(questions, key=_since) + sorted(ended, key=_since, reverse=True)
+
+
+def _questions(session: InboxSession) -> list[InboxItem]:
+    transcript = session.transcript
+    info, turns = transcript.session, transcript.turns
+    return [
+        InboxItem(
+            kind="question",
+            session_id=info.session_id,
+            title=info.title,
+            workspace=info.workspace,
+            since=turns.asked_at.get(request.call_id, info.updated_at),
+            turn=turns.turn,
+            request=request,
+            can_answer=not session.is_read_only,
+        )
+        for request in transcript.pending_approvals
+    ]
+
+
+def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | None:
+    info, turns = session.transcript.session, session.transcript.turns
+    if session.is_read_only or turns.is_running or turns.last_end is None:
+        return None
+    if turns.turn <= seen.get(info.session_id, turns.turn):
+        return None
+    return InboxItem(
+        kind="ended",
+        session_id=info.session_id,
+        title=info.title,
+        workspace=info.workspace,
+        since=turns.ended_at or info.updated_at,
+        turn=turns.turn,
+        end=turns.last_end,
+    )
+
+
+def _since(item: InboxItem) -> datetime:
+    return item.since
+
+
+_MOST_TITLE_CHARS = 80
+_MOST_CHARS = 300
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Inbox", text)
+
+
+def title(item: InboxItem) -> str:
+    """Return the title of the session on one line, or a stand-in while there is none."""
+    words = " ".join(named(item.title).split())
+    cut = words if len(words) <= _MOST_TITLE_CHARS else f"{words[:_MOST_TITLE_CHARS]}…"
+    return cut or _tr("New session")
+
+
+def kind(item: InboxItem) -> str:
+    """Say what kind of thing waits, without a word of the model, a server or a file."""
+    if item.request is not None:
+        return _asked(item.request)
+    if item.kind == "questions":
+        return plural("Inbox", item.asks, "%n question waits", "%n questions wait")
+    match item.end:
+        case "completed":
+            return _tr("The agent has finished")
+        case "interrupted":
+            return _tr("The turn was stopped")
+        case "max_turns" | "limit":
+            return _tr("The turn ended at a limit")
+        case "refused":
+            return _tr("The model refused")
+        case _:
+            return _tr("The turn failed")
+
+
+def subject(item: InboxItem) -> str:
+    """Return what exactly is asked, on one line; empty where `kind` says it all."""
+    request = item.request
+    if request is None or request.spending is not None:
+        return ""
+    if request.question is not None:
+        return cut(one_line(request.question.message))
+    if request.command is not None:
+        return cut(one_line(request.command))
+    called = json.dumps(request.arguments, ensure_ascii=False) if request.arguments else ""
+    return cut(one_line(f"{core_words(request.title)} {called}".rstrip()))
+
+
+def note(item: InboxItem) -> str:
+    """Say what else decides about a question that can be allowed on its row."""
+    request = item.request
+    if request is None or not item.can_allow:
+        return ""
+    return cut(
+        " · ".join(
+            filter(None, map(one_line, (core_words(request.reason).rstrip("."), core_words(request.confinement))))
+        )
+    )
+
+
+def cut(text: str) -> str:
+    """Return as much of a text as a row has room for."""
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+
+
+def _asked(request: ApprovalRequest) -> str:
+    if request.spending is not None:
+        return _tr("A limit of spending is reached")
+    if (question := request.question) is not None:
+        if question.sampling is not None:
+            return _tr("A server wants to ask the model")
+        return _tr("A server wants you to visit a page") if question.address else _tr("A server has a question")
+    if request.is_escalation:
+        return _tr("Wants to run a command outside the sandbox")
+    if request.command is not None:
+        return _tr("Wants to run a command")
+    return _tr("Wants to change files") if request.changes else _tr("Wants to use a tool")

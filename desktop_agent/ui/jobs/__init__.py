@@ -1,1 +1,0 @@
-"""Jobs: the background commands of the session, and the way to end them."""

@@ -1,0 +1,323 @@
+"""The background commands of the session, between the conversation and the composer while there are any."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from PySide6.QtCore import QCoreApplication, QLocale, QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
+
+from desktop_agent.core.protocol.model import Job
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Jobs", text)
+
+
+def age(seconds: float) -> str:
+    """Return a length of time in as few letters as say it: `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
+    whole = max(0, int(seconds))
+    if whole < _MINUTE:
+        return _tr("{0} s").format(whole)
+    if whole < _HOUR:
+        return _tr("{0} min").format(whole // _MINUTE)
+    if whole < _DAY:
+        return _tr("{0} h {1} min").format(whole // _HOUR, whole % _HOUR // _MINUTE)
+    return _tr("{0} d {1} h").format(whole // _DAY, whole % _DAY // _HOUR)
+
+
+def state(job: Job) -> str:
+    """Say what became of it."""
+    match job.state:
+        case "running":
+            return _tr("running")
+        case "exited" if job.exit_code is None:
+            return _tr("ended")
+        case "exited":
+            return _tr("exit code {0}").format(job.exit_code)
+        case "stopped":
+            return _tr("stopped")
+        case "timed_out":
+            return _tr("stopped at its time limit")
+
+
+def figures(job: Job, now: datetime) -> str:
+    """Say how long it has run and what it holds, or how it ended."""
+    ran = age(((job.ended_at or now) - job.started_at).total_seconds())
+    if job.state != "running":
+        return " · ".join((state(job), _tr("ran {0}").format(ran)))
+    if not job.memory_bytes:
+        return ran
+    size = QLocale().formattedDataSize(job.memory_bytes, 0, QLocale.DataSizeFormat.DataSizeSIFormat)
+    return f"{ran} · {size}"
+
+
+def count(running: int) -> str:
+    """Say how many run: the button that shows them."""
+    if running == 0:
+        return _tr("Jobs")
+    return plural("Jobs", running, "%n job", "%n jobs")
+
+
+ROW_HEIGHT = 46
+
+_MARK_SIZE = 14
+_ARM = 3.5
+"""How far the ends of a cross are from its middle."""
+
+
+class JobRow(QWidget):
+    """Shows one job; `show_job` again when it changed, `show_age` as time goes by."""
+
+    def __init__(
+        self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
+    ) -> None:
+        """`stop` ends the job with an id, `show_output` lets the user read what a job printed."""
+        super().__init__()
+        self.setObjectName("jobRow")
+        self.setFixedHeight(ROW_HEIGHT)
+        self.job = job
+        """As it was shown last."""
+        self._stop_job = stop
+        self._show_output = show_output
+        self._mark = _Mark(theme)
+        self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._last = ElidedLabel()
+        for line, size in ((self._command, TypeSize.CODE), (self._last, TypeSize.HEAD)):
+            line.setFont(theme.code_font(size))
+            line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._last.setObjectName("jobLastLine")
+        self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
+        self._figures = make_label(role="secondary", object_name="jobFigures", is_plain=True)
+        self._output = make_button(
+            self.tr("Show output"),
+            object_name="jobOutputButton",
+            clicked=self._on_output,
+            variant="flat",
+            is_compact=True,
+        )
+        self._stop = make_button(
+            self.tr("Stop"), object_name="jobStopButton", clicked=self._on_stop, variant="destructive", is_compact=True
+        )
+        policy = self._stop.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
+        self._stop.setSizePolicy(policy)
+        words = vbox(STRETCH, self._command, self._last, STRETCH)
+        hbox(self._mark, (words, 1), self._figures, self._output, self._stop, on=self, spacing=Space.S)
+        self.show_job(job, now)
+
+    def show_job(self, job: Job, now: datetime) -> None:
+        """Show how the job is now."""
+        self.job = job
+        command = one_line(job.command)
+        self._mark.show_job(job)
+        self._command.setText(command)
+        self._command.setToolTip(plain_tooltip(visible(job.command)))
+        self._last.setText(one_line(job.last_line.strip()) or self.tr("No output"))
+        self._last.setToolTip(plain_tooltip(visible(job.last_line)))
+        if job.state != "running":
+            self._stop.setText(self.tr("Stop"))  # its width stays, so it must be that of the other rows
+        self._stop.setVisible(job.state == "running")
+        self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
+        self._stop.setToolTip(
+            plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(visible(job.command)))
+        )
+        self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
+        self.show_age(now)
+        self.setAccessibleName(", ".join((command, state(job), self._figures.text())))
+
+    def show_age(self, now: datetime) -> None:
+        """Say how long it has been running by now."""
+        text = figures(self.job, now)
+        if text != self._figures.text():
+            self._figures.setText(text)
+
+    def _on_stop(self) -> None:
+        self._stop.setText(self.tr("Stopping…"))
+        self._stop_job(self.job.id)
+
+    def _on_output(self) -> None:
+        self._show_output(self.job)
+
+
+class _Mark(QWidget):
+    """Full: runs. Hollow: ended well or was stopped. A cross: failed. Its tool tip says it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._role = "accent"
+        self._shape: Literal["full", "hollow", "cross"] = "full"
+        self.setFixedSize(QSize(_MARK_SIZE, _MARK_SIZE))
+        theme.changed.connect(self.update)
+
+    def show_job(self, job: Job) -> None:
+        is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
+        self._role = "accent" if is_running else "danger_text" if is_failed else "muted"
+        self._shape = "full" if is_running else "cross" if is_failed else "hollow"
+        self.setToolTip(state(job))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = self._theme.colour(self._role)
+        painter.setPen(QPen(colour, 1.4))
+        centre = QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2)
+        if self._shape == "cross":
+            painter.drawLine(centre - QPointF(_ARM, _ARM), centre + QPointF(_ARM, _ARM))
+            painter.drawLine(centre + QPointF(-_ARM, _ARM), centre + QPointF(_ARM, -_ARM))
+        else:
+            painter.setBrush(colour if self._shape == "full" else Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(centre, 4, 4)
+        painter.end()
+
+
+TICK_MS = 1_000
+_MAX_ROWS = 4
+_MAX_WIDTH = 896
+"""The composer is no wider, with the room at its sides."""
+
+
+class JobsPanel(QWidget):
+    """Lists jobs, those that run first, the newest first. Ages go on while it is visible, and only then.
+
+    Signals:
+        stop_requested: a job (id) shall end.
+        output_requested: the user wants to read what a `Job` printed.
+        closed: the user does not want to see it any more.
+    """
+
+    stop_requested = Signal(str)
+    output_requested = Signal(object)
+    closed = Signal()
+
+    def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self.setObjectName("jobsPanel")
+        self.setAccessibleName(self.tr("Background commands"))
+        self._theme = theme
+        self._now = now
+        self._jobs: tuple[Job, ...] = ()
+        self._rows: dict[str, JobRow] = {}
+        self._count = make_label(role="secondary", object_name="jobsCount")
+        none = self.tr(
+            "No background commands. Commands that keep running, such as a server, appear here once started."
+        )
+        self._empty = make_label(none, role="secondary", object_name="jobsEmpty", wraps=True)
+        self._scroll = QScrollArea()
+        self._list = vbox(margins=(0, 0, Space.XS, 0))
+        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick.timeout.connect(self._show_ages)
+        self._lay_out()
+        self.show_jobs(())
+        self.hide()
+
+    @property
+    def rows(self) -> list[JobRow]:
+        """The rows as they stand, from the top."""
+        return [self._rows[job.id] for job in _in_order(self._jobs)]
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether ages are being counted."""
+        return self._tick.isActive()
+
+    def show_jobs(self, jobs: Sequence[Job]) -> None:
+        """Show the jobs as they are now."""
+        self._jobs = tuple(jobs)
+        now = self._now()
+        wanted = {job.id for job in self._jobs}
+        for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
+            row = self._rows.pop(job_id)
+            row.hide()
+            row.deleteLater()
+        for position, job in enumerate(_in_order(self._jobs)):
+            row = self._rows.get(job.id)
+            if row is None:
+                row = self._rows[job.id] = JobRow(
+                    self._theme, job, now, stop=self.stop_requested.emit, show_output=self.output_requested.emit
+                )
+            elif row.job != job:
+                row.show_job(job, now)
+            if self._list.indexOf(row) != position:
+                self._list.removeWidget(row)
+                self._list.insertWidget(position, row)
+        self._show_count()
+        self._update_ticking()
+
+    def _show_count(self) -> None:
+        running = sum(job.state == "running" for job in self._jobs)
+        self._count.setText(self.tr("{0} running").format(running) if self._jobs else "")
+        self._empty.setVisible(not self._jobs)
+        self._scroll.setVisible(bool(self._jobs))
+        self._scroll.setFixedHeight(min(len(self._jobs), _MAX_ROWS) * ROW_HEIGHT)
+
+    def _show_ages(self) -> None:
+        now = self._now()
+        for row in self._rows.values():
+            row.show_age(now)
+
+    def _update_ticking(self) -> None:
+        if self.isVisible() and any(job.state == "running" for job in self._jobs):
+            if not self._tick.isActive():
+                self._tick.start()
+        else:
+            self._tick.stop()
+
+    # -- events --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_ages()
+        self._update_ticking()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._tick.stop()
+        super().hideEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    # -- how it is built --
+
+    def _lay_out(self) -> None:
+        close = make_button(
+            "✕",
+            object_name="jobsCloseButton",
+            clicked=self.closed,
+            variant="flat",
+            accessible_name=self.tr("Hide background commands"),
+            is_compact=True,
+        )
+        close.setToolTip(self.tr("Hide. Running commands continue."))
+        heading = make_label(self.tr("Background commands"), role="heading")
+        head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
+        content = QWidget()
+        content.setLayout(self._list)
+        self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll_down(self._scroll, content)
+        margins = (Space.XL, Space.S, Space.L, Space.S)  # at the right in line with the composer, for all of the list
+        inside = QWidget()
+        inside.setMaximumWidth(_MAX_WIDTH)
+        vbox(head, self._empty, self._scroll, on=inside, margins=margins, spacing=Space.XS)
+        vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
+
+
+def _in_order(jobs: Sequence[Job]) -> list[Job]:
+    newest_first = list(reversed(jobs))
+    return sorted(newest_first, key=lambda job: job.state != "running")

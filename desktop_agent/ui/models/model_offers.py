@@ -1,0 +1,229 @@
+"""Which models there are to choose from, and which rows the picker shows for what was typed. Plain data."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.matching import Span, find_matches
+from desktop_agent.core.models.known_model import KnownModel
+
+
+class ModelKey(Struct, frozen=True):
+    """What tells one choice from all others. The account's name is empty for the provider's usual one."""
+
+    provider: str
+    account: str
+    model: str
+
+
+class ModelOffer(Struct, frozen=True):
+    """One model of one account."""
+
+    key: ModelKey
+    known: KnownModel
+    """What is known of it."""
+
+    @property
+    def label(self) -> str:
+        """What people call it; the name that requests have is in the key."""
+        return self.known.shown
+
+
+class AccountOffers(Struct, frozen=True, kw_only=True):
+    """The models of one account."""
+
+    provider: str
+    account: str = ""
+    """Its name; empty for the provider's usual one."""
+    label: str
+    """What people call it, among all."""
+    models: tuple[ModelOffer, ...] = ()
+    is_connected: bool = True
+    """Whether there is a credential for it, or it needs none."""
+    is_fixed: bool = False
+    """Whether it has these models and no others: the demo."""
+    is_plan: bool = False
+    """Whether a subscription covers what its models cost."""
+    is_listing: bool = False
+    """Whether its address can be asked for a list."""
+    listed_at: datetime | None = None
+    """When its own list was read; None for what is known without it."""
+    is_refreshing: bool = False
+    problem: str = ""
+    """Why its list could not be read, in words."""
+
+    def offer(self, model: str) -> ModelOffer:
+        """Return this model, with nothing known of it if it is not in the list."""
+        known = next((offer for offer in self.models if offer.key.model == model), None)
+        return known or ModelOffer(
+            ModelKey(self.provider, self.account, model), KnownModel(provider=self.provider, name=model)
+        )
+
+
+RowKind = Literal["heading", "note", "model", "named", "connect"]
+"""A `named` row takes what was typed as a model's name; a `note` says what is wrong with the account above it."""
+
+
+_MOST_FOUND = 200
+"""More rows than anyone reads: who does not find a model among them types another letter."""
+
+
+class ChoiceRow(Struct, frozen=True):
+    """One line of the list."""
+
+    kind: RowKind
+    text: str
+    offer: ModelOffer | None = None
+    """What is chosen by it; None for a row that chooses no model."""
+    account: AccountOffers | None = None
+    spans: tuple[Span, ...] = ()
+    """Why it fits, in `text`."""
+    tells_account: bool = False
+    """Whether it says whose model it is, because the rows around it are of several."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether anything happens when it is chosen."""
+        return self.kind in ("model", "named", "connect")
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """Everything that rows are made of."""
+
+    accounts: tuple[AccountOffers, ...] = ()
+    favourites: tuple[ModelKey, ...] = ()
+    recent: tuple[ModelKey, ...] = ()
+    current: ModelKey | None = None
+    effort: str = ""
+    """How much the current model is to think; empty for as much as it does by itself."""
+
+    @property
+    def has_efforts(self) -> bool:
+        """Whether any model has levels of effort."""
+        return any(offer.known.efforts for account in self._connected() for offer in account.models)
+
+    def effort_of(self, offer: ModelOffer) -> str:
+        """Return how much a model thinks; another one than the current begins with what is its own."""
+        return self.effort if offer.key == self.current else ""
+
+    def all_rows(self) -> tuple[ChoiceRow, ...]:
+        """Return the rows while nothing is typed."""
+        rows: list[ChoiceRow] = []
+        kept = set(self.favourites)
+        for title, keys in ((_tr("Favourites"), self.favourites), (_tr("Recent"), self.recent)):
+            found = [row for key in keys if (row := self._row_of(key)) is not None]
+            if keys is self.recent:
+                found = [row for row in found if row.offer is not None and row.offer.key not in kept]
+            if found:
+                rows += [ChoiceRow("heading", title), *found]
+        silent: list[ChoiceRow] = []
+        for account in self._connected():
+            offers = self._offers(account)
+            if offers:
+                rows.append(ChoiceRow("heading", account.label, account=account))
+            if account.problem:
+                (rows if offers else silent).append(ChoiceRow("note", account.problem, account=account))
+            rows += [ChoiceRow("model", offer.label, offer, account) for offer in offers]
+        missing = [*self._connect_rows(), *silent]
+        if missing:
+            rows.append(ChoiceRow("heading", _tr("Not connected")))
+        return (*rows, *missing)
+
+    def finder(self) -> Callable[[str], tuple[ChoiceRow, ...]]:
+        """Return what finds the rows that fit what was typed: favourites and recent ones, then others, best first.
+
+        Quick, because it is called with every key.
+        """
+        offers = {
+            _name(account, offer): (account, offer) for account in self._connected() for offer in self._offers(account)
+        }
+        kept = {*self.favourites, *self.recent}
+        names, near = tuple(offers), tuple(name for name, (_, offer) in offers.items() if offer.key in kept)
+        tells = self._has_several
+
+        def find(query: str) -> tuple[ChoiceRow, ...]:
+            words = query.lower().split()
+            matches = find_matches(names, query, limit=_MOST_FOUND)
+            first = {
+                match.text: match
+                for match in find_matches(near, query, limit=len(near)).best
+                if _has_all(match.text, words) or not (matches.best and _has_all(matches.best[0].text, words))
+            }
+            found: list[ChoiceRow] = []
+            for text, spans in (*first.values(), *(match for match in matches.best if match.text not in first)):
+                account, offer = offers[text]
+                inner = _inside(spans, len(text) - len(offer.label))
+                found.append(ChoiceRow("model", offer.label, offer, account, inner, tells))
+            if matches.total > _MOST_FOUND:
+                more = _tr("{0} more; type more letters to find them").format(f"{matches.total - _MOST_FOUND:,}")
+                found.append(ChoiceRow("note", more))
+            missing = (row for row in self._connect_rows() if _has_all(row.text, words))
+            rows = (*found, *missing, *self._named_rows(query.strip()))
+            return rows or (ChoiceRow("note", _tr("No model is called that")),)
+
+        return find
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _has_several(self) -> bool:
+        """Whether it has to be said whose a model is."""
+        return sum(not account.is_fixed for account in self._connected()) > 1
+
+    def _connected(self) -> list[AccountOffers]:
+        return [account for account in self.accounts if account.is_connected]
+
+    def _offers(self, account: AccountOffers) -> Sequence[ModelOffer]:
+        """The models of an account, after the current one if that is not listed."""
+        current = self.current
+        if current is None or (current.provider, current.account) != (account.provider, account.account):
+            return account.models
+        if any(offer.key == current for offer in account.models):
+            return account.models
+        return (account.offer(current.model), *account.models)
+
+    def _row_of(self, key: ModelKey) -> ChoiceRow | None:
+        """The row of a favourite or recent model; none while its account is not there."""
+        for account in self._connected():
+            if (account.provider, account.account) == (key.provider, key.account):
+                offer = account.offer(key.model)
+                return ChoiceRow("model", offer.label, offer, account, tells_account=self._has_several)
+        return None
+
+    def _named_rows(self, typed: str) -> Iterator[ChoiceRow]:
+        """A row for each account that could have a model of this name, the current account first."""
+        if not typed or any(sign.isspace() for sign in typed):
+            return
+        here = (self.current.provider, self.current.account) if self.current is not None else None
+        for account in sorted(self._connected(), key=lambda account: (account.provider, account.account) != here):
+            if not account.is_fixed and all(offer.key.model != typed for offer in self._offers(account)):
+                text = _tr("Use “{0}” of {1}").format(typed, account.label)
+                yield ChoiceRow("named", text, account.offer(typed), account)
+
+    def _connect_rows(self) -> Iterator[ChoiceRow]:
+        for account in self.accounts:
+            if not account.is_connected:
+                yield ChoiceRow("connect", _tr("Connect {0}…").format(account.label), account=account)
+
+
+def _has_all(text: str, words: Iterable[str]) -> bool:
+    lower = text.lower()
+    return all(word in lower for word in words)
+
+
+def _name(account: AccountOffers, offer: ModelOffer) -> str:
+    """By which a model is found: account, name and label, which comes last because it is what is shown."""
+    parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
+    return "/".join([*parts, offer.label])
+
+
+def _inside(spans: Iterable[Span], start: int) -> tuple[Span, ...]:
+    """Return the parts of spans from `start` on, counted from there."""
+    return tuple((max(begin - start, 0), end - start) for begin, end in spans if end > start)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Models", text)

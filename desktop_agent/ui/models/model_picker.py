@@ -1,0 +1,173 @@
+"""The button that opens the model picker, and what it remembers: favourites and the models that answered last."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from desktop_agent.core.models.vendors import DEMO
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.icons import Icons
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.models.model_popup import ModelPopup
+
+KeptList = Literal["favourite_models", "recent_models"]
+KeptModel = tuple[str, str, str]
+"""Provider, account and model."""
+
+_MOST_RECENT = 5
+
+
+class ModelMemory(Protocol):
+    """Where the lists are kept."""
+
+    def models(self, name: KeptList) -> Sequence[KeptModel]:
+        """Return a list as it was kept last."""
+        ...
+
+    def remember_models(self, name: KeptList, models: Sequence[KeptModel]) -> None:
+        """Keep a list."""
+        ...
+
+
+class Shortlist(QObject):
+    """Favourites in the order in which they were marked, and recent models, the last one first.
+
+    Signals:
+        changed: one of the two is another one now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, memory: ModelMemory, parent: QObject) -> None:
+        super().__init__(parent)
+        self._memory = memory
+        self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
+        self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
+
+    def toggle_favourite(self, key: ModelKey) -> None:
+        """Mark a model, or no longer."""
+        others = tuple(kept for kept in self.favourites if kept != key)
+        self.favourites = others if len(others) < len(self.favourites) else (*others, key)
+        self._keep("favourite_models", self.favourites)
+
+    def note_use(self, key: ModelKey) -> None:
+        """Remember that a model was asked."""
+        if not self.recent or self.recent[0] != key:
+            self.recent = (key, *(kept for kept in self.recent if kept != key))[:_MOST_RECENT]
+            self._keep("recent_models", self.recent)
+
+    def _keep(self, name: KeptList, keys: Sequence[ModelKey]) -> None:
+        self._memory.remember_models(name, [(key.provider, key.account, key.model) for key in keys])
+        self.changed.emit()
+
+
+class ModelPicker(QObject):
+    """Opens at a button of the composer. The keyboard goes back to where messages are written.
+
+    Signals:
+        opened: it is about to be shown; what it shows should be brought up to date.
+        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
+        connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
+        refresh_requested: the lists of models shall be asked for.
+    """
+
+    opened = Signal()
+    chosen = Signal(object, object)
+    connect_requested = Signal(object)
+    refresh_requested = Signal()
+
+    def __init__(
+        self,
+        over: QWidget,
+        button: QToolButton,
+        home: QWidget,
+        theme: Theme,
+        icons: Icons,
+        memory: ModelMemory,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
+        """`over` is what it lies on, `home` what gets the keyboard back."""
+        super().__init__(over)
+        self._over = over
+        self._button = button
+        self._home = home
+        self._theme = theme
+        self._icons = icons
+        self._now = now
+        self._popup: ModelPopup | None = None
+        self._accounts: tuple[AccountOffers, ...] = ()
+        self._current: ModelKey | None = None
+        self._effort = ""
+        self.shortlist = Shortlist(memory, self)
+        """The favourites, and what was used last."""
+        self.shortlist.changed.connect(self._show)
+        button.clicked.connect(self.toggle)
+
+    def toggle(self) -> None:
+        """Open it, or close it."""
+        if self._popup is not None and self._popup.isVisible():
+            self._popup.close_popup()
+        else:
+            self.open()
+
+    def open(self) -> None:
+        """Show it, unless there is nothing to choose for."""
+        if not (self._button.isVisible() and self._button.isEnabled()):
+            return
+        self.opened.emit()
+        popup = self._popup if self._popup is not None else self._build()
+        self._popup = popup
+        self._show()
+        popup.open_popup()
+
+    def show_accounts(self, accounts: Sequence[AccountOffers]) -> None:
+        """Offer the models of these accounts."""
+        self._accounts = tuple(accounts)
+        self._show()
+
+    def show_model(self, model: ModelRef) -> None:
+        """Mark the model that answers now."""
+        self._current = ModelKey(model.provider, model.account, model.model)
+        self._effort = model.effort
+        self._show()
+
+    def note_use(self) -> None:
+        """Remember that the model was asked something."""
+        if self._current is not None and self._current.provider != DEMO:
+            self.shortlist.note_use(self._current)
+
+    def _build(self) -> "ModelPopup":
+        from desktop_agent.ui.models.model_popup import ModelPopup  # after the first paint
+
+        popup = ModelPopup(self._theme, self._icons, self._over, self._button, now=self._now)
+        popup.chosen.connect(self.chosen)
+        popup.connect_requested.connect(self.connect_requested)
+        popup.refresh_requested.connect(self.refresh_requested)
+        popup.favourite_toggled.connect(self.shortlist.toggle_favourite)
+        popup.closing.connect(self._on_closing)
+        return popup
+
+    def _on_closing(self) -> None:
+        self._home.setFocus()
+
+    def _show(self) -> None:
+        if self._popup is None:
+            return
+        from desktop_agent.ui.models.model_offers import Choices
+
+        self._popup.show_choices(
+            Choices(
+                accounts=self._accounts,
+                favourites=self.shortlist.favourites,
+                recent=self.shortlist.recent,
+                current=self._current,
+                effort=self._effort,
+            )
+        )

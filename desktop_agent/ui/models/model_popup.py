@@ -1,0 +1,678 @@
+"""The model picker itself: a field to search in, the list of models and its age. Imported when it is first opened."""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from itertools import chain
+from typing import Final
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLineEdit,
+    QListView,
+    QPushButton,
+    QStyle,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.core.models.known_model import OWN, price_words, rate_words, size_words
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.emphasis import draw_emphasised
+from desktop_agent.ui.widgets.icons import IconName, Icons
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
+from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
+from desktop_agent.ui.widgets.rows import (
+    NO_PARENT,
+    RIGHT,
+    AnyIndex,
+    FocusRing,
+    RowDelegate,
+    draw_ground,
+    draw_line,
+    set_up_list,
+    stepped,
+)
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Models", text)
+
+
+def window_words(tokens: int | None) -> str:
+    """Return how much a model reads at once, as `200k` or `1M`; nothing when that is not known."""
+    return size_words(tokens) if tokens else ""
+
+
+def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
+    """Return what a row says of the price of a model, by this account: `$3 / $15`, `free`, `price unknown`."""
+    if account is not None and account.is_plan:
+        return _tr("in your plan")
+    return price_words(price) if price is not None else _tr("price unknown")
+
+
+def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:
+    """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
+    known = offer.known
+    lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
+    size = window_words(known.context_tokens)
+    lines.append(
+        _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
+    )
+    lines.append(_price_sentence(known.price, is_plan=account is not None and account.is_plan))
+    if known.takes_images is not None:
+        lines.append(_tr("Sees images") if known.takes_images else _tr("Sees no images"))
+    if known.thinks:
+        lines.append(_tr("Thinks before it answers"))
+    return lines
+
+
+def _price_sentence(price: Rates | None, *, is_plan: bool) -> str:
+    if is_plan:
+        return _tr("Your plan covers what it costs")
+    if price is None:
+        return _tr("Its price is not known")
+    if not price.input and not price.output:
+        return _tr("Costs nothing")
+    words = _tr("{0} for a million tokens read, {1} for a million written")
+    return words.format(rate_words(price.input), rate_words(price.output))
+
+
+def age_words(account: AccountOffers, now: datetime) -> str:
+    """Say how old the list of an account is."""
+    if not account.is_listing:
+        return ""
+    if account.is_refreshing:
+        return _tr("Asking {0}…").format(account.label)
+    if account.problem:
+        return _tr("{0}: its list could not be read").format(account.label)
+    if account.listed_at is None:
+        return _tr("{0}: its list was never asked for").format(account.label)
+    days = (now.date() - account.listed_at.astimezone(now.tzinfo).date()).days
+    if days <= 0:
+        return _tr("{0}: list of today").format(account.label)
+    if days == 1:
+        return _tr("{0}: list from yesterday").format(account.label)
+    return plural("Models", days, "{0}: list from %n day ago", "{0}: list from %n days ago").format(account.label)
+
+
+class ModelRows(QAbstractListModel):
+    """One row per line of the list. Headings and notes cannot be chosen."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[ChoiceRow, ...] = ()
+        self.current: ModelKey | None = None
+        """The model that answers now."""
+        self.favourites: AbstractSet[ModelKey] = frozenset()
+
+    def show(self, rows: tuple[ChoiceRow, ...]) -> None:
+        """Show these instead of the present ones."""
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def row_at(self, row: int) -> ChoiceRow:
+        """Return what is in this row."""
+        return self._rows[row]
+
+    def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
+        """Return the first row that can be chosen, of this model if it is there; an invalid index without any.
+
+        Where that account has gone, the same model of another account of its provider will do.
+        """
+        places = [place for place, row in enumerate(self._rows) if row.is_choice]
+        keys = {place: offer.key for place in places if (offer := self._rows[place].offer) is not None}
+        same = (place for place, found in keys.items() if found == key)
+        alike = (place for place, found in keys.items() if key is not None and _is_alike(found, key))
+        place = next(chain(same, alike, places), None)
+        return self.index(place) if place is not None else QModelIndex()
+
+    def step_from(self, row: int, by: int) -> QModelIndex:
+        """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
+        at = stepped([place for place, found in enumerate(self._rows) if found.is_choice], row, by)
+        return self.index(at) if at is not None else QModelIndex()
+
+    def is_current(self, row: ChoiceRow) -> bool:
+        """Whether this model answers now."""
+        return row.kind == "model" and row.offer is not None and row.offer.key == self.current
+
+    def is_favourite(self, row: ChoiceRow) -> bool:
+        """Whether the user marked this model."""
+        return row.offer is not None and row.offer.key in self.favourites
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid() or not self._rows[index.row()].is_choice:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.text
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(self._words(row))
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tooltip("\n".join(self._words(row)))
+            case _:
+                return None
+
+    def _words(self, row: ChoiceRow) -> list[str]:
+        """All that a row says, in words."""
+        if row.kind != "model" or row.offer is None:
+            return [row.text]
+        words = described(row.offer, row.account)
+        if row.account is not None and not row.account.is_fixed:
+            words.insert(1, row.account.label)
+        if self.is_current(row):
+            words.append(self.tr("Answers now"))
+        if self.is_favourite(row):
+            words.append(self.tr("A favourite"))
+        return words
+
+
+def _is_alike(one: ModelKey, other: ModelKey) -> bool:
+    """Whether they are one model, by whatever account."""
+    return (one.provider, one.model) == (other.provider, other.model)
+
+
+_TICK: Final = 20.0
+"""Room for the tick left of a name, in device-independent pixels, like all sizes here."""
+_STAR: Final = 28.0
+_SIGN: Final = 16.0
+_PRICE: Final = 96.0
+_SIZE: Final = 44.0
+_TO_THE_RIGHT: Final = RIGHT.value
+"""As a number: to convert one of Python's enumerations takes as long as to draw a word."""
+_NEAR: Final = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
+
+
+def star_area(row: QRect) -> QRect:
+    """Return where the star of a row is, for the mouse."""
+    return QRect(row.right() - int(_STAR) + 1, row.top(), int(_STAR), row.height())
+
+
+class ModelDelegate(RowDelegate):
+    """Draws one row."""
+
+    def __init__(self, model: ModelRows, theme: Theme, icons: Icons, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent)
+        self._model = model
+        self._icons = icons
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        rect = QRectF(option.rect)
+        painter.save()
+        if row.is_choice:
+            colour = draw_ground(painter, self.theme, option, self.ring)
+            rect = rect.adjusted(_TICK + Space.XS, 0, 0, 0)
+            if row.kind == "model":
+                is_near = bool(option.state & _NEAR)
+                self._draw_model(painter, rect, row, colour, is_near=is_near)
+            else:
+                colour = colour if row.kind == "named" else self.theme.colour("muted")
+                draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.fonts.text, colour)
+        else:
+            self._draw_words(painter, rect, row)
+        painter.restore()
+
+    def _draw_words(self, painter: QPainter, rect: QRectF, row: ChoiceRow) -> None:
+        if row.kind == "heading":
+            at = rect.adjusted(Space.S, Space.XS, -Space.S, 0)
+            draw_line(painter, at, row.text, self.fonts.small_strong, self.theme.colour("muted"))
+            return
+        is_problem = row.account is not None and bool(row.account.models)  # else it is one that may never have run
+        colour = self.theme.colour("warning_text" if is_problem else "muted")
+        draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.fonts.small, colour)
+
+    def _draw_model(self, painter: QPainter, rect: QRectF, row: ChoiceRow, colour: QColor, *, is_near: bool) -> None:
+        offer = row.offer
+        assert offer is not None
+        if self._model.is_current(row):
+            self._icons.paint(painter, "tick", QPointF(rect.left() - _TICK / 2 - 1, rect.center().y()), "accent")
+        self._draw_star(painter, rect, row, is_near=is_near)
+        muted = self.theme.colour("muted")
+        right = rect.right() - _STAR
+        price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
+        painter.setFont(self.fonts.small)
+        painter.setPen(muted)
+        painter.drawText(price, _TO_THE_RIGHT, cost_words(offer.known.price, row.account))
+        size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
+        painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
+        right = self._draw_signs(painter, size, row) - Space.S
+        room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
+        used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.fonts.text)
+        if row.tells_account and row.account is not None and not row.account.is_fixed:
+            label = row.account.label
+            room.setLeft(room.left() + used + Space.S)
+            if room.width() > QFontMetricsF(self.fonts.small).horizontalAdvance(label[:4]):
+                draw_line(painter, room, label, self.fonts.small, muted)
+
+    def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
+        """Draw what the model can beyond text, each sign in a column of its own, and return where they begin."""
+        assert row.offer is not None
+        left = before.left()
+        signs: tuple[tuple[IconName, bool | None], ...] = (
+            ("thinking", row.offer.known.thinks),
+            ("images", row.offer.known.takes_images),
+        )
+        for name, is_there in signs:
+            left -= _SIGN + Space.XS
+            if is_there:
+                self._icons.paint(painter, name, QPointF(left + _SIGN / 2, before.center().y()), "muted")
+        return left
+
+    def _draw_star(self, painter: QPainter, rect: QRectF, row: ChoiceRow, *, is_near: bool) -> None:
+        is_favourite = self._model.is_favourite(row)
+        if is_favourite or is_near:
+            at = QPointF(rect.right() - _STAR / 2, rect.center().y())
+            if is_favourite:
+                self._icons.paint(painter, "favourite", at, "accent")
+            else:
+                self._icons.paint(painter, "no favourite", at, "muted")
+
+
+class ModelList(QListView):
+    """Never takes the focus: the field above it hands it the keys that it understands.
+
+    Signals:
+        chosen: this row was clicked.
+        starred: the star of this row was clicked.
+    """
+
+    chosen = Signal(QModelIndex)
+    starred = Signal(QModelIndex)
+
+    def __init__(self, rows: ModelRows, theme: Theme, icons: Icons) -> None:
+        super().__init__()
+        self.setObjectName("modelList")
+        self.setAccessibleName(self.tr("Models"))
+        self.setModel(rows)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setUniformItemSizes(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        ring = set_up_list(self)
+        self.setItemDelegate(ModelDelegate(rows, theme, icons, ring, self))
+        theme.changed.connect(self.viewport().update)
+
+    def mouseReleaseEvent(self, e: QMouseEvent) -> None:
+        index = self.indexAt(e.position().toPoint())
+        super().mouseReleaseEvent(e)
+        if e.button() != Qt.MouseButton.LeftButton or not index.flags() & Qt.ItemFlag.ItemIsEnabled:
+            return
+        rows = self.model()
+        assert isinstance(rows, ModelRows)
+        is_star = star_area(self.visualRect(index)).contains(e.position().toPoint())
+        if is_star and rows.row_at(index.row()).kind == "model":
+            self.starred.emit(index)
+        else:
+            self.chosen.emit(index)
+
+
+class EffortChoice(QWidget):
+    """Levels side by side, the one in force marked; words in their place for a model that has none.
+
+    Signals:
+        chosen: the user wants this level; empty is what the model does by itself.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("effortChoice")
+        self.setAccessibleName(self.tr("Effort"))
+        self._levels: tuple[str, ...] = ()
+        self._buttons: list[QPushButton] = []
+        self._none = make_label(role="secondary")
+        self._row = hbox(spacing=Space.XS)
+        label = make_label(self.tr("Effort"), role="secondary")
+        hbox(label, self._row, self._none, STRETCH, on=self, margins=(Space.S, 0, 0, 0), spacing=Space.S)
+        self.setFixedHeight(Height.SMALL_BUTTON)
+
+    def show_levels(self, levels: Sequence[str], level: str, why_none: str = "") -> None:
+        """Show these, the least first, and which of them is in force; empty is what the model does by itself.
+
+        `why_none` stands in the place of no levels.
+        """
+        if tuple(levels) != self._levels:
+            self._levels = tuple(levels)
+            self._build()
+        self._none.setText("" if levels else why_none)
+        for button in self._buttons:
+            is_chosen = button.property("level") == level
+            button.setChecked(is_chosen)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_chosen else Qt.FocusPolicy.ClickFocus)
+
+    @property
+    def tab_stop(self) -> QWidget | None:
+        """What Tab leads to: the level in force, from which the arrow keys lead to the others."""
+        return next((button for button in self._buttons if button.isChecked()), None)
+
+    def _build(self) -> None:
+        for button in self._buttons:
+            self._row.removeWidget(button)
+            button.deleteLater()
+        self._buttons = [self._segment(level) for level in ("", *self._levels)] if self._levels else []
+        for button in self._buttons:
+            self._row.addWidget(button)
+
+    def _segment(self, level: str) -> QPushButton:
+        button = make_button(level or OWN, clicked=self._on_clicked, is_compact=True, parent=self)
+        button.setCheckable(True)
+        button.installEventFilter(self)
+        button.setProperty("level", level)
+        words = self.tr("{0} effort").format(level) if level else self.tr("As much as the model thinks right")
+        button.setAccessibleName(words)
+        button.setToolTip(words)
+        return button
+
+    def _on_clicked(self) -> None:
+        button = self.sender()
+        assert isinstance(button, QPushButton)
+        button.setChecked(True)  # a second click takes nothing back
+        self.chosen.emit(button.property("level"))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Go from level to level by the arrow keys; Enter takes one, as Space does."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent) or watched not in self._buttons:
+            return super().eventFilter(watched, event)
+        at = next(place for place, button in enumerate(self._buttons) if button is watched)
+        match event.key():
+            case Qt.Key.Key_Left | Qt.Key.Key_Right as key:
+                to = (at + (1 if key == Qt.Key.Key_Right else -1)) % len(self._buttons)
+                self._buttons[to].setFocus(Qt.FocusReason.TabFocusReason)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._buttons[at].click()
+            case _:
+                return super().eventFilter(watched, event)
+        return True
+
+
+class PickerFoot(QWidget):
+    """Says how old the list of one account is.
+
+    Signals:
+        refresh_requested: the lists of all accounts shall be asked for.
+    """
+
+    refresh_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._age = ElidedLabel()
+        self._age.setObjectName("modelListAge")
+        self._age.setProperty("role", "secondary")
+        self._refresh = make_button(
+            object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat", is_compact=True
+        )
+        hbox(self._age, STRETCH, self._refresh, on=self, margins=(Space.S, 0, 0, 0), spacing=Space.S)
+        self.show_state("", asked=0, done=0)
+
+    def show_state(self, words: str, *, asked: int, done: int) -> None:
+        """Show words about the list, and how many of the lists that can be asked for are there; with all, ask again."""
+        self._age.setText(words)
+        is_refreshing = done < asked
+        progress = self.tr("Refreshing… {0} of {1}").format(done, asked)
+        self._refresh.setText(progress if is_refreshing else self.tr("Refresh list"))
+        self._refresh.setVisible(asked > 0)
+        self._refresh.setEnabled(not is_refreshing)
+
+
+_WIDTH = 600
+_MOST_ROWS = 14
+_LEAST_ROWS = 6
+_PAGE = 8
+_MARGIN = 8
+_STAR_KEYS = QKeySequence("Ctrl+D")
+
+
+class ModelPopup(RaisedFrame):
+    """Lies over `over`, above the button that opens it. Asks for a model; the session decides.
+
+    Signals:
+        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
+        connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
+        refresh_requested: the lists shall be asked for.
+        favourite_toggled: the user marked this model (a `ModelKey`), or no longer.
+        closing: it goes away, and the keyboard should be elsewhere.
+    """
+
+    chosen = Signal(object, object)
+    connect_requested = Signal(object)
+    refresh_requested = Signal()
+    favourite_toggled = Signal(object)
+    closing = Signal()
+
+    def __init__(
+        self, theme: Theme, icons: Icons, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]
+    ) -> None:
+        super().__init__(theme, over)
+        self.setObjectName("modelPopup")
+        self.setAccessibleName(self.tr("Choose a model"))
+        self._over = over
+        self._anchor = anchor
+        self._now = now
+        self._choices = Choices()
+        self._all: tuple[ChoiceRow, ...] = ()
+        """The rows while nothing is typed."""
+        self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
+        """Made when the first letter is typed."""
+        self._rows = ModelRows(self)
+        self._presses = PressBeside(self, anchor)
+        self._presses.pressed.connect(self.close_popup)
+        over.installEventFilter(self)
+        self._field = self._build_field()
+        self._field.installEventFilter(self)
+        self._list = ModelList(self._rows, theme, icons)
+        self._list.chosen.connect(self._choose)
+        self._list.starred.connect(self._toggle_star)
+        self._list.selectionModel().currentChanged.connect(self._on_current)
+        self._effort = EffortChoice()
+        self._effort.chosen.connect(self._on_effort)
+        self._foot = PickerFoot()
+        self._foot.refresh_requested.connect(self.refresh_requested)
+        parts = (self._field, (self._list, 1), hairline(), self._effort, self._foot)
+        vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
+        self.hide()
+
+    def show_choices(self, choices: Choices) -> None:
+        """Show these instead of the present ones; what is typed and chosen so far stays."""
+        self._choices = choices
+        self._effort.setVisible(choices.has_efforts)
+        self._all = choices.all_rows()
+        self._find = None
+        row = self._current_row()
+        key = row.offer.key if row is not None and row.offer is not None else None
+        self._rows.current, self._rows.favourites = choices.current, frozenset(choices.favourites)
+        at = self._list.verticalScrollBar().value()
+        self._show_rows(key)
+        self._list.verticalScrollBar().setValue(at)
+        if self.isVisible():
+            self._place()
+
+    def open_popup(self) -> None:
+        """Show it with nothing typed, at the model that answers now."""
+        self._presses.start()
+        self._field.blockSignals(True)
+        self._field.clear()
+        self._field.blockSignals(False)
+        self._show_rows(self._choices.current)
+        self._place()
+        self.show()
+        self.raise_()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def close_popup(self) -> None:
+        """Go back to what lies below."""
+        if self.isVisible():
+            self._presses.stop()
+            self.closing.emit()
+            self.hide()
+
+    # --- the rows ---------------------------------------------------------------------------------------------------
+
+    def _build_field(self) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName("modelSearch")
+        field.setAccessibleName(self.tr("Search models"))
+        field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
+        field.textChanged.connect(self._on_text)
+        return field
+
+    def _on_text(self) -> None:
+        self._show_rows(None)
+
+    def _show_rows(self, key: ModelKey | None) -> None:
+        """Show what fits what is typed, with the row of this model as the current one."""
+        query = self._field.text()
+        if query.strip():
+            if self._find is None:
+                self._find = self._choices.finder()
+            self._rows.show(self._find(query))
+        else:
+            self._rows.show(self._all)
+        self._list.setCurrentIndex(self._rows.first_choice(key))
+        self._show_effort()
+        self._show_foot()
+
+    def _current_row(self) -> ChoiceRow | None:
+        index = self._list.currentIndex()
+        return self._rows.row_at(index.row()) if index.isValid() else None
+
+    def _on_current(self, index: QModelIndex) -> None:
+        words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
+        self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+        self._show_effort()
+        self._show_foot()
+
+    def _show_effort(self) -> None:
+        row = self._current_row()
+        offer = row.offer if row is not None else None
+        levels = (offer.known.efforts or ()) if offer is not None else ()
+        level = self._choices.effort_of(offer) if offer is not None else ""
+        why_none = self.tr("as much as the model thinks right") if offer is not None else ""
+        self._effort.show_levels(levels, level, why_none)
+
+    def _show_foot(self) -> None:
+        row = self._current_row()
+        account = row.account if row is not None else None
+        age = age_words(account, self._now()) if account is not None and account.is_connected else ""
+        hint = self.tr("{0} marks a favourite").format(_STAR_KEYS.toString(QKeySequence.SequenceFormat.NativeText))
+        asked = [account for account in self._choices.accounts if account.is_connected and account.is_listing]
+        done = sum(not account.is_refreshing for account in asked)
+        self._foot.show_state(age or hint, asked=len(asked), done=done)
+
+    # --- what the user does -----------------------------------------------------------------------------------------
+
+    def _choose(self, index: QModelIndex) -> None:
+        if not index.flags() & Qt.ItemFlag.ItemIsEnabled:
+            return
+        row = self._rows.row_at(index.row())
+        self.close_popup()
+        if row.kind == "connect":
+            self.connect_requested.emit(row.account)
+        elif row.offer is not None:
+            self.chosen.emit(row.offer.key, None)
+
+    def _on_effort(self, level: str) -> None:
+        """Choose the highlighted model with this level."""
+        row = self._current_row()
+        if row is not None and row.offer is not None:
+            self.close_popup()
+            self.chosen.emit(row.offer.key, level)
+
+    def _toggle_star(self, index: QModelIndex) -> None:
+        row = self._rows.row_at(index.row()) if index.isValid() else None
+        if row is not None and row.kind == "model" and row.offer is not None:
+            self.favourite_toggled.emit(row.offer.key)
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        current = self._list.currentIndex()
+        if QKeySequence(event.keyCombination()) == _STAR_KEYS:
+            self._toggle_star(current)
+            return True
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._choose(current)
+            case Qt.Key.Key_Down | Qt.Key.Key_Up | Qt.Key.Key_PageDown | Qt.Key.Key_PageUp as key:
+                self._list.setCurrentIndex(self._rows.step_from(current.row(), steps[key]))
+            case _:
+                return False
+        return True
+
+    # --- Qt -----------------------------------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        """Stand above the button, as high as the list needs and as there is room for."""
+        corner = self._anchor.mapTo(self._over, QPoint(0, 0))
+        rows = max(_LEAST_ROWS, min(self._rows.rowCount(), _MOST_ROWS))
+        parts = [self._field, self._foot, *([self._effort] if self._effort.isVisibleTo(self) else [])]
+        chrome = sum(part.sizeHint().height() + Space.S for part in parts) + 1 + 3 * Space.S
+        bottom = corner.y() - Space.XS
+        height = min(max(self.height() if self.isVisible() else 0, rows * Height.LIST_ROW + chrome), bottom - _MARGIN)
+        width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
+        left = max(_MARGIN, min(corner.x(), self._over.width() - width - _MARGIN))
+        self.setGeometry(QRect(left, bottom - height, width, height))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
+            if self._take_key(event):
+                return True
+        elif event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        """Keep Tab inside: what lies below is out of reach until this is closed."""
+        places = [self._field, self._effort.tab_stop, *self._foot.findChildren(QWidget)]
+        usable = [place for place in places if place is not None and _takes_tab(place)]
+        if not usable:
+            return super().focusNextPrevChild(next)
+        now = self.focusWidget()
+        if self._effort.isAncestorOf(now):
+            now = self._effort.tab_stop
+        at = usable.index(now) if now in usable else -1
+        usable[(at + (1 if next else -1)) % len(usable)].setFocus(Qt.FocusReason.TabFocusReason)
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_popup()
+        else:
+            super().keyPressEvent(event)
+
+
+def _takes_tab(widget: QWidget) -> bool:
+    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

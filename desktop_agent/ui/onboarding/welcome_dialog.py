@@ -1,0 +1,281 @@
+"""The first dialog: a way to a model, step by step, that ends with a connection that was tested."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.models.vendors import LocalServer
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_steps import (
+    DEMO_WAY,
+    AddressStep,
+    ChooseStep,
+    DoneStep,
+    KeyStep,
+    LocalStep,
+    OtherStep,
+    Step,
+    SubscriptionStep,
+    WaitingStep,
+)
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.note import Note
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_FOLDER_WIDTH = 220
+
+
+class OnboardingFoot(QWidget):
+    """Shows the button of the step that is shown, and what else can be done there.
+
+    Signals:
+        back_requested: leave the step, or give up what is being done.
+        folder_requested: let the user choose a folder.
+    """
+
+    back_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAutoFillBackground(True)
+        self._back = make_button(self.tr("Back"), object_name="backButton", clicked=self.back_requested)
+        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._folder.setObjectName("onboardingFolder")
+        self._folder.setProperty("role", "secondary")
+        self._choose = make_button(
+            self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested
+        )
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        self._row = hbox(self._back, self._folder, STRETCH, self._choose, on=self, margins=margins, spacing=Space.S)
+        self._primaries: list[QPushButton] = []
+        self.set_folder(None)
+
+    def add_buttons(self, step: Step) -> None:
+        """Have the buttons of a step, which are shown with it."""
+        for button in step.buttons:
+            self._row.addWidget(button)
+            button.hide()
+            self._primaries.append(button)
+
+    def show_step(self, step: Step, *, is_first: bool, is_busy: bool) -> None:
+        """Show what can be done in a step, while something is being done for it or not."""
+        self._back.setVisible(is_busy or not is_first)
+        self._back.setText(self.tr("Cancel") if is_busy else self.tr("Back"))
+        self._folder.setVisible(is_first)
+        self._choose.setVisible(is_first)
+        primary = step.primary
+        for button in self._primaries:
+            button.setVisible(button is primary and not is_busy)
+        if primary is not None and not is_busy:
+            primary.setDefault(True)
+
+    def take_focus(self) -> None:
+        """Put the keyboard on the way back."""
+        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def set_folder(self, folder: Path | None) -> None:
+        """Show which folder the agent will work in."""
+        if folder is None:
+            self._folder.setText(self.tr("No folder chosen yet"))
+            self._folder.setToolTip("")
+            return
+        text = self.tr("Folder: {0}").format(short_path(str(folder)))
+        self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
+        self._folder.setToolTip(plain_tooltip(str(folder)))
+
+
+_SIZE = QSize(540, 552)
+_MINIMUM_SIZE = QSize(360, 280)
+
+
+class OnboardingDialog(QDialog):
+    """Offers what works without any set-up, and every way to a model of one's own. Show it with `open()`."""
+
+    def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("onboardingDialog")
+        self.setWindowTitle(self.tr("Welcome"))
+        self.setAccessibleName(self.tr("Welcome"))
+        self.setModal(True)
+        self._actions = actions
+        self._choose = ChooseStep(theme)
+        self._key = KeyStep(actions)
+        self._local = LocalStep(theme, actions)
+        self._subscription = SubscriptionStep(theme, actions)
+        self._other = OtherStep(theme, actions)
+        self._address = AddressStep(actions)
+        self._waiting = WaitingStep()
+        self._done = DoneStep(actions)
+        self._steps: dict[str, Step] = {
+            "choose": self._choose,
+            "key": self._key,
+            "local": self._local,
+            "subscription": self._subscription,
+            "other": self._other,
+            "address": self._address,
+            "waiting": self._waiting,
+            "done": self._done,
+        }
+        self._way: list[Step] = [self._choose]
+        """The steps that led to the one that is shown, which is the last."""
+        self._is_busy = False
+        self._content = QWidget()
+        self._scroll = QScrollArea()
+        self._said = Note(object_name="welcomeNote")
+        self._foot = OnboardingFoot()
+        self._lay_out()
+        self._connect()
+        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+        self._show()
+
+    # --- what the application shows -------------------------------------------------------------------------------
+
+    def set_folder(self, folder: Path | None) -> None:
+        """Show which folder the agent will work in."""
+        self._foot.set_folder(folder)
+
+    def show_found(self, found: Found) -> None:
+        """Show what is there already."""
+        self._key.show_found(found)
+        self._subscription.show_found(found)
+
+    def show_servers(self, servers: Sequence[LocalServer]) -> None:
+        """Show which servers of this machine run."""
+        self._local.show_servers(servers)
+
+    def show_busy(self, words: str) -> None:
+        """Show that something is being done; it can be given up meanwhile."""
+        self._is_busy = True
+        self._say(words)
+        self._show(begins=False)
+        self._foot.take_focus()
+
+    def show_waiting(self, address: str, *, is_open: bool) -> None:
+        """Show that the browser is waited for, and where the sign-in goes on."""
+        self._waiting.show_address(address, is_open=is_open)
+        self._say("")
+        if self._way[-1] is not self._waiting:
+            self._way.append(self._waiting)
+            self._show(begins=False)
+            self._foot.take_focus()
+
+    def show_failure(self, error: AgentError) -> None:
+        """Say why nothing came of it. What was typed is still there."""
+        self._end_work()
+        self._say(str(error), "error")
+        self._said.setToolTip(plain_tooltip(error.detail))
+
+    def show_connected(self, connected: Connected) -> None:
+        """Show a connection that was tested, and ask for the model to begin with."""
+        self._end_work()
+        self._say("")
+        for step in self._steps.values():
+            step.forget()
+        self._done.show_connected(connected)
+        self._go(self._done)
+
+    def offer_key(self, key: str) -> None:
+        """Take a key that was pasted where none belongs, and leave it to the user whether it is used."""
+        if self._way[-1] not in (self._key, self._address):
+            self._go(self._key)
+        step = self._way[-1]
+        if isinstance(step, KeyStep | AddressStep):
+            step.key.offer(key)
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        margins = (Space.XL, Space.XL, Space.XL, Space.M)
+        for step in self._steps.values():
+            step.column.setContentsMargins(*margins)
+            self._foot.add_buttons(step)
+        vbox(*self._steps.values(), on=self._content)
+        scroll_down(self._scroll, self._content)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # Else it is as high as at its narrowest, with a scroll bar that leads nowhere.
+        self._content.setMinimumHeight(1)
+        self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
+        self._said.hide()
+        vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
+
+    def _connect(self) -> None:
+        self._foot.back_requested.connect(self._on_back)
+        self._foot.folder_requested.connect(self._actions.choose_folder)
+        self.finished.connect(self._on_finished)
+        for step in self._steps.values():
+            step.changed.connect(self._on_changed)
+            step.leads_on.connect(self._on_leads_on)
+
+    # --- moving about ---------------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Escape go back, and close only the first step."""
+        if event.key() == Qt.Key.Key_Escape and (self._is_busy or len(self._way) > 1):
+            self._on_back()
+        else:
+            super().keyPressEvent(event)
+
+    def _go(self, step: Step) -> None:
+        self._way.append(step)
+        self._show()
+
+    def _show(self, *, begins: bool = True) -> None:
+        step = self._way[-1]
+        for each in self._steps.values():  # not of a stack, which is as high as its highest page
+            each.setVisible(each is step)
+        step.setEnabled(not self._is_busy or step is self._waiting)
+        self._foot.show_step(step, is_first=len(self._way) == 1, is_busy=self._is_busy)
+        if begins:
+            self._scroll.verticalScrollBar().setValue(0)
+            step.begin()
+
+    def _say(self, words: str, role: str = "secondary") -> None:
+        self._said.say(words, role)
+        self._said.setToolTip("")
+        self._said.setVisible(bool(words))
+
+    def _end_work(self) -> None:
+        """Show again what led to the work that has ended."""
+        self._is_busy = False
+        if self._way[-1] is self._waiting:
+            self._way.pop()
+        self._show(begins=False)
+        self._way[-1].take_focus()
+
+    def _on_changed(self) -> None:
+        self._foot.show_step(self._way[-1], is_first=len(self._way) == 1, is_busy=self._is_busy)
+        focused = self.focusWidget()
+        if isinstance(focused, ChoiceCard) and focused.isVisible():
+            self._scroll.ensureWidgetVisible(focused)
+
+    def _on_back(self) -> None:
+        self._say("")
+        if self._is_busy:
+            self._actions.cancel()
+            self._end_work()
+        elif len(self._way) > 1:
+            self._way.pop().forget()
+            self._show()
+
+    def _on_leads_on(self, name: str) -> None:
+        if name == DEMO_WAY:
+            self.accept()
+            self._actions.start_demo()
+        else:
+            self._go(self._steps[name])
+
+    def _on_finished(self) -> None:
+        self._actions.cancel()
+        for step in self._steps.values():
+            step.forget()

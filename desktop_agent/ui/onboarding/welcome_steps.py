@@ -1,0 +1,643 @@
+"""The steps of the welcome: each a title, what it asks, and the button that leads on."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.core.base.web_address import is_readable_on_the_way
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.note import Note
+from desktop_agent.ui.widgets.picker import Picker
+
+
+class Step(QWidget):
+    """One step. The dialog puts its button into the foot.
+
+    Signals:
+        changed: the button that leads on may be another one.
+        leads_on: the user wants the step of this name next.
+    """
+
+    changed = Signal()
+    leads_on = Signal(str)
+
+    def __init__(self, title: str, explanation: str) -> None:
+        super().__init__()
+        self.title = title
+        self._title = make_label(title, role="title", wraps=True)
+        self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
+        self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
+
+    @property
+    def primary(self) -> QPushButton | None:
+        """The button that leads on; `None` where there is nothing to lead on to."""
+        return None
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """Every button that may lead on."""
+        return (self.primary,) if self.primary is not None else ()
+
+    def begin(self) -> None:
+        """Get ready to be shown."""
+        self.take_focus()
+
+    def take_focus(self) -> None:
+        """Put the keyboard where the user begins."""
+
+    def forget(self) -> None:
+        """Forget secrets that were typed."""
+
+    def explain(self, title: str, explanation: str) -> None:
+        """Say something else above."""
+        self.title = title
+        self._title.setText(title)
+        self._explanation.setText(explanation)
+
+
+def primary_button(text: str, object_name: str) -> QPushButton:
+    """Return a button that leads on."""
+    return make_button(text, object_name=object_name, variant="primary")
+
+
+def form() -> QFormLayout:
+    """Return an empty form: names at the left, fields as wide as there is room, below their names if there is none."""
+    fields = QFormLayout()
+    fields.setHorizontalSpacing(Space.L)
+    fields.setVerticalSpacing(Space.M)
+    fields.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    fields.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return fields
+
+
+class Cards(QWidget):
+    """Several cards that exclude each other, each standing for a value.
+
+    Signals:
+        chosen: another card was chosen.
+        confirmed: a card was double-clicked.
+    """
+
+    chosen = Signal()
+    confirmed = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._cards: list[tuple[ChoiceCard, object]] = []
+        self._column = vbox(on=self, spacing=Space.S)
+
+    @property
+    def value(self) -> object:
+        """What the chosen card stands for; `None` without cards."""
+        return next((value for card, value in self._cards if card.isChecked()), None)
+
+    def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
+        """Offer these: a title, an explanation and a value each. The first is chosen, or what was before.
+
+        A card that is offered again stays, and so does the keyboard on it.
+        """
+        before = self.value
+        kept = {(card.text(), card.accessibleDescription()): card for card, _ in self._cards}
+        self._cards = []
+        for title, text, value in choices:
+            card = kept.pop((title, text), None) or self._new_card(title, text)
+            self._column.insertWidget(len(self._cards), card)
+            self._cards.append((card, value))
+        for card in kept.values():
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        chosen = next((card for card, value in self._cards if value == before), None)
+        if self._cards:
+            (chosen or self._cards[0][0]).setChecked(True)
+
+    def _new_card(self, title: str, text: str) -> ChoiceCard:
+        card = ChoiceCard(self._theme, title, text, self)
+        card.show()  # at once: it may get the keyboard
+        card.toggled.connect(self._on_toggled)
+        card.confirmed.connect(self._on_confirmed)
+        return card
+
+    def take_focus(self) -> None:
+        """Put the keyboard on the chosen card."""
+        if (card := next((card for card, _ in self._cards if card.isChecked()), None)) is not None:
+            card.setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.EnabledChange:
+            self.update()
+
+    def _on_confirmed(self) -> None:
+        card = self.sender()
+        assert isinstance(card, ChoiceCard)
+        card.setChecked(True)
+        self.confirmed.emit()
+
+    def _on_toggled(self, is_chosen: bool) -> None:
+        if is_chosen:
+            self.chosen.emit()
+
+
+DEMO_WAY = "demo"
+"""The one way that leads to no further step."""
+
+
+class ChooseStep(Step):
+    """Offers every way to a model, the demo first."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings."))
+        self._cards = Cards(theme)
+        self._cards.show_choices(
+            [
+                (
+                    self.tr("Try the demo"),
+                    self.tr("No key, no network. A scripted model works on a small project with real tools."),
+                    DEMO_WAY,
+                ),
+                (
+                    self.tr("Enter an API key"),
+                    self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else."),
+                    "key",
+                ),
+                (
+                    self.tr("Use a model on this machine"),
+                    self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine."),
+                    "local",
+                ),
+                (
+                    self.tr("Use a subscription"),
+                    self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools."),
+                    "subscription",
+                ),
+                (
+                    self.tr("OpenRouter or another address"),
+                    self.tr("Sign in with OpenRouter, or enter the address of any compatible server."),
+                    "other",
+                ),
+            ]
+        )
+        self._buttons: dict[object, QPushButton] = {
+            DEMO_WAY: primary_button(self.tr("Start the demo"), "demoButton"),
+            "key": primary_button(self.tr("Enter a key…"), "enterKeyButton"),
+            "local": primary_button(self.tr("Look for models…"), "localModelsButton"),
+            "subscription": primary_button(self.tr("Continue"), "subscriptionButton"),
+            "other": primary_button(self.tr("Continue"), "otherAddressButton"),
+        }
+        self.column.addWidget(self._cards)
+        self.column.addStretch()
+        self._cards.chosen.connect(self.changed)
+        self._cards.confirmed.connect(self._on_confirmed)
+        for button in self.buttons:
+            button.clicked.connect(self._on_clicked)
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._buttons[self._cards.value]
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        return tuple(self._buttons.values())
+
+    def take_focus(self) -> None:
+        self._cards.take_focus()
+
+    def _on_confirmed(self) -> None:
+        self.primary.click()
+
+    def _on_clicked(self) -> None:
+        self.leads_on.emit(self._cards.value)
+
+
+class KeyStep(Step):
+    """Asks for a provider and its key."""
+
+    def __init__(self, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("Enter an API key"),
+            self.tr("It is tested with the provider, which costs nothing, and then kept in your system keyring."),
+        )
+        self._actions = actions
+        self._found = Found()
+        self._provider = Picker(min_chars=18)
+        self._provider.setAccessibleName(self.tr("Provider"))
+        for vendor in _keyed():
+            self._provider.addItem(vendor.label, vendor.id)
+        self.key = ApiKeyField()
+        self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
+        self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+        self._page.setOpenExternalLinks(True)
+        self._there = Note()
+        self._try = primary_button(self.tr("Test and continue"), "tryKeyButton")
+        self._lay_out()
+        self._provider.currentIndexChanged.connect(self._on_provider)
+        self.key.changed.connect(self._update)
+        self._try.clicked.connect(self._on_try)
+        self._on_provider()
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._try
+
+    def show_found(self, found: Found) -> None:
+        """Begin with the provider that the settings name, or one whose key the environment has."""
+        self._found = found
+        place = self._provider.findData(next(iter(found.keys), found.provider))
+        self._provider.setCurrentIndex(max(place, 0))
+        self._on_provider()
+
+    def take_focus(self) -> None:
+        self.key.take_focus()
+
+    def forget(self) -> None:
+        self.key.forget()
+
+    def offer(self, key: str) -> None:
+        """Take a key that was pasted elsewhere."""
+        self.key.offer(key)
+
+    def _lay_out(self) -> None:
+        fields = form()
+        fields.addRow(self.tr("Provider"), self._provider)
+        fields.addRow(self.tr("API key"), self.key)
+        self.column.addLayout(fields)
+        self.column.addSpacing(Space.S)
+        self.column.addWidget(self._there)
+        self.column.addWidget(self._page)
+        self.column.addStretch()
+
+    @property
+    def _vendor(self) -> Vendor:
+        return vendor_of(str(self._provider.currentData()))
+
+    def _on_provider(self) -> None:
+        vendor = self._vendor
+        variable = self._found.keys.get(vendor.id, "")
+        self._there.setText(self.tr("Leave it empty to use the key in {0}.").format(variable))
+        self._there.setVisible(bool(variable))
+        shown = vendor.keys_page.removeprefix("https://")
+        self._page.setText(self.tr("Keys are made at {0}").format(f'<a href="{vendor.keys_page}">{shown}</a>.'))
+        self._update()
+
+    def _update(self) -> None:
+        self._try.setEnabled(bool(self.key.text) or self._vendor.id in self._found.keys)
+        self.changed.emit()
+
+    def _on_try(self) -> None:
+        self._actions.connect(usual_account(self._vendor.id), self.key.text)
+
+
+def _keyed() -> list[Vendor]:
+    """Return the vendors that take a key, each keys page once: the others are other formats of the same vendor."""
+    pages: dict[str, Vendor] = {}
+    for vendor in VENDORS:
+        if vendor.needs_key and vendor.keys_page:
+            pages.setdefault(vendor.keys_page, vendor)
+    return list(pages.values())
+
+
+class AddressStep(Step):
+    """Asks for an account with an address of its own."""
+
+    def __init__(self, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("Enter an address"),
+            self.tr("Its key is sent to this address only. The connection is tested before anything is kept."),
+        )
+        self._actions = actions
+        self._speaks = Picker(min_chars=24)
+        self._speaks.setAccessibleName(self.tr("Format"))
+        for text, provider in (
+            (self.tr("Chat Completions: most servers"), "openai-chat"),
+            (self.tr("OpenAI's Responses"), "openai"),
+            (self.tr("Anthropic's Messages"), "anthropic"),
+        ):
+            self._speaks.addItem(text, provider)
+        self._speaks.fit()
+        self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
+        self._fields.address.setPlaceholderText("https://models.example/v1")
+        self.key = ApiKeyField()
+        self._problem = Note(role="error", object_name="addressProblem")
+        self._try = primary_button(self.tr("Test and continue"), "tryAddressButton")
+        self._lay_out()
+        self._fields.changed.connect(self._update)
+        self.key.changed.connect(self._update)
+        self._try.clicked.connect(self._on_try)
+        self._update()
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._try
+
+    def take_focus(self) -> None:
+        self._fields.name.setFocus()
+
+    def forget(self) -> None:
+        self.key.forget()
+
+    def _lay_out(self) -> None:
+        fields = form()
+        fields.addRow(self.tr("Name"), self._fields.name)
+        fields.addRow(self.tr("Address"), self._fields.address)
+        fields.addRow(self.tr("Format"), self._speaks)
+        fields.addRow(self.tr("Key sent as"), self._fields.header)
+        fields.addRow(self.tr("API key"), self.key)
+        self.column.addLayout(fields)
+        self.column.addSpacing(Space.S)
+        self.column.addWidget(self._problem)
+        self.column.addStretch()
+
+    @property
+    def _account(self) -> Account:
+        return self._fields.account(self._speaks.currentData())
+
+    def _update(self) -> None:
+        account, is_filled = self._account, self._fields.is_filled
+        is_keyless = account.kind == "none"
+        self.key.setEnabled(not is_keyless)
+        reason = self._fields.why_not(account) if is_filled else ""
+        self._try.setEnabled(is_filled and not reason and (is_keyless or bool(self.key.text)))
+        if not reason and is_readable_on_the_way(account.address):
+            text = self.tr("Not encrypted: anyone on the way can read the key and the conversation.")
+            self._problem.say(text, "warning")
+        else:
+            self._problem.say(reason, "error")
+        self.changed.emit()
+
+    def _on_try(self) -> None:
+        self._actions.connect(self._account, self.key.text if self._account.kind == "key" else "")
+
+
+class LocalStep(Step):
+    """Offers the servers that run, and says of the others how to start them."""
+
+    def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("Use a model on this machine"),
+            self.tr("Servers are looked for on this machine only. They need no key."),
+        )
+        self._actions = actions
+        self._cards = Cards(theme)
+        self._absent = Note(object_name="absentServersNote")
+        self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self.look)
+        self._use = primary_button(self.tr("Use this server"), "useServerButton")
+        self._use.clicked.connect(self._on_use)
+        self._cards.chosen.connect(self.changed)
+        self._cards.confirmed.connect(self._use.click)
+        self.column.addWidget(self._cards)
+        self.column.addSpacing(Space.S)
+        self.column.addWidget(self._absent)
+        self.column.addSpacing(Space.S)
+        self.column.addLayout(hbox(self._again, STRETCH))
+        self.column.addStretch()
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._use
+
+    def begin(self) -> None:
+        self.look()
+        self.take_focus()
+
+    def take_focus(self) -> None:
+        if isinstance(self._cards.value, LocalServer):
+            self._cards.take_focus()
+        else:
+            self._again.setFocus()
+
+    def look(self) -> None:
+        """Look which servers run."""
+        self._again.setText(self.tr("Looking…"))
+        self._use.setEnabled(isinstance(self._cards.value, LocalServer))
+        self._actions.look_for_servers()
+
+    def show_servers(self, servers: Sequence[LocalServer]) -> None:
+        """Show what was found."""
+        self._again.setText(self.tr("Look again"))
+        usable = [server for server in servers if server.is_usable]
+        running = {server.provider for server in usable}
+        absent = [server for server in servers if not server.is_usable and server.provider not in running]
+        self._cards.show_choices([(server.label, _what(server), server) for server in usable])
+        self._cards.setVisible(bool(usable))
+        self._absent.setText("\n\n".join(server.words for server in absent))
+        self._absent.setVisible(bool(absent))
+        self._use.setEnabled(bool(usable))
+        if usable and self._again.hasFocus():
+            self._cards.take_focus()
+        self.changed.emit()
+
+    def _on_use(self) -> None:
+        server = self._cards.value
+        if isinstance(server, LocalServer):
+            account = usual_account(server.provider)
+            is_usual = server.address == vendor_of(server.provider).address
+            self._actions.connect(account if is_usual else replace(account, address=server.address), "")
+
+
+def _what(server: LocalServer) -> str:
+    """Return what a server has, as far as it fits: `127.0.0.1:11434 · qwen3:8b, gpt-oss:20b and 3 more`."""
+    names = list(server.models)
+    shown = ", ".join(names[:2])
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return f"{server.place} · {shown}{more}"
+
+
+class OtherStep(Step):
+    """Offers to sign in with OpenRouter, and to enter an address."""
+
+    def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("OpenRouter or another address"), self.tr("One account for the models of many vendors.")
+        )
+        self._actions = actions
+        self._cards = Cards(theme)
+        self._cards.show_choices(
+            [
+                (
+                    self.tr("Sign in with OpenRouter"),
+                    self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring."),
+                    "openrouter",
+                ),
+                (
+                    self.tr("Enter an address"),
+                    self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's."),
+                    "address",
+                ),
+            ]
+        )
+        self._sign_in = primary_button(self.tr("Sign in…"), "routerSignInButton")
+        self._enter = primary_button(self.tr("Enter an address…"), "enterAddressButton")
+        self._sign_in.clicked.connect(self._on_sign_in)
+        self._enter.clicked.connect(self._on_enter)
+        self._cards.chosen.connect(self.changed)
+        self._cards.confirmed.connect(self._on_confirmed)
+        self.column.addWidget(self._cards)
+        self.column.addStretch()
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._sign_in if self._cards.value == "openrouter" else self._enter
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        return (self._sign_in, self._enter)
+
+    def take_focus(self) -> None:
+        self._cards.take_focus()
+
+    def _on_sign_in(self) -> None:
+        self._actions.sign_in("openrouter", "")
+
+    def _on_enter(self) -> None:
+        self.leads_on.emit("address")
+
+    def _on_confirmed(self) -> None:
+        self.primary.click()
+
+
+class SubscriptionStep(Step):
+    """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools that there are."""
+
+    def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("Use a subscription"), self.tr("In the ways that the providers allow other programs to use one.")
+        )
+        self._actions = actions
+        self._cards = Cards(theme)
+        self._others = Note(object_name="otherProgramsNote")
+        self._sign_in = primary_button(self.tr("Sign in…"), "signInButton")
+        self._use = primary_button(self.tr("Use this profile"), "useProfileButton")
+        self._sign_in.clicked.connect(self._on_go)
+        self._use.clicked.connect(self._on_go)
+        self._cards.chosen.connect(self.changed)
+        self._cards.confirmed.connect(self._on_confirmed)
+        self.column.addWidget(self._cards)
+        self.column.addSpacing(Space.M)
+        self.column.addWidget(self._others)
+        self.column.addStretch()
+        self.show_found(Found())
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._use if self._cards.value else self._sign_in
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        return (self._sign_in, self._use)
+
+    def take_focus(self) -> None:
+        self._cards.take_focus()
+
+    def show_found(self, found: Found) -> None:
+        """Offer the profiles that were found, and say why other sign-ins are not used."""
+        chatgpt = self.tr("Your browser opens OpenAI's page, where you allow this application to use your plan.")
+        profile = self.tr("API access of your organisation, as Anthropic's own tools signed in for it.")
+        self._cards.show_choices(
+            [
+                (self.tr("Sign in with ChatGPT"), chatgpt, ""),
+                *((self.tr("Anthropic profile “{0}”").format(name), profile, name) for name in found.profiles),
+            ]
+        )
+        claude = self.tr(
+            "A Claude subscription cannot be used here: Anthropic does not permit other applications to sign in with "
+            "one. Use an API key, or a profile of Anthropic's own tools (`ant auth login`)."
+        )
+        has_claude = any("Claude" in text for text in found.others)
+        self._others.setText("\n\n".join(found.others if has_claude else (*found.others, claude)))
+
+    def _on_go(self) -> None:
+        name = str(self._cards.value or "")
+        self._actions.sign_in("profile" if name else "chatgpt", name)
+
+    def _on_confirmed(self) -> None:
+        self.primary.click()
+
+
+class WaitingStep(Step):
+    """Waits, with the way back as the only one."""
+
+    def __init__(self) -> None:
+        super().__init__(self.tr("Sign in"), self.tr("The sign-in goes on in your browser, at the service's own page."))
+        self._wait = BrowserWait()
+        self.column.addWidget(self._wait)
+        self.column.addStretch()
+
+    def show_address(self, address: str, *, is_open: bool) -> None:
+        """Show where the sign-in goes on."""
+        self._wait.show_address(address, is_open=is_open)
+
+
+class DoneStep(Step):
+    """Says that a connection works, and asks for the model to begin with."""
+
+    def __init__(self, actions: WelcomeActions) -> None:
+        super().__init__("", "")
+        self._actions = actions
+        self._connected: Connected | None = None
+        self._model = Picker(min_chars=32)
+        self._model.setObjectName("firstModelEdit")
+        self._model.setAccessibleName(self.tr("Model"))
+        self._model.setEditable(True)
+        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        completer = self._model.completer()
+        assert completer is not None, "an editable box has one"
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self._note = Note(role="warning", object_name="connectionNote")
+        self._begin = primary_button(self.tr("Begin"), "beginButton")
+        self._begin.clicked.connect(self._on_begin)
+        self._model.editTextChanged.connect(self._update)
+        self.column.addWidget(make_label(self.tr("Model"), role="strong"))
+        self.column.addWidget(self._model)
+        self.column.addSpacing(Space.S)
+        self.column.addWidget(Note(self.tr("Another one can be chosen below the message field at any time.")))
+        self.column.addSpacing(Space.S)
+        self.column.addWidget(self._note)
+        self.column.addStretch()
+
+    @property
+    def primary(self) -> QPushButton:
+        return self._begin
+
+    def show_connected(self, connected: Connected) -> None:
+        """Show what was tested."""
+        self._connected = connected
+        label, count = connected.account.full_label, len(connected.models)
+        self.explain(
+            self.tr("Connected with {0}").format(label),
+            plural(
+                "DoneStep",
+                count,
+                "It has one model. New conversations begin with the one that you choose here.",
+                "It has %n models. New conversations begin with the one that you choose here.",
+            ),
+        )
+        self._model.clear()
+        self._model.addItems(connected.models)
+        self._model.setCurrentText(connected.usual_model)
+        self._note.setText(connected.note)
+        self._note.setVisible(bool(connected.note))
+        self._update()
+
+    def take_focus(self) -> None:
+        self._begin.setFocus()
+
+    def _update(self) -> None:
+        self._begin.setEnabled(bool(self._model.currentText().strip()))
+
+    def _on_begin(self) -> None:
+        if self._connected is not None:
+            self._actions.begin(self._connected.account, self._model.currentText().strip())

@@ -1,0 +1,290 @@
+"""What the palette offers, and which entries fit what is typed, best first. Pure, and made for a thread."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, Literal
+
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.matching import Match, Span, find_matches
+from desktop_agent.core.mentions.offers import FolderPaths
+from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
+
+EntryKind = Literal["action", "setting", "command", "session", "file", "key"]
+
+Scope = Literal["all", "action", "setting", "command", "session", "file", "key"]
+"""What is searched: everything but the keys, or one kind."""
+
+PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "command", ",": "setting", "?": "key"}
+"""What may stand before what is typed, to search one kind only."""
+
+
+class PaletteEntry(Struct, frozen=True, kw_only=True):
+    """One thing that can be chosen, or a key to be read about."""
+
+    kind: EntryKind
+    key: str
+    """By which the application knows it: the name of an action, a command or a setting, a session's id, a path."""
+    title: str
+    group: str = ""
+    """Stands behind the title: the folder of a file or session, the section of a setting, what a command does."""
+    also: str = ""
+    """By which it is found, too, without being shown."""
+    keys: str = ""
+    """The keys that do the same, as this system writes them."""
+    is_choice: bool = True
+    """Whether it can be chosen; else it is only read."""
+
+
+class PaletteQuery(Struct, frozen=True):
+    """What the user typed, and in what it is searched for."""
+
+    scope: Scope
+    text: str
+
+
+class PaletteRow(Struct, frozen=True, kw_only=True):
+    """One line of the list: an entry with what is emphasised in it, or a heading or note, which is only `text`."""
+
+    text: str = ""
+    is_note: bool = False
+    entry: PaletteEntry | None = None
+    title_spans: tuple[Span, ...] = ()
+    group_spans: tuple[Span, ...] = ()
+    has_group: bool = True
+    """Whether the group is shown; not below a heading that says it."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether Enter does something here."""
+        return self.entry is not None and self.entry.is_choice
+
+
+def query_of(typed: str, base: Scope) -> PaletteQuery:
+    """Return what is asked with this in the field of a palette that was opened for `base`."""
+    scope = PREFIXES.get(typed[:1])
+    return PaletteQuery(base, typed.strip()) if scope is None else PaletteQuery(scope, typed[1:].strip())
+
+
+_MOST: Final = 100
+"""Rows of one kind, when nothing else is searched."""
+_MOST_BESIDE_OTHERS: Final = {"action": 6, "setting": 5, "command": 4, "session": 5, "file": 8, "key": 0}
+_MOST_RECENT: Final = 6
+_MOST_CONSIDERED: Final = 400
+
+Recent = tuple[EntryKind, str]
+"""The kind and key of what was chosen before."""
+
+
+class PaletteSources(Struct, frozen=True, kw_only=True):
+    """Everything there is to be found."""
+
+    actions: tuple[PaletteEntry, ...] = ()
+    settings: tuple[PaletteEntry, ...] = ()
+    commands: tuple[PaletteEntry, ...] = ()
+    sessions: tuple[PaletteEntry, ...] = ()
+    """The last used first."""
+    keys: tuple[PaletteEntry, ...] = ()
+    files: FolderPaths | None = None
+    """Those of the open folder; `None` while they are not known."""
+    has_folder: bool = True
+    recent: tuple[Recent, ...] = ()
+    """What was chosen before, the last first."""
+
+    def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
+        """Return the entries of a kind. Files are too many to be made entries of."""
+        match kind:
+            case "action":
+                return self.actions
+            case "setting":
+                return self.settings
+            case "command":
+                return self.commands
+            case "session":
+                return self.sessions
+            case "key":
+                return self.keys
+            case "file":
+                return ()
+
+
+class _Found(Struct, frozen=True):
+    row: PaletteRow
+    tier: int
+    """0: the title has every word; 1: the rest of it has some; 2: it has the letters only."""
+
+
+def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, ...]:
+    """Return the rows to show, with headings where there is more than one kind."""
+    if query.scope == "all":
+        rows = _all_found(query.text, sources) if query.text else _offered("action", sources.recent, sources)
+    elif query.text:
+        rows = [found.row for found in _found(query.scope, query.text, sources, _MOST)]
+    elif query.scope == "key":
+        rows = list(_by_group(sources.keys))
+    else:
+        rows = _offered(query.scope, [each for each in sources.recent if each[0] == query.scope], sources)
+    return tuple(rows) or (_nothing(query, sources),)
+
+
+def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
+    """Return what fits of every kind, first the kinds with a title that fits, and no letters where words are found."""
+    kinds: tuple[EntryKind, ...] = ("action", "setting", "command", "session", "file")
+    by_kind: dict[EntryKind, list[_Found]] = {
+        kind: _found(kind, text, sources, _MOST_BESIDE_OTHERS[kind]) for kind in kinds
+    }
+    best: dict[EntryKind, int] = {kind: min(each.tier for each in found) for kind, found in by_kind.items() if found}
+    has_words = min(best.values(), default=2) < 2
+    rows: list[PaletteRow] = []
+    for kind in sorted(best, key=best.__getitem__):
+        found = [each.row for each in by_kind[kind] if each.tier < 2 or not has_words]
+        if found:
+            rows += [PaletteRow(text=_heading(kind)), *found]
+    return rows
+
+
+def _offered(kind: EntryKind, recent: Iterable[Recent], sources: PaletteSources) -> list[PaletteRow]:
+    """Return what is offered before anything is typed: what was chosen last, then what else there is of a kind."""
+    known = (_entry_of(used, key, sources) for used, key in recent)
+    used = list(islice((entry for entry in known if entry is not None), _MOST_RECENT))
+    rest = [PaletteRow(entry=entry) for entry in _listed(kind, sources) if entry not in used]
+    if not used:
+        return rest
+    rows = [PaletteRow(text=_tr("Recently used")), *(PaletteRow(entry=entry) for entry in used)]
+    return [*rows, PaletteRow(text=_heading(kind)), *rest] if rest else rows
+
+
+def _listed(kind: EntryKind, sources: PaletteSources) -> Iterable[PaletteEntry]:
+    if kind == "file":
+        offers = sources.files.offers("", _MOST_CONSIDERED) if sources.files is not None else ()
+        return [_file_entry(offer.label) for offer in offers if offer.kind == "file"][:_MOST]
+    return sources.of(kind)[:_MOST]
+
+
+def _entry_of(kind: EntryKind, key: str, sources: PaletteSources) -> PaletteEntry | None:
+    """Return the entry that was chosen before, if it is still there."""
+    if kind == "file":
+        return _file_entry(key) if sources.files is not None and key in sources.files.files else None
+    return next((entry for entry in sources.of(kind) if entry.key == key), None)
+
+
+def _by_group(entries: Iterable[PaletteEntry]) -> Iterator[PaletteRow]:
+    group = ""
+    for entry in entries:
+        if entry.group != group:
+            group = entry.group
+            yield PaletteRow(text=group)
+        yield PaletteRow(entry=entry, has_group=False)
+
+
+# -- matching --
+
+
+def _found(kind: EntryKind, text: str, sources: PaletteSources, limit: int) -> list[_Found]:
+    if kind == "file":
+        return list(islice(_found_files(text, sources.files, limit), limit))
+    recent = {key: place for place, (known, key) in enumerate(sources.recent) if known == kind}
+    found = list(_found_entries(text, sources.of(kind)))
+    found.sort(key=lambda each: (each.tier, recent.get(_key_of(each), len(recent)) if each.tier == 0 else 0))
+    return found[:limit]
+
+
+def _key_of(found: _Found) -> str:
+    return found.row.entry.key if found.row.entry is not None else ""
+
+
+def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Found]:
+    by_name: dict[str, list[PaletteEntry]] = {}
+    for entry in entries:
+        by_name.setdefault(_name_of(entry), []).append(entry)
+    words = text.lower().split()
+    for match in find_matches(tuple(by_name), text, limit=_MOST_CONSIDERED).best:
+        for entry in by_name[match.text]:
+            title_at = len(match.text) - len(entry.title)
+            title, group = _inside(match.spans, title_at, len(match.text)), _group_spans(entry, match)
+            if all(word in match.text.lower() for word in words):
+                tier = 0 if all(word in entry.title.lower() for word in words) else 1
+            elif match.spans and match.spans[0][0] >= title_at:
+                tier = 2
+            else:
+                continue  # letters here and there, of which some are not even to be seen
+            yield _Found(PaletteRow(entry=entry, title_spans=title, group_spans=group), tier)
+
+
+def _name_of(entry: PaletteEntry) -> str:
+    """By what it is found: the title comes last, because that is what the ranker prefers, as in a path."""
+    return "/".join(filter(None, (entry.also, entry.group, entry.title)))
+
+
+def _group_spans(entry: PaletteEntry, match: Match) -> tuple[Span, ...]:
+    start = len(entry.also) + 1 if entry.also else 0
+    return _inside(match.spans, start, start + len(entry.group))
+
+
+def _found_files(text: str, files: FolderPaths | None, limit: int) -> Iterator[_Found]:
+    if files is None:
+        return
+    for offer in files.offers(text, limit + _MOST_BESIDE_OTHERS["file"]):
+        if offer.kind == "file":
+            entry = _file_entry(offer.label)
+            at = len(offer.label) - len(entry.title)
+            title = _inside(offer.spans, at, len(offer.label))
+            group = _inside(offer.spans, 0, len(entry.group))
+            tier = 2 if not offer.is_close else 0 if title else 1
+            yield _Found(PaletteRow(entry=entry, title_spans=title, group_spans=group), tier)
+
+
+def _file_entry(path: str) -> PaletteEntry:
+    folder, _, name = path.rpartition("/")
+    return PaletteEntry(kind="file", key=path, title=name, group=folder)
+
+
+def _inside(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
+    """Return the parts of spans between these places, counted from the first."""
+    return tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if b > start and a < end)
+
+
+# -- words --
+
+
+def _nothing(query: PaletteQuery, sources: PaletteSources) -> PaletteRow:
+    if query.scope == "file" and not sources.has_folder:
+        return PaletteRow(text=_tr("Open a folder to go to one of its files."), is_note=True)
+    if query.scope in ("file", "all") and sources.has_folder and sources.files is None:
+        return PaletteRow(text=_tr("The files of the folder are being listed…"), is_note=True)
+    return PaletteRow(text=_tr("Nothing fits that. Try fewer letters."), is_note=True)
+
+
+def _heading(kind: EntryKind) -> str:
+    words = {
+        "action": _tr("Actions"),
+        "setting": _tr("Settings"),
+        "command": _tr("Commands"),
+        "session": _tr("Sessions"),
+        "file": _tr("Files"),
+        "key": _tr("Keys"),
+    }
+    return words[kind]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Palette", text)
+
+
+def place_key_entries(in_force: Mapping[str, tuple[str, ...]]) -> tuple[PaletteEntry, ...]:
+    """Return them as rows that are only read, part by part, with the keys that hold; without those that have none."""
+    shown = ((each, in_force.get(each.name, each.keys)) for each in PLACE_KEYS)
+    return tuple(_entry(each, keys) for each, keys in shown if keys)
+
+
+def _entry(key: PlaceKey, keys: tuple[str, ...]) -> PaletteEntry:
+    return PaletteEntry(
+        kind="key",
+        key=f"{key.place} {keys[0]}",
+        title=place_text(key),
+        group=place_title(key.place),
+        also=" ".join(keys),
+        keys="  ".join(map(native_keys, keys)),
+        is_choice=False,
+    )

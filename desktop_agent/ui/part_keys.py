@@ -1,0 +1,269 @@
+"""The keys of single parts of the window: which there are, what a pressed key asks for, and who tells the parts."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Final, NamedTuple, cast
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+
+class PlaceKey(NamedTuple):
+    """What keys do somewhere. Several that do the same, or opposite things, stand behind each other."""
+
+    place: str
+    keys: tuple[str, ...]
+    text: str
+    action: str = ""
+    """What the settings call it; empty where the keys are always these."""
+
+    @property
+    def name(self) -> str:
+        """The action with its part, as the settings have it; empty for keys that cannot be changed."""
+        return f"{self.place}.{self.action}" if self.action else ""
+
+
+def _key(place: str, keys: str, text: str, action: str = "") -> PlaceKey:
+    return PlaceKey(place, tuple(keys.split()), text, action)
+
+
+ALLOW_KEYS: Final = "Ctrl+Shift+A"
+DENY_KEYS: Final = "Ctrl+Shift+D"
+"""The keys that answer a question. Keys that send a message never do: see `can_send`."""
+
+_SENDING: Final = ("composer.send", "composer.send_at_once")
+
+PLACE_KEYS: Final = (
+    _key("composer", "Enter", "Send", "send"),
+    _key("composer", "Ctrl+Enter", "Send into the running turn", "send_at_once"),
+    _key("composer", "Shift+Enter", "Break the line", "break_line"),
+    _key("composer", "Up", "Bring back what was sent", "older"),
+    _key("composer", "Down", "Go on to what was sent later", "newer"),
+    _key("approval dialog", ALLOW_KEYS, "Allow"),
+    _key("approval dialog", DENY_KEYS, "Deny"),
+    _key("approval card", ALLOW_KEYS, "Allow once"),
+    _key("approval card", DENY_KEYS, "Deny"),
+    _key("approval card", "Ctrl+E", "Edit the command"),
+    _key("diff", "N F7", "Next change", "next_change"),
+    _key("diff", "P Shift+F7", "Previous change", "previous_change"),
+    _key("diff", "Enter Space", "Open a folded part", "open"),
+    _key("diff", "K", "Keep the change, or leave it undecided", "keep"),
+    _key("diff", "U", "Undo the change", "undo"),
+    _key("diff", "R", "Redo the change", "redo"),
+    _key("diff", "C", "Comment on the lines", "comment"),
+    _key("diff", "E", "Edit the file here", "edit"),
+    _key("diff", "Ctrl+F", "Find in the changes of this file", "find"),
+    _key("diff", "Ctrl+C Ctrl+Ins", "Copy the selected lines", "copy"),
+    _key("session list", "Enter", "Open the session"),
+    _key("session list", "F2", "Rename the session"),
+    _key("file tree", "Enter", "Open the file"),
+    _key("file tree", "Right Left", "Open and close a folder"),
+    _key("file tree", "Ctrl+C", "Copy the path"),
+    _key("file tree", "F2", "Rename the file"),
+    _key("file tree", "Del", "Delete the file"),
+    _key("viewer", "Ctrl+S", "Save the file", "save"),
+    _key("viewer", "Ctrl+F", "Find in the file", "find"),
+    _key("viewer", "Ctrl+G", "Go to a line", "go_to_line"),
+    _key("viewer", "Ctrl+W", "Close the tab", "close_tab"),
+    _key("viewer", "Ctrl+Shift+T", "Open the tab again that was closed last", "reopen_tab"),
+    _key("viewer", "Ctrl+Tab", "Next tab", "next_tab"),
+    _key("viewer", "Ctrl+Shift+Tab", "Previous tab", "previous_tab"),
+    _key("conversation", "Ctrl+A", "Select all", "select_all"),
+    _key("conversation", "Ctrl+C Ctrl+Ins", "Copy what is selected", "copy"),
+    _key("conversation", "Home", "Go to its beginning", "go_to_start"),
+    _key("conversation", "End", "Go to its end", "go_to_end"),
+    _key("terminal", "Ctrl+Shift+C Ctrl+Ins", "Copy what is selected", "copy"),
+    _key("terminal", "Ctrl+Shift+V Shift+Ins", "Paste", "paste"),
+    _key("terminal", "Ctrl+Shift+F", "Find in the terminal", "find"),
+    _key("terminal", "Shift+PgUp", "Scroll up", "scroll_up"),
+    _key("terminal", "Shift+PgDown", "Scroll down", "scroll_down"),
+    _key("picture", "Ctrl+0", "Fit the window"),
+    _key("picture", "Ctrl+1", "Show the picture in its own size"),
+    _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
+)
+"""In the order of the list. Those with an action are declared in `core/settings/keyboard.py`, too."""
+
+
+def can_send(action: str, keys: str) -> bool:
+    """Whether this action may have these keys: keys that answer a question may not send a message."""
+    return action not in _SENDING or keys.partition(", ")[0] not in (ALLOW_KEYS, DENY_KEYS)
+
+
+@cache
+def default_keys_of_parts() -> Mapping[str, tuple[str, ...]]:
+    """Return the default keys of each action of a part, by `part.action`."""
+    return {each.name: each.keys for each in PLACE_KEYS if each.action}
+
+
+def default_part_keys(part: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the default keys of the actions of one part."""
+    return {each.action: each.keys for each in PLACE_KEYS if each.place == part and each.action}
+
+
+_PLACES: Final = {
+    "composer": QT_TRANSLATE_NOOP("Palette", "In the message"),
+    "approval dialog": QT_TRANSLATE_NOOP("Palette", "In the approval dialog"),
+    "approval card": QT_TRANSLATE_NOOP("Palette", "While an approval card waits"),
+    "diff": QT_TRANSLATE_NOOP("Palette", "In a diff"),
+    "session list": QT_TRANSLATE_NOOP("Palette", "In the list of sessions"),
+    "file tree": QT_TRANSLATE_NOOP("Palette", "In the file tree"),
+    "viewer": QT_TRANSLATE_NOOP("Palette", "In the file viewer"),
+    "conversation": QT_TRANSLATE_NOOP("Palette", "In the conversation"),
+    "terminal": QT_TRANSLATE_NOOP("Palette", "In the terminal"),
+    "picture": QT_TRANSLATE_NOOP("Palette", "In a picture"),
+    "usage": QT_TRANSLATE_NOOP("Palette", "In the usage window"),
+}
+
+
+def place_title(place: str) -> str:
+    """Return where in the window such a place is."""
+    return QCoreApplication.translate("Palette", str(_PLACES[place]))
+
+
+def place_text(key: PlaceKey) -> str:
+    """Return what keys do there."""
+    return QCoreApplication.translate("Palette", key.text)
+
+
+def native_keys(keys: str) -> str:
+    """Return keys as people of this system read them."""
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+_HELD = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+_MODIFIERS = ("Ctrl+", "Alt+", "Meta+")
+_FUNCTION_KEY = re.compile(r"(Shift\+)?F[0-9]+\b")
+
+
+class PartKeys(QObject):
+    """Has the default keys until it is told others, which happens when the keyboard comes to its widget.
+
+    Keys of several strokes are followed from stroke to stroke. Return and Enter are the same key.
+
+    Signals:
+        changed: an action has other keys than before.
+    """
+
+    changed = Signal()
+
+    def __init__(self, part: str, owner: QWidget) -> None:
+        super().__init__(owner)
+        self._part = part
+        self._keys = default_part_keys(part)
+        self._begun = ""
+        self._bound: list[tuple[str, QShortcut]] = []
+
+    def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+        """Have these keys from now on; those of other parts are among them, by `part.action`."""
+        self._begun = ""
+        mine = {action: _alike(keys.get(f"{self._part}.{action}", now)) for action, now in self._keys.items()}
+        if mine != self._keys:
+            self._keys = mine
+            for action, shortcut in self._bound:
+                shortcut.setKeys(self._bindable(action))
+            self.changed.emit()
+
+    def read(self, event: QKeyEvent) -> str | None:
+        """Return the action that a pressed key asks for; `None` for none, empty if more keys are to follow."""
+        if event.key() in _HELD:
+            return None
+        action, self._begun = self._found(event)
+        return action
+
+    def peek(self, event: QKeyEvent) -> str | None:
+        """Return what `read` will return of this key: whose it is, is asked before."""
+        return self._found(event)[0]
+
+    def shown(self, action: str) -> str:
+        """Return the first keys of an action as people read them; empty if it has none."""
+        return native_keys(self._keys[action][0]) if self._keys[action] else ""
+
+    def hint(self, words: str, action: str) -> str:
+        """Return words with the keys of an action behind them, if it has any."""
+        return f"{words} ({keys})" if (keys := self.shown(action)) else words
+
+    def sequences(self, action: str) -> list[QKeySequence]:
+        """Return the keys of an action, as menus show them."""
+        return [QKeySequence(each) for each in self._keys[action]]
+
+    def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> QShortcut:
+        """Call `slot` for the keys of an action wherever the keyboard is in the window of `on`."""
+        shortcut = QShortcut(on)
+        shortcut.setKeys(self._bindable(action))
+        shortcut.activated.connect(slot)
+        self._bound.append((action, shortcut))
+        return shortcut
+
+    def _bindable(self, action: str) -> list[QKeySequence]:
+        """Return the keys that take nothing from who writes, on both Enter keys."""
+        keys = [each for each in self._keys[action] if _is_no_writing(each)]
+        both = [*keys, *(each.replace("Enter", "Return") for each in keys if "Enter" in each)]
+        return [QKeySequence(each) for each in both]
+
+    def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
+        """Return the action and what is begun with this key: behind those before, else anew."""
+        stroke = _stroke(event)
+        for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
+            for action, keys in self._keys.items():
+                if before in keys:
+                    return action, ""
+            if any(each.startswith(f"{before}, ") for keys in self._keys.values() for each in keys):
+                return "", before
+        return None, ""
+
+
+def _stroke(event: QKeyEvent) -> str:
+    """Return a pressed key as it is kept; empty for a modifier alone."""
+    if event.key() in _HELD or event.key() in (0, Qt.Key.Key_unknown):
+        return ""
+    combination = event.keyCombination()
+    held = combination.keyboardModifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    keys = QKeySequence(held | combination.key()).toString(QKeySequence.SequenceFormat.PortableText)
+    return keys.replace("Return", "Enter").replace("Backtab", "Tab")
+
+
+def _alike(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return keys with one name for both Enter keys."""
+    return tuple(each.replace("Return", "Enter") for each in keys)
+
+
+def _is_no_writing(keys: str) -> bool:
+    """Whether the first of these keys writes nothing and moves no cursor."""
+    first = keys.partition(", ")[0]
+    return any(modifier in first for modifier in _MODIFIERS) or _FUNCTION_KEY.match(first) is not None
+
+
+class KeysOfParts(QObject):
+    """Gives its keys to each part that the keyboard comes to, and to those that it was in when they change.
+
+    A part has them before its first key is pressed, whenever and by whom it was made; in other windows, too.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.in_force: Mapping[str, tuple[str, ...]] = default_keys_of_parts()
+        """The keys of each action, by `part.action`."""
+        self._told: list[PartKeys] = []
+        cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
+
+    def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+        """Hand these out from now on; others are among them."""
+        wanted = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
+        self.in_force = {
+            action: tuple(each for each in mine if can_send(action, each)) for action, mine in wanted.items()
+        }
+        self._told = [part for part in self._told if isValid(part)]
+        for part in self._told:
+            part.use(self.in_force)
+
+    def _on_focus_changed(self, _old: QWidget | None, now: QWidget | None) -> None:
+        widget: object = now
+        while isinstance(widget, QWidget):
+            for part in widget.findChildren(PartKeys, options=Qt.FindChildOption.FindDirectChildrenOnly):
+                part.use(self.in_force)
+                if part not in self._told:
+                    self._told.append(part)
+            widget = widget.parentWidget()

@@ -1,0 +1,233 @@
+"""Fields for a way to a model: a hidden key, an account, and the wait for a sign-in in the browser."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QMimeData, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QValidator
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from desktop_agent.core.base.secrets import is_provider_key
+from desktop_agent.core.models.account import Account, is_same_name, why_unusable
+from desktop_agent.core.models.vendors import Vendor
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.picker import Picker
+
+TAKES_KEYS = "takesKeys"
+"""The property of the field that keys are for."""
+
+
+class PastedKeys(QValidator):
+    """Watches the line that has the focus, and lets it take anything but a key.
+
+    Signals:
+        found: a key was pasted where it does not belong, and is not there; carries the key.
+    """
+
+    found = Signal(str)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._refused = ""
+        self._offer_soon = QTimer(self, interval=0, singleShot=True)
+        self._offer_soon.timeout.connect(self._offer)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._on_focus_changed)
+
+    def refuses(self, data: QMimeData) -> bool:
+        """Whether pasted data is a key as a whole; it is then offered to be kept."""
+        text = data.text() if data.hasText() else ""
+        is_refused = is_provider_key(text)
+        if is_refused:
+            self.found.emit(text.strip())
+        return is_refused
+
+    def validate(self, arg__1: str, arg__2: int) -> tuple[QValidator.State, str, int]:
+        # Qt undoes what is not valid before the line shows or reports it.
+        for word in arg__1.split():
+            if is_provider_key(word):
+                self._refused = word
+                self._offer_soon.start()  # not now: the line is in the middle of taking the text
+                return QValidator.State.Invalid, arg__1, arg__2
+        return QValidator.State.Acceptable, arg__1, arg__2
+
+    def _offer(self) -> None:
+        key, self._refused = self._refused, ""
+        self.found.emit(key)
+
+    def _on_focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
+        if isinstance(new, QLineEdit) and not new.property(TAKES_KEYS):
+            new.setValidator(self)
+
+
+class ApiKeyField(QWidget):
+    """The line, with the button that shows what is in it.
+
+    Signals:
+        changed: something else is in it.
+        confirmed: Enter was pressed.
+    """
+
+    changed = Signal()
+    confirmed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line = QLineEdit()
+        self._line.setObjectName("apiKeyEdit")
+        self._line.setProperty(TAKES_KEYS, True)
+        self._line.setAccessibleName(self.tr("API key"))
+        self._line.setPlaceholderText(self.tr("Paste a key"))
+        self._line.setEchoMode(QLineEdit.EchoMode.Password)
+        self._line.setInputMethodHints(
+            Qt.InputMethodHint.ImhHiddenText
+            | Qt.InputMethodHint.ImhSensitiveData
+            | Qt.InputMethodHint.ImhNoPredictiveText
+            | Qt.InputMethodHint.ImhNoAutoUppercase
+        )
+        self._show = make_button(self.tr("Show"), object_name="showKeyButton")
+        self._show.setCheckable(True)
+        self._show.setAccessibleName(self.tr("Show the key"))
+        hbox((self._line, 1), self._show, on=self, spacing=Space.S)
+        self.setFocusProxy(self._line)
+        self._show.toggled.connect(self._on_show)
+        self._line.textChanged.connect(self.changed)
+        self._line.returnPressed.connect(self.confirmed)
+
+    @property
+    def text(self) -> str:
+        """The key that was typed; empty when there is none."""
+        return self._line.text().strip()
+
+    @property
+    def has_keyboard(self) -> bool:
+        """Whether the user types here."""
+        return self._line.hasFocus()
+
+    def offer(self, key: str) -> None:
+        """Take a key that was pasted elsewhere."""
+        self._line.setText(key)
+        self.take_focus()
+
+    def forget(self) -> None:
+        """Empty it for good."""
+        self._line.setText("")  # unlike clear(), this drops the undo history as well
+        self._show.setChecked(False)
+
+    def take_focus(self) -> None:
+        """Put the keyboard into it."""
+        self._line.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _on_show(self, is_shown: bool) -> None:
+        self._line.setEchoMode(QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password)
+        self._show.setText(self.tr("Hide") if is_shown else self.tr("Show"))
+
+
+NO_KEY = ""
+"""In the place of how a key travels: none is sent."""
+
+
+class AccountFields(QObject):
+    """The fields, which its owner places, and the account that they come to.
+
+    Signals:
+        changed: something else is in one of them.
+        confirmed: Enter was pressed in a line.
+    """
+
+    changed = Signal()
+    confirmed = Signal()
+
+    def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
+        """`name_edit` and `address_edit` are the object names of the lines. `may_need_no_key` offers to send none."""
+        super().__init__()
+        self.name = QLineEdit()
+        self.name.setObjectName(name_edit)
+        self.name.setAccessibleName(self.tr("Name of the account"))
+        self.name.setPlaceholderText(self.tr("For example: work"))
+        self.address = QLineEdit()
+        self.address.setObjectName(address_edit)
+        self.address.setAccessibleName(self.tr("Address of the account"))
+        self.header = Picker(min_chars=24)
+        self.header.setAccessibleName(self.tr("How the key travels"))
+        self.header.addItem("Authorization: Bearer", "bearer")
+        self.header.addItem("x-api-key", "x-api-key")
+        if may_need_no_key:
+            self.header.addItem(self.tr("No key is needed"), NO_KEY)
+        for line in (self.name, self.address):
+            line.textChanged.connect(self.changed)
+            line.returnPressed.connect(self.confirmed)
+        self.header.currentIndexChanged.connect(self.changed)
+
+    def begin(self, vendor: Vendor) -> None:
+        """Ask for another account of a vendor, whose own address and header are the usual ones."""
+        self.name.clear()
+        self.address.clear()
+        self.address.setPlaceholderText(vendor.address)
+        self.header.setCurrentIndex(self.header.findData(vendor.key_header))
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether there are a name and an address, of whatever kind."""
+        return bool(self.name.text().strip() and self.address.text().strip())
+
+    def account(self, provider: str) -> Account:
+        """Return the account of a provider that is asked for, which may be none that can be used."""
+        header = self.header.currentData()
+        return Account(
+            provider=provider,
+            name=self.name.text().strip(),
+            address=self.address.text().strip().rstrip("/"),
+            kind="key" if header != NO_KEY else "none",
+            header="x-api-key" if header == "x-api-key" else "bearer",
+        )
+
+    def why_not(self, account: Account, others: Sequence[Account] = ()) -> str:
+        """Return why an account cannot be added beside others, as a sentence; empty if it can."""
+        if not account.name:
+            return self.tr("Give the account a name.")
+        if any(is_same_name(account.name, other.name) for other in others):
+            return self.tr("There is an account of this name already.")
+        reason = why_unusable(account)
+        return self.tr("The account cannot be used: {0}.").format(reason) if reason else ""
+
+
+class BrowserWait(QWidget):
+    """Shows that the browser is waited for, and where the sign-in goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = make_label(role="strong", wraps=True, is_plain=True, object_name="browserWaitNote")
+        self._how = make_label(role="secondary", wraps=True, is_plain=True)
+        self._address = QLineEdit()
+        self._address.setObjectName("signInAddressEdit")
+        self._address.setReadOnly(True)
+        self._address.setAccessibleName(self.tr("Address of the sign-in"))
+        self._copy = make_button(self.tr("Copy"), object_name="copyAddressButton", clicked=self._on_copy)
+        self._copy.setAccessibleName(self.tr("Copy the address"))
+        row = hbox((self._address, 1), self._copy, spacing=Space.S)
+        vbox(self._words, self._how, row, on=self, spacing=Space.S)
+        self.show_address("", is_open=True)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, super().sizeHint().height())
+
+    def show_address(self, address: str, *, is_open: bool) -> None:
+        """Show where the sign-in goes on; `is_open` says that a browser seems to have opened there."""
+        if is_open:
+            self._words.setText(self.tr("Waiting for the browser…"))
+            self._how.setText(self.tr("Sign in there, at most 10 minutes. If no browser opened, open this address:"))
+        else:
+            self._words.setText(self.tr("No browser could be opened."))
+            self._how.setText(self.tr("Open this address in a browser on this machine, within 10 minutes:"))
+        self._address.setText(address)
+        self._address.setCursorPosition(0)
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setEnabled(bool(address))
+
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._address.text())
+        self._copy.setText(self.tr("Copied"))
