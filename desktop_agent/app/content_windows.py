@@ -15,8 +15,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
 from desktop_agent.ui.chat.content_chip import read_picture
 from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
-from desktop_agent.ui.terminal.document import MAX_CHARS, PrintedDocument
-from desktop_agent.ui.terminal.output_window import OutputWindow
+from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
 from desktop_agent.ui.theme import Theme
 
 _MAX_LOG_BYTES = 20_000_000

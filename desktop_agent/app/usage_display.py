@@ -22,11 +22,17 @@ from desktop_agent.ui.theme import Theme
 if TYPE_CHECKING:
     from desktop_agent.core.usage.journal_usage import UsageReader
     from desktop_agent.core.usage.report import SessionFigures
-    from desktop_agent.ui.usage.shown import Shown
-    from desktop_agent.ui.usage.window import UsageWindow
+    from desktop_agent.ui.usage.usage_report import Shown
+    from desktop_agent.ui.usage.usage_window import UsageWindow
 
 _CORE = ("core.usage.journal_usage", "core.usage.report")
-_WIDGETS = ("ui.usage.figure_words", "ui.usage.shown", "ui.usage.plot_card", "ui.usage.figure_table", "ui.usage.window")
+_WIDGETS = (
+    "ui.usage.usage_figures",
+    "ui.usage.usage_report",
+    "ui.usage.usage_plots",
+    "ui.usage.usage_window",
+    "ui.usage.usage_window",
+)
 """None of them takes a frame to import after those before it."""
 
 
@@ -80,7 +86,7 @@ class UsageDisplay(QObject):
         return UsageReader.of(self._bench.paths, self._bench.catalog)
 
     def _make_window(self) -> "UsageWindow":
-        from desktop_agent.ui.usage.window import UsageWindow
+        from desktop_agent.ui.usage.usage_window import UsageWindow
 
         window = UsageWindow(self._theme, self._parent)
         window.period_chosen.connect(self._on_period)
@@ -137,6 +143,6 @@ class UsageDisplay(QObject):
 
 def _shown(sessions: "tuple[SessionFigures, ...]", first: date | None, today: date) -> "Shown":
     from desktop_agent.core.usage.report import report_of
-    from desktop_agent.ui.usage.shown import shown_of
+    from desktop_agent.ui.usage.usage_report import shown_of
 
     return shown_of(report_of(sessions, first, today))

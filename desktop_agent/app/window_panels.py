@@ -14,11 +14,11 @@ from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.models.model_picker import ModelPicker
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.sessions.panel import SessionPanel
-from desktop_agent.ui.sessions.search import SearchPanel
+from desktop_agent.ui.sessions.session_panel import SessionPanel
+from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.account_fields import PastedKeys
-from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels

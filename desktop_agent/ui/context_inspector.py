@@ -20,16 +20,21 @@ from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.dialogs import set_up_dialog
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import Stretch, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.layouts import (
+    Stretch,
+    hairline,
+    hbox,
+    resize_within_screen,
+    scroll_down,
+    set_up_dialog,
+    vbox,
+)
 from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, set_up_list
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
-from desktop_agent.ui.wording.cache_words import cache_miss_words
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import cache_miss_words
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 COLOURS: dict[SectionKind, str] = {
     "tools": "faint",

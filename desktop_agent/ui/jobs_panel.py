@@ -10,12 +10,11 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.wording.model_words import one_line, visible
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 

@@ -16,7 +16,7 @@ from desktop_agent.core.models.vendors import PROVIDER_LABELS
 from desktop_agent.core.settings import declared_section, declared_settings
 
 PLURAL = "plural"
-"""The function of `desktop_agent.ui.translation.plurals`, with context, number, one and many."""
+"""The function of `desktop_agent.ui.translation.core_words`, with context, number, one and many."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -399,7 +399,7 @@ _TABLES = (
 _ASKS_QT = re.compile(r"QCoreApplication\.translate\(|\bplural\(")
 
 _MODES = ("_POLICIES", "_MODES")
-"""The tables of `ui/wording/mode_words.py`, whose values are asked for by place."""
+"""The tables of `ui/wording/phrases.py`, whose values are asked for by place."""
 
 
 @cache
@@ -434,7 +434,7 @@ def window_texts() -> Iterator[Message]:
         for text in declared(modules()[path], table, position):
             yield Message(context, text)
     for table in _MODES:
-        for text in texts_in(modules()["ui/wording/mode_words.py"], table):
+        for text in texts_in(modules()["ui/wording/phrases.py"], table):
             yield Message("Modes", text)
     for text in STATE_WORDS.values():
         yield Message("ServerWords", text)

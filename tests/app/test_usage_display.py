@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel
 import desktop_agent.app
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.ui.usage.figure_table import FigureTable
-from desktop_agent.ui.usage.window import UsageWindow
+from desktop_agent.ui.usage.usage_window import FigureTable, UsageWindow
 from tests.app.conftest import Go
 from tests.core.usage.written import begun, called, opened_in, over, used, write_timed
 from tests.e2e.driver import Driver

@@ -17,7 +17,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.usage.journal_usage import UsageReader
 from desktop_agent.core.usage.report import report_of
-from desktop_agent.ui.usage.shown import shown_of
+from desktop_agent.ui.usage.usage_report import shown_of
 from tests.benchmarks.bench_catalog import compare, journals
 from tests.benchmarks.session_data import Author
 

@@ -6,7 +6,7 @@ from translations import LANGUAGES, PATTERNS, catalogue
 ELSEWHERE = {
     "ui/part_keys.py": "the table of keys",
     "ui/window/actions.py": "the table of actions",
-    "ui/wording/mode_words.py": "the tables of policies and sandboxes",
+    "ui/wording/phrases.py": "the tables of policies and sandboxes",
     "ui/settings/server_card.py": "the states of servers, which the core names",
     "ui/settings/approvals_page.py": "declared settings",
     "ui/settings/setting_controls.py": "declared settings",

@@ -6,7 +6,7 @@ import tomllib
 from msgspec.json import encode
 
 from desktop_agent.core.settings import Settings, declared_settings
-from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
 from settings_page import PAGE, settings_page
 
 

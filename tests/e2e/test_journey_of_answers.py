@@ -18,7 +18,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.entries.notices import LineWidget
 from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.script import reply, text, tool_use

@@ -11,7 +11,7 @@ from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody
 from desktop_agent.ui.chat.entries.entry import RowState
-from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.terminal.output_window import PrintedDocument
 from tests.harness import Ground
 
 PRINTED = {

@@ -23,7 +23,7 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
 from desktop_agent.ui.jobs_panel import JobRow
 from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
-from desktop_agent.ui.sessions.panel import SessionPanel
+from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call
 from tests.ui.files.rows import row_of

@@ -8,8 +8,8 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol.events import Event, Notice
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
-from desktop_agent.ui.runtime.announcing import announce
 from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.bridge import SessionBridge
 
 

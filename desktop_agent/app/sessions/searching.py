@@ -10,7 +10,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
 from desktop_agent.core.search.session_index_process import update_beside
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.sessions.search import SearchPanel
+from desktop_agent.ui.sessions.session_search import SearchPanel
 
 QUIET_S = 3.0
 """After a turn: the next one often follows it, and users do not search for what they just saw."""

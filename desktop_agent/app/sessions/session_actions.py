@@ -23,7 +23,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.session_upkeep import Filing
-from desktop_agent.ui.sessions.questions import DeleteQuestion, ImportedAlreadyQuestion
+from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
 
 
 class SessionActions(QObject):

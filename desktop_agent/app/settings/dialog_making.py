@@ -24,7 +24,7 @@ class DialogMaking:
 
     def make_ahead(self) -> Iterator[None]:
         """Make one, a little in each step, for the first time that the settings are opened."""
-        from desktop_agent.ui.runtime.laid_out_ahead import polished
+        from desktop_agent.ui.runtime.painting import polished
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now

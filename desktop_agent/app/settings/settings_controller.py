@@ -19,7 +19,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import Answer, ProjectProposal, WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.banner_frame import few_lines
+from desktop_agent.ui.widgets.banner import few_lines
 
 _LOOK_EVERY_MS = 30_000
 """For what the system does not tell of, such as the first file of a project: rare, so that the machine can sleep."""

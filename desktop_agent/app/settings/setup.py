@@ -11,7 +11,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.runtime.next_turn import open_next_turn
+from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow

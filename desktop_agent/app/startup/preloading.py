@@ -10,37 +10,53 @@ from desktop_agent.ui.runtime.eventloop import idle
 if TYPE_CHECKING:
     from desktop_agent.composition.workbench import Workbench
 
-_USED_SOON: Final = (
-    ("widgets.exact", "exact_text exact_field fold_bar"),
-    ("approvals", "answer_bar change_preview request_words command_edit icon_note question_head"),
-    ("approvals", "rule_draft pattern_row rule_preview rule_editor scope_choice dialog"),
-    ("chat.question", "request_card card_answers approval"),
-    ("inbox", "items row popup"),
-    ("models", "choices effort_choice list_model list_view popup"),
-    ("palette", "entries finding drawing palette place_entries"),
-    ("context", "context_words bar long_text pin_list section_list inspector"),
-    ("runtime", "next_turn laid_out_ahead"),
-    ("settings", "settings_view page_parts setting_controls generated_page"),
-    ("connecting", "account_fields key_field browser_wait"),
-    ("settings", "account_chooser account_credentials model_page server_card servers_page key_list keys_page"),
-    ("settings", "approvals_page project_page rules_page settings_dialog"),
-    ("review.media", "media_view"),
-)
-"""Folders of `ui` and their modules with the widgets that users open next, each after those that it imports."""
-
-
-_CORE_USED_SOON: Final = (
+CORE_USED_SOON: Final = (
     "desktop_agent.core.mentions.symbol_search",
     "desktop_agent.core.mcp.new_servers",
     "desktop_agent.core.models.vendors",
     "desktop_agent.core.settings.live_settings",
 )
+"""What the first message needs of the core."""
 
+WIDGETS_USED_SOON: Final = (
+    "desktop_agent.ui.widgets.exact_field",
+    "desktop_agent.ui.widgets.account_fields",
+    "desktop_agent.ui.approvals.change_preview",
+    "desktop_agent.ui.approvals.command_edit",
+    "desktop_agent.ui.approvals.question_head",
+    "desktop_agent.ui.approvals.rule_editor",
+    "desktop_agent.ui.approvals.approval_dialog",
+    "desktop_agent.ui.chat.question.request_card",
+    "desktop_agent.ui.chat.question.card_answers",
+    "desktop_agent.ui.chat.question.approval",
+    "desktop_agent.ui.inbox.inbox_items",
+    "desktop_agent.ui.inbox.inbox_popup",
+    "desktop_agent.ui.models.model_offers",
+    "desktop_agent.ui.models.model_popup",
+    "desktop_agent.ui.palette.palette_entries",
+    "desktop_agent.ui.palette.palette_popup",
+    "desktop_agent.ui.context_inspector",
+    "desktop_agent.ui.settings.settings_view",
+    "desktop_agent.ui.settings.page_parts",
+    "desktop_agent.ui.settings.setting_controls",
+    "desktop_agent.ui.settings.generated_page",
+    "desktop_agent.ui.settings.account_chooser",
+    "desktop_agent.ui.settings.account_credentials",
+    "desktop_agent.ui.settings.model_page",
+    "desktop_agent.ui.settings.server_card",
+    "desktop_agent.ui.settings.servers_page",
+    "desktop_agent.ui.settings.key_list",
+    "desktop_agent.ui.settings.keys_page",
+    "desktop_agent.ui.settings.approvals_page",
+    "desktop_agent.ui.settings.project_page",
+    "desktop_agent.ui.settings.rules_page",
+    "desktop_agent.ui.settings.settings_dialog",
+    "desktop_agent.ui.review.media.media_view",
+)
+"""Modules with the widgets that users open next, each after those that it imports."""
 
-def modules_used_soon() -> Iterator[str]:
-    """The names of the modules of widgets that are imported ahead, in this order."""
-    for folder, modules in _USED_SOON:
-        yield from (f"desktop_agent.ui.{folder}.{module}" for module in modules.split())
+LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
+"""What the first request and the first question need beyond that."""
 
 
 async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) -> None:
@@ -52,7 +68,7 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
     makes a class of a widget while this one lays widgets out.
     """
     await asyncio.to_thread(_load_core, bench)
-    for module in modules_used_soon():
+    for module in WIDGETS_USED_SOON:
         await idle()
         import_module(module)
     await asyncio.to_thread(_warm_up)
@@ -61,7 +77,7 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
 
 
 def _load_core(bench: "Workbench") -> None:
-    for module in _CORE_USED_SOON:
+    for module in CORE_USED_SOON:
         import_module(module)
     for tool in bench.shared_tools.tools:
         tool.definition()
@@ -73,5 +89,5 @@ def _warm_up() -> None:
 
     get_ready()
     warm_up()
-    for module in ("core.providers.http_connection", "app.review.rule_judge"):
-        import_module(f"desktop_agent.{module}")
+    for module in LOADED_LAST:
+        import_module(module)

@@ -3,8 +3,7 @@
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.log_file import WindowLog
-from desktop_agent.ui.runtime.movement import Movement
-from desktop_agent.ui.runtime.paint_turns import PaintTurns
+from desktop_agent.ui.runtime.painting import Movement, PaintTurns
 from desktop_agent.ui.runtime.watchdog import Watchdog
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow

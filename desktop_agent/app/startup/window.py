@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.ui.runtime.first_paint import show_painted
+from desktop_agent.ui.runtime.painting import show_painted
 from desktop_agent.ui.theme import Theme, last_interface_size, last_theme
-from desktop_agent.ui.translation.translators import install_language
+from desktop_agent.ui.translation.languages import install_language
 from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Window(QObject):
         from desktop_agent.app.startup.preloading import preload
         from desktop_agent.app.startup.services import WindowServices
         from desktop_agent.ui.runtime.eventloop import idle
-        from desktop_agent.ui.runtime.known_viewport import make_widget_classes
+        from desktop_agent.ui.runtime.painting import make_widget_classes
 
         self.add_panels()
         # Beside the first painting of the panels, which takes about as long.

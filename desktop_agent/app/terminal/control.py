@@ -18,10 +18,10 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.terminal.live.lines import TerminalLink
-from desktop_agent.ui.terminal.live.panel import TerminalDock, TerminalPanel
+from desktop_agent.ui.terminal.screen_text import TerminalLink
+from desktop_agent.ui.terminal.terminal_panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.phrases import short_path
 
 
 class TerminalControl(QObject):

@@ -17,13 +17,11 @@ from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut
+from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.widgets.picker import Picker
-from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
-from desktop_agent.ui.wording.model_words import one_line
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 _WIDTH = 800
 _MAX_HEIGHT = 700

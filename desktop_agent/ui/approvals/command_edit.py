@@ -7,11 +7,10 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.exact.exact_field import ExactField
-from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
+from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.visible_text import visible
 
 _MOST_LINES = 10
 _MEASURED_CHARS = 4_000

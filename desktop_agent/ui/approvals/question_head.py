@@ -14,16 +14,12 @@ from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.widgets.exact.exact_field import ExactField
-from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
+from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.wording.mode_words import escalation_words
-from desktop_agent.ui.wording.model_words import explained, hidden_text_risks, visible
-from desktop_agent.ui.wording.quoted_code import in_quotes
-from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.phrases import escalation_words, short_path
+from desktop_agent.ui.wording.visible_text import explained, hidden_text_risks, in_quotes, visible
 
 SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 

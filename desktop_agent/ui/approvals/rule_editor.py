@@ -22,15 +22,13 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, subjects_of
-from desktop_agent.ui.runtime.throttle import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.picker import Picker
-from desktop_agent.ui.wording.model_words import one_line
-from desktop_agent.ui.wording.quoted_code import in_quotes
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import in_quotes, one_line, plain_tooltip
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"

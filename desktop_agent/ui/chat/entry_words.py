@@ -15,9 +15,8 @@ from desktop_agent.core.transcript import (
     ToolEntry,
     UndoEntry,
 )
-from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.wording.visible_text import visible
 
 MINUS = "−"
 """The sign in front of removed lines: as wide as the plus, unlike a hyphen."""

@@ -7,8 +7,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 
 LARGE = QSize(6_000, 6_000)
 """What it is good for: a picture of more is shown in a smaller version."""

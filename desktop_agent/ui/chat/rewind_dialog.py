@@ -9,13 +9,11 @@ from PySide6.QtWidgets import QDialog, QWidget
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
 
 
 class RewindChoice(NamedTuple):

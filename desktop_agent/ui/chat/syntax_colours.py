@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Literal, Protocol
 
-from desktop_agent.ui.runtime.background_call import BackgroundCall
+from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 SyntaxRole = Literal["keyword", "function", "string", "comment", "number"]

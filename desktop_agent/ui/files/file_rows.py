@@ -10,17 +10,17 @@ from desktop_agent.core.base.matching import Match, Matches
 from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark, displayed
 from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.emphasis import draw_emphasised
 from desktop_agent.ui.widgets.rows import (
     NO_PARENT,
     AnyIndex,
     FocusRing,
     RowDelegate,
+    draw_emphasised,
     draw_ground,
     draw_line,
     set_up_list,
 )
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class FileRows(QTableView):

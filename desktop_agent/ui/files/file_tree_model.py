@@ -12,7 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark, displayed
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Folder:

@@ -12,9 +12,8 @@ from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.file_rows import FileRows, ShownRows
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
 
 _WIDTH = 420
 

@@ -13,10 +13,8 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.events import TurnEndReason
 from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.wording.model_words import one_line, visible
-from desktop_agent.ui.wording.stand_ins import pieces
+from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.wording.visible_text import one_line, pieces, visible
 
 ItemKind = Literal["question", "questions", "ended"]
 """A question of an open session, the questions of one that is not open, or a turn that ended out of sight."""

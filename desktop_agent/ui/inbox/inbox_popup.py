@@ -12,16 +12,15 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QS
 
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
-from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
-from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
-from desktop_agent.ui.wording.moments import long_moment, short_moment
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
+from desktop_agent.ui.wording.phrases import long_moment, short_moment
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 Wish = Literal["allow", "deny", "show", "seen"]
 """What the user wants of a row."""

@@ -34,26 +34,25 @@ from desktop_agent.core.models.known_model import OWN, price_words, rate_words, 
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.emphasis import draw_emphasised
 from desktop_agent.ui.widgets.icons import IconName, Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
-from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
+from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
 from desktop_agent.ui.widgets.rows import (
     NO_PARENT,
     RIGHT,
     AnyIndex,
     FocusRing,
     RowDelegate,
+    draw_emphasised,
     draw_ground,
     draw_line,
     set_up_list,
     stepped,
 )
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 def _tr(text: str) -> str:

@@ -25,12 +25,10 @@ from desktop_agent.ui.onboarding.welcome_steps import (
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
-from desktop_agent.ui.wording.short_path import short_path
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, scroll_down, vbox
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _FOLDER_WIDTH = 220
 

@@ -11,14 +11,12 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
 from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.widgets.picker import Picker
 
 
 class Step(QWidget):

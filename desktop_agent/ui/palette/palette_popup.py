@@ -11,23 +11,22 @@ from shiboken6 import isValid
 
 from desktop_agent.ui.palette.palette_entries import PREFIXES, PaletteEntry, PaletteQuery, PaletteRow, Scope, query_of
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.emphasis import draw_emphasised
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, vbox
-from desktop_agent.ui.widgets.overlay.press_beside import PressBeside
-from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
+from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
 from desktop_agent.ui.widgets.rows import (
     NO_PARENT,
     RIGHT,
     AnyIndex,
     FocusRing,
     RowDelegate,
+    draw_emphasised,
     draw_ground,
     draw_line,
     set_up_list,
     stepped,
 )
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class PaletteRows(QAbstractListModel):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QListView
 
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
 from desktop_agent.ui.review.diff_source import GitState
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 
 _MAX_TITLE_CHARS: Final = 40

@@ -13,7 +13,7 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.empty_review import header_row
 from desktop_agent.ui.review.reviewed_changes import GitListing, Reviewed
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 

@@ -31,9 +31,9 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 Tags = Literal["author", "kind"]
 """What is said beside a path: who changed the file, or what becomes of it."""

@@ -13,11 +13,9 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, answer_with_ctrl_enter, hbox, set_up_dialog, vbox
 
 _SIZE = (760, 560)
 _TYPING_MS = 200

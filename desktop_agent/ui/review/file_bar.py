@@ -10,11 +10,11 @@ from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_words import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _HEIGHT = 38
 

@@ -39,7 +39,7 @@ from desktop_agent.ui.review.review_decisions import ReviewDecisions, ReviewOutl
 from desktop_agent.ui.review.review_dialogs import CommentsDialog, UndoConflictDialog, WordDialog
 from desktop_agent.ui.review.reviewed_changes import GitListing, NetCounts, Reviewed
 from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
-from desktop_agent.ui.runtime.throttle import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Theme
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 

@@ -17,12 +17,18 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.protocol.model import FileOutcome, LineComment
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import (
+    DIALOG_MARGINS,
+    STRETCH,
+    answer_with_ctrl_enter,
+    hbox,
+    scroll_down,
+    set_up_dialog,
+    vbox,
+)
 
 _WIDTH = 520
 _COMMENTS_HEIGHT = 320

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 

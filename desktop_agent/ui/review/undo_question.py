@@ -19,8 +19,8 @@ from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.path_tracking import recorded_of
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
 from desktop_agent.ui.review.diff_source import FileDiffs, Spawn, Submit
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.wording.visible_text import visible
 
 _NAMED_FILES = 3
 _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")

@@ -12,7 +12,7 @@ from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsVie
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.layouts import hairline, vbox
-from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")
 

@@ -21,11 +21,10 @@ from desktop_agent.ui.settings.page_parts import Page, note
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.note import Note
 
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3

@@ -23,9 +23,8 @@ from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, pick
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
-from desktop_agent.ui.widgets.picker import Picker
 
 
 class AddressEditor(QWidget):

@@ -6,15 +6,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QWidget
 
-from desktop_agent.ui.runtime.gradual import GradualWork
-from desktop_agent.ui.runtime.laid_out_ahead import measured, placed, polished
-from desktop_agent.ui.runtime.next_turn import in_next_turn
+from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
+from desktop_agent.ui.runtime.painting import measured, placed, polished
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import scroll_down, vbox
-from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.widgets.picker import Picker
 
 _NAME_WIDTH = 92
 

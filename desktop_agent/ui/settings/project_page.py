@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
-from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600

@@ -13,10 +13,8 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.wording.model_words import one_line, visible
-from desktop_agent.ui.wording.moments import long_moment, short_moment
-from desktop_agent.ui.wording.short_path import short_path
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
 
 class RuleRow(QFrame):

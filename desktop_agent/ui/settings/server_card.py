@@ -11,18 +11,18 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSize
 
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
-from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import note, say
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.wording.moments import long_moment
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import long_moment
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _LONGEST = 60
 _LONGEST_PROBLEM = 400

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy,
 
 from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
-from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, picker
 from desktop_agent.ui.settings.server_card import ServerCard
@@ -19,7 +19,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_HEADERS = 8
 

@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.wording.quoted_code import quoted
+from desktop_agent.ui.wording.visible_text import quoted
 
 _WIDTH, _HEIGHT, _RING = 34, 18, 3
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
-from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.banner import BannerFrame, few_lines
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):

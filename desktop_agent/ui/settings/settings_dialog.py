@@ -46,10 +46,9 @@ from desktop_agent.ui.settings.settings_view import (
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "spending": ("spending",),

@@ -1,16 +1,213 @@
 """Everything a command printed, in a window of its own: searchable, selectable, and quick at any length."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
-from desktop_agent.ui.terminal.document import PrintedDocument
-from desktop_agent.ui.terminal.text_view import PrintedView
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
+from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
+
+from desktop_agent.core.terminal.printout import COLUMNS, Printout
+from desktop_agent.core.terminal.rows import PrintedRow, Run
+from desktop_agent.ui.terminal.printed_text import LookFormats, format_ranges, in_positions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
+from desktop_agent.ui.wording.visible_text import utf16_length
+
+ROW_CHARS = COLUMNS
+"""A longer line goes on in the next row: Qt lays a row out as a whole, and 2 MB of it would stop the window."""
+MAX_CHARS = 20_000_000
+"""Laying out a longer text would freeze the window; the end of a command's output is what matters."""
+
+
+class PrintedDocument(NamedTuple):
+    """The text as it is shown, row by row."""
+
+    text: str
+    runs: Mapping[int, tuple[Run, ...]]
+    """How the parts of rows look, in Qt's positions; only rows with colours."""
+    continued: frozenset[int]
+    """The rows that continue the row before."""
+    starts: Sequence[int]
+    """Where each row begins in the text with its lines as they were printed; empty when no line is folded."""
+    searched: str
+    """That text in small letters, for the search; empty when no line is folded."""
+
+    @classmethod
+    def read(cls, printed: str) -> "PrintedDocument":
+        """Read an output of any length. Takes time in proportion to it: to be called in a thread."""
+        rows = _rows_of(printed)
+        continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
+        texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line
+        runs = {number: in_positions(row.text, row.runs) for number, row in enumerate(rows) if row.runs}
+        if not continued:
+            return cls("\n".join(texts), runs, continued, (), "")
+        lengths = (len(row) + (number + 1 not in continued) for number, row in enumerate(texts))
+        starts = list(accumulate(lengths, initial=0))[:-1]
+        whole = "".join(row if number + 1 in continued else row + "\n" for number, row in enumerate(texts))[:-1]
+        return cls("\n".join(texts), runs, continued, starts, _in_small(whole))
+
+    def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
+        """Return where `text` is next behind a place, over the cuts of lines: row and offset of both ends.
+
+        Goes on from the beginning. Not minding case; only for a document with folded lines.
+        """
+        sought = _in_small(text)
+        start = self.starts[row] + offset
+        at = self.searched.find(sought, start)
+        at = at if at >= 0 else self.searched.find(sought, 0, start + len(sought))
+        if not sought or at < 0:
+            return None
+        first = bisect_right(self.starts, at) - 1
+        last = bisect_right(self.starts, at + len(sought) - 1) - 1
+        return first, at - self.starts[first], last, at + len(sought) - self.starts[last]
+
+
+def _rows_of(printed: str) -> list[PrintedRow]:
+    """Return the rows of an output, or only the last ones if there is very much text."""
+    rows: list[PrintedRow] = []
+    chars = 0
+
+    def take(more: Sequence[PrintedRow]) -> None:
+        nonlocal chars
+        rows.extend(more)
+        chars += sum(len(row.text) + 1 for row in more)
+        if chars > 2 * MAX_CHARS:
+            while chars > MAX_CHARS and rows:
+                half = len(rows) // 2 + 1
+                chars -= sum(len(row.text) + 1 for row in rows[:half])
+                del rows[:half]
+
+    printout = Printout(take)
+    printout.feed(printed)
+    take(printout.standing())
+    return rows
+
+
+def _in_small(text: str) -> str:
+    """Return `text` in lower case without changing its length: a few capitals would become two characters."""
+    small = text.lower()
+    return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+_SIGN = "↪"
+_SIGN_WIDTH = 18
+
+
+class PrintedView(QPlainTextEdit):
+    """Read-only text with the colours its program gave it. A sign stands before what goes on with the row above."""
+
+    def __init__(self, theme: Theme, document: PrintedDocument, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._printed = document
+        self._theme = theme
+        self._formats = self._new_formats()
+        self._generation = 1
+        """Of the formats. A block that was coloured with those in use has it as its state."""
+        self.setPlainText(document.text)
+        if document.continued:
+            self.document().setDocumentMargin(_SIGN_WIDTH)
+        theme.changed.connect(self._on_theme_changed)
+
+    def _new_formats(self) -> LookFormats:
+        return LookFormats(self._theme.colours, self._theme.colours.surface)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._printed.runs:
+            self._colour_what_is_seen()
+        super().paintEvent(event)
+        if self._printed.continued:
+            self._paint_signs()
+
+    def _paint_signs(self) -> None:
+        """Paint the sign at the left edge, wherever the text is scrolled to."""
+        painter = QPainter(self.viewport())
+        painter.setFont(self.font())
+        block = self.firstVisibleBlock()
+        area = self.blockBoundingGeometry(block).translated(self.contentOffset())
+        while block.isValid() and area.top() < self.viewport().height():
+            if block.blockNumber() in self._printed.continued:
+                place = QRectF(0, area.top(), _SIGN_WIDTH - 2, area.height())
+                painter.fillRect(place, self._theme.colour("surface"))
+                painter.setPen(self._theme.colour("muted"))
+                painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _SIGN)
+            block = block.next()
+            area = self.blockBoundingGeometry(block).translated(self.contentOffset())
+        painter.end()
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy what was printed as one line as one line."""
+        if not self._printed.continued:
+            return super().createMimeDataFromSelection()
+        cursor, data = self.textCursor(), QMimeData()
+        start, end = cursor.selectionStart(), cursor.selectionEnd()
+        block = first = self.document().findBlock(start)
+        parts: list[str] = []
+        while block.isValid() and block.position() <= end:
+            if block != first and block.blockNumber() not in self._printed.continued:
+                parts.append("\n")
+            text, at = block.text(), block.position()
+            parts.append(text[_characters(text, max(0, start - at)) : _characters(text, end - at)])
+            block = block.next()
+        data.setText("".join(parts))
+        return data
+
+    def find_next(self, text: str) -> bool:
+        """Select the next place with `text`, not minding case, from the beginning again after the last."""
+        if self._printed.continued:
+            return self._find_over_rows(text)
+        if self.find(text, QTextDocument.FindFlag(0)):
+            return True
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        return self.find(text, QTextDocument.FindFlag(0))
+
+    def _find_over_rows(self, text: str) -> bool:
+        cursor = self.textCursor()
+        end = self.document().findBlock(cursor.selectionEnd())
+        offset = _characters(end.text(), cursor.selectionEnd() - end.position())
+        found = self._printed.find(text, end.blockNumber(), offset)
+        if found is None:
+            return False
+        row, start, last, stop = found
+        cursor.setPosition(self._position(row, start))
+        cursor.setPosition(self._position(last, stop), QTextCursor.MoveMode.KeepAnchor)
+        self.setTextCursor(cursor)
+        return True
+
+    def _position(self, row: int, offset: int) -> int:
+        block = self.document().findBlockByNumber(row)
+        return block.position() + utf16_length(block.text()[:offset])
+
+    def _colour_what_is_seen(self) -> None:
+        block = self.firstVisibleBlock()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+        while block.isValid() and top < self.viewport().height():
+            if block.userState() != self._generation:
+                block.setUserState(self._generation)
+                runs = self._printed.runs.get(block.blockNumber(), ())
+                formats = ((run.start, run.length, self._formats.format(run.look)) for run in runs)
+                block.layout().setFormats(format_ranges(formats))
+            top += self.blockBoundingRect(block).height()
+            block = block.next()
+
+    def _on_theme_changed(self) -> None:
+        self._formats = self._new_formats()
+        self._generation += 1
+        self.viewport().update()
+
+
+def _characters(text: str, units: int) -> int:
+    """Return how many characters the first UTF-16 units of `text` are."""
+    if text.isascii():
+        return min(units, len(text))
+    return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 class OutputWindow(QDialog):

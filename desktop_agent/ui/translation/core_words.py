@@ -1,8 +1,4 @@
-"""Says in the user's language what the core says in English: errors, reasons, risks, notices.
-
-The core knows no translation, and the journal keeps its words. The window recognises a text by what is fixed in it: a
-file beside the translations lists those texts, with `{0}` for each value.
-"""
+"""Says in the user's language what the core says in English, and how many of something there are."""
 
 import re
 from collections.abc import Iterable
@@ -12,6 +8,22 @@ from typing import Final, NamedTuple
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.paths import resource_path
+
+_GROUP = "\N{NARROW NO-BREAK SPACE}"
+"""Stands between thousands, as everywhere in the window."""
+
+
+def plural(context: str, count: int, one: str, many: str) -> str:
+    """Return `many` in the user's language, in the form for `count`, which stands where `%n` is.
+
+    `many` is what is looked up and translated, with as many forms as a language has. `one` is the English singular:
+    English is written here, so that no translation has to be loaded for it.
+    """
+    said = QCoreApplication.translate(context, many, None, count)
+    if count == 1 and said == many.replace("%n", "1"):
+        said = one.replace("%n", "1")
+    return said if count < 1_000 else said.replace(str(count), f"{count:,}".replace(",", _GROUP), 1)
+
 
 _CONTEXT: Final = "Core"
 _KNOWN: Final = "Choose another model."

@@ -1,8 +1,12 @@
-"""Which language the window speaks: the user's choice, else the first of the system's that is there."""
+"""Which language the window speaks, and its translations, loaded before the first widget is made."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from desktop_agent.core.base.paths import resource_path
 
 SYSTEM: Final = "system"
 ENGLISH: Final = "en"
@@ -49,3 +53,26 @@ def first_spoken(wanted: Sequence[str]) -> str:
         if language == ENGLISH or language in TRANSLATED:
             return language
     return ENGLISH
+
+
+def install_language(app: QCoreApplication, settings_file: Path) -> str:
+    """Install the translators for the language that the user or the system chose; return its name.
+
+    Dates and numbers follow the language where the user chose another one than the system's. A translation that is
+    missing or damaged leaves English.
+    """
+    chosen = chosen_language(settings_file)
+    language = first_spoken(QLocale.system().uiLanguages()) if chosen == SYSTEM else chosen
+    if chosen != SYSTEM and QLocale(chosen).language() != QLocale.system().language():
+        QLocale.setDefault(QLocale(chosen))
+    if language != ENGLISH:
+        qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        _install(app, Path(qt_folder) / f"qtbase_{language}.qm")
+        _install(app, resource_path("translations", f"desktop_agent_{language}.qm"))
+    return language
+
+
+def _install(app: QCoreApplication, file: Path) -> None:
+    translator = QTranslator(app)
+    if translator.load(str(file)):
+        app.installTranslator(translator)

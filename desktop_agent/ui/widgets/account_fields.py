@@ -10,10 +10,9 @@ from desktop_agent.core.base.secrets import is_provider_key
 from desktop_agent.core.models.account import Account, is_same_name, why_unusable
 from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.picker import Picker
 
 TAKES_KEYS = "takesKeys"
 """The property of the field that keys are for."""

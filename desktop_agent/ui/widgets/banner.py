@@ -1,12 +1,62 @@
-"""A banner above the conversation: what went wrong outside of it, and what to do. Never a dialog in the way."""
+"""Bars above the conversation: what went wrong outside of it or needs an answer. Never a dialog for an error."""
 
-from PySide6.QtCore import Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
-from desktop_agent.ui.runtime.announcing import announce
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.banner_frame import BannerFrame
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.focus import announce
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_SHOWN_LINES = 4
+
+
+class BannerFrame(QFrame):
+    """Hidden until its owner shows it. What it says is plain text, also to a screen reader."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setProperty("role", "banner")
+        self._title = self._build_label("warning")
+        self._hint = self._build_label("secondary")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(Space.L, Space.S, Space.S, Space.S)
+        self._row.addLayout(vbox(self._title, self._hint, spacing=2), 1)
+        self.hide()
+
+    def say(self, title: str, hint: str) -> None:
+        """Show these words; an empty hint takes no room."""
+        self._title.setText(title)
+        self._hint.setText(hint)
+        self._hint.setVisible(bool(hint))
+        self.setAccessibleName(f"{title} {hint}".strip())
+
+    def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
+        """Return a new button, behind those that are there."""
+        button = make_button(text, object_name=name, variant="flat" if is_flat else "", parent=self, is_compact=True)
+        self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return button
+
+    def _build_label(self, role: str) -> QLabel:
+        label = make_label(role=role, parent=self, wraps=True, is_plain=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return label
+
+
+def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
+    """Return the lines that a bar has room for, none longer than `longest` characters, and how many more there are."""
+    shown = [line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines[:_SHOWN_LINES]]
+    if len(lines) > _SHOWN_LINES:
+        more = QCoreApplication.translate("BannerFrame", "And {0} more.")
+        shown[-1] = more.format(len(lines) - _SHOWN_LINES + 1)
+    return shown
 
 
 class Banner(BannerFrame):

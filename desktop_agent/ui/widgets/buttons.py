@@ -1,13 +1,52 @@
-"""Buttons with a look of the theme, one that its panel draws, and one that says what is chosen in its menu."""
+"""Buttons with a look of the theme, cards and pickers: all that is pressed or chosen."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, Qt, SignalInstance
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
+from PySide6.QtCore import QRectF, Qt, QTimer, SignalInstance
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
-from desktop_agent.ui.theme import Radius
-from desktop_agent.ui.widgets.menu_button import MenuButton
+from desktop_agent.ui.theme import Height, Radius, Space
+
+
+class MenuButton(QToolButton):
+    """Opens its menu, if it has one, as soon as it is pressed: with the mouse, a key, or by a screen reader.
+
+    Qt's mode for that (`InstantPopup`) offers assistive programs the action `ShowMenu` alone, and leaves it without
+    effect (`QAccessibleToolButton::doAction`).
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.clicked.connect(self._open_soon)
+
+    def mousePressEvent(self, arg__1: QMouseEvent) -> None:
+        if arg__1.button() == Qt.MouseButton.LeftButton and self.menu():
+            arg__1.accept()
+            self.showMenu()
+        else:
+            super().mousePressEvent(arg__1)
+
+    def _open_soon(self) -> None:
+        """Open the menu in the next turn of the loop: it runs one of its own, and who pressed waits for an answer."""
+        if menu := self.menu():
+            menu.triggered.connect(self._close_menus, Qt.ConnectionType.UniqueConnection)
+            QTimer.singleShot(0, self, self.showMenu)
+
+    def _close_menus(self) -> None:
+        """Close what is still open: an entry that a screen reader presses leaves its menu open."""
+        for menu in (*self.menu().findChildren(QMenu), self.menu()):
+            menu.close()
+
 
 _SIGN = " ▾"
 _LEAST_WORDS = 40
@@ -95,3 +134,33 @@ class PickerButton(MenuButton):
             text = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, room) + _SIGN
         if self.text() != text:
             self.setText(text)
+
+
+class Picker(QComboBox):
+    """Picks one of a few things. As wide as what it says, within limits, and 28 pixels high."""
+
+    def __init__(self, parent: QWidget | None = None, *, min_chars: int = 8) -> None:
+        super().__init__(parent)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(min_chars)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(Height.BUTTON)
+
+    def fit(self, *, most_chars: int = 100) -> None:
+        """Be wide enough for the widest of its things, up to so many characters: some scripts have wide ones."""
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(self.itemText(index)) for index in range(self.count())), default=0)
+        needed = -(-widest // metrics.horizontalAdvance("X"))  # Qt takes as much for each character
+        self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
+
+    def paintEvent(self, e: QPaintEvent) -> None:
+        super().paintEvent(e)
+        # The style sheet takes the native arrow away with the native frame.
+        painter = QPainter(self)
+        font = QFont(QApplication.font())  # the field's own may be one for code, with a smaller arrow
+        font.setPixelSize(self.fontInfo().pixelSize())
+        painter.setFont(font)
+        painter.setPen(self.palette().text().color())
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")
+        painter.end()

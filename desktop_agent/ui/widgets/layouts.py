@@ -1,21 +1,24 @@
-"""Rows and columns of widgets, each written as what is in it."""
+"""Rows and columns of widgets, each written as what is in it; how large a window may be; what dialogs share."""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QDialog,
     QFrame,
     QHBoxLayout,
     QLayout,
+    QPushButton,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
     QWidget,
 )
 
-from desktop_agent.ui.runtime.known_viewport import give_viewport
+from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Space
 
 Margins = tuple[int, int, int, int]
@@ -111,3 +114,41 @@ def flow(widgets: Sequence[QWidget], area: QRect) -> int:
         x += width + Space.S
         row_height = max(row_height, size.height())
     return y + row_height - area.top()
+
+
+FRAME = QSize(16, 40)
+"""What a window manager's frame adds at most: it is not known before the window is shown."""
+
+
+def screen_room(window: QWidget) -> QSize:
+    """Return the largest size for the content of a window on the screen where it will be shown."""
+    parent = window.parentWidget()
+    screen = (parent.window() if parent is not None else window).screen()
+    return screen.availableGeometry().size() - FRAME
+
+
+def resize_within_screen(window: QWidget, size: QSize, minimum: QSize | None = None) -> None:
+    """Give a window this size and least size, both as far as the screen has room."""
+    room = screen_room(window)
+    if minimum is not None:
+        window.setMinimumSize(minimum.boundedTo(room))
+    window.resize(size.boundedTo(room))
+
+
+DIALOG_MARGINS: Margins = (Space.XL, Space.XL, Space.XL, Space.L)
+
+
+def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
+    """Name a dialog that is opened with `open()`, and is gone when it closes."""
+    dialog.setObjectName(name)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    dialog.setAccessibleName(title)
+
+
+def answer_with_ctrl_enter(dialog: QDialog, button: QPushButton) -> None:
+    """Make Ctrl+Enter press this button from everywhere in the dialog, also from a field with several lines."""
+    button.setDefault(True)
+    for keys in ("Ctrl+Return", "Ctrl+Enter"):
+        QShortcut(QKeySequence(keys), dialog).activated.connect(button.click)
+    button.setToolTip(QKeySequence("Ctrl+Return").toString(QKeySequence.SequenceFormat.NativeText))

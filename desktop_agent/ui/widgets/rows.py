@@ -1,13 +1,14 @@
-"""What the rows of every list have in common: fonts, the ground behind them, a focus ring for the keyboard only."""
+"""What the rows of every list have in common: fonts, grounds, the focus ring, and the parts that stand out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.runtime.known_viewport import give_viewport
+from desktop_agent.core.base.matching import Span
+from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -151,3 +152,34 @@ def draw_line(
 def _single_line(alignment: Qt.AlignmentFlag) -> int:
     """Return the flags of one line. Kept: to combine Python's enumerations takes as long as to draw a word."""
     return (alignment | Qt.TextFlag.TextSingleLine).value
+
+
+def draw_emphasised(
+    painter: QPainter, theme: Theme, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
+) -> float:
+    """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
+    strong = QFont(font)
+    strong.setWeight(QFont.Weight.DemiBold)
+    emphasis = theme.colour("accent_text")
+    left = rect.left()
+    for start, end, is_strong in _parts(len(text), spans):
+        part_font, part_colour = (strong, emphasis) if is_strong else (font, colour)
+        part = text[start:end]
+        room = QRectF(left, rect.top(), rect.right() - left, rect.height())
+        if room.width() <= 0:
+            break
+        draw_line(painter, room, part, part_font, part_colour)
+        left += QFontMetricsF(part_font).horizontalAdvance(part)
+    return min(left, rect.right()) - rect.left()
+
+
+def _parts(length: int, spans: Sequence[Span]) -> Iterator[tuple[int, int, bool]]:
+    """Cut `length` characters at the spans: `(start, end, is_inside)`."""
+    at = 0
+    for start, end in spans:
+        if start > at:
+            yield at, start, False
+        yield start, end, True
+        at = end
+    if at < length:
+        yield at, length, False

@@ -14,8 +14,7 @@ from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, past_calls
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
-from desktop_agent.ui.runtime.gradual import GradualWork
-from desktop_agent.ui.runtime.throttle import FRAME_MS
+from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.shown_session import ShownSession
 

@@ -5,9 +5,9 @@ from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
-from desktop_agent.ui.runtime.next_turn import in_next_turn
+from desktop_agent.ui.runtime.pacing import in_next_turn
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.screen_room import screen_room
+from desktop_agent.ui.widgets.layouts import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bar import TopBar
 from desktop_agent.ui.window.edges.edge_panel import EdgePanel

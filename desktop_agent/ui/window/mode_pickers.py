@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
-from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words, short_words
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words, short_words
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)

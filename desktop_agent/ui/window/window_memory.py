@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.diff.rows import RowMode
-from desktop_agent.ui.sessions.groups import Arrangement
+from desktop_agent.ui.sessions.session_list_model import Arrangement
 
 KeptModel = tuple[str, str, str]
 """Provider, account and model."""

@@ -1,14 +1,63 @@
-"""Lines of code as they can be drawn: nothing in them is invisible, and nothing reorders what stands beside it.
-
-Code that looks harmless but is not relies on characters that are not drawn: bidirectional controls (CVE-2021-42574,
-"Trojan Source"), zero-width characters, tags that smuggle text. They are replaced by their names; tabs become blanks.
-"""
+"""How untrusted text is shown: nothing in it is invisible, and nothing reorders what stands beside it."""
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from desktop_agent.core.base.plain_text import HIDDEN, is_hiding, name_of
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.plain_text import (
+    HIDDEN,
+    HIDING,
+    MOST_BLANKS,
+    MOST_SHOWN_CHARS,
+    has_hidden,
+    is_hiding,
+    name_of,
+    named,
+)
+
+_FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})|(?P<hidden>{HIDING.pattern})")
+
+
+class TextPiece(NamedTuple):
+    """A part of a text: as it is shown, and as it is. Both are the same but for a stand-in."""
+
+    shown: str
+    original: str
+    is_cut: bool = False
+    """Whether it is the end of a text that is too long to show."""
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it is shown as something else."""
+        return self.shown != self.original
+
+
+def pieces(text: str) -> Iterator[TextPiece]:
+    """Cut `text` up. Names stand for what cannot be seen, a count for many blanks, both for an endless rest."""
+    head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
+    at = 0
+    for match in _FOUND.finditer(head):
+        original = match[0]
+        if original in "\n\t":
+            continue
+        if match.start() > at:
+            yield TextPiece(head[at : match.start()], head[at : match.start()])
+        yield TextPiece(_shown(original), original)
+        at = match.end()
+    if at < len(head):
+        yield TextPiece(head[at:], head[at:])
+    if rest:
+        yield TextPiece(f"·What follows these {len(head):,} characters is not shown·", rest, is_cut=True)
+
+
+def _shown(original: str) -> str:
+    if len(original) == 1:
+        return name_of(original)
+    return f"·{len(original):,} {'spaces' if original[0] == ' ' else 'tabs'}·"
+
 
 MAX_DRAWN_CHARS = 5_000
 """What a longer line has beyond this is not drawn: shaping a line of a million characters takes half a second."""
@@ -83,3 +132,78 @@ def _drawn(char: str, line: str, index: int, column: int) -> str:
 def utf16_length(text: str) -> int:
     """Return how many positions `text` takes in Qt."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+_MOST_SHOWN_CHARS = 600
+"""How much of a line with hidden characters a note repeats: the command itself stands above."""
+_BLANKS = re.compile(r" {9,}")
+
+
+def visible(text: str) -> str:
+    """Return `text` with the names of characters that cannot be seen, or reorder others, in their places.
+
+    Tabs become blanks. A line that is too long to draw says how much of it is left out.
+    """
+    return "\n".join(map(_visible_line, text.split("\n")))
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, with nothing in it that cannot be seen."""
+    return " ⏎ ".join(visible(text).split("\n"))
+
+
+def explained(explanation: str) -> str:
+    """Return what the model says a call is for, marked as its words; empty if it said nothing."""
+    words = " ".join(explanation.split())
+    if not words:
+        return ""
+    return QCoreApplication.translate("ApprovalRequest", "The agent says: {0}").format(_cut(visible(words)))
+
+
+def hidden_text_risks(command: str) -> list[str]:
+    """Say what stands in a command that cannot be seen, or reorders what is around it."""
+    hidden = [_cut(_visible_line(line)) for line in command.split("\n") if has_hidden(line)]
+    text = QCoreApplication.translate(
+        "ApprovalRequest", "The command has characters that cannot be seen. It really is: {0}"
+    )
+    return [text.format(_cut(" ⏎ ".join(hidden)))] if hidden else []
+
+
+def _visible_line(line: str) -> str:
+    if line.isascii() and line.isprintable() and len(line) <= MAX_DRAWN_CHARS:
+        return line
+    more = len(line) - MAX_DRAWN_CHARS
+    drawn = HIDING.sub(lambda match: name_of(match.group()), line[:MAX_DRAWN_CHARS].expandtabs(4))
+    if more <= 0:
+        return drawn
+    return drawn + QCoreApplication.translate("ApprovalRequest", " … {0} more characters").format(f"{more:,}")
+
+
+def _cut(text: str) -> str:
+    text = _BLANKS.sub(lambda match: f" ·{len(match.group()):,} spaces· ", text)
+    return text if len(text) <= _MOST_SHOWN_CHARS else f"{text[:_MOST_SHOWN_CHARS]}…"
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
+"""What documents and terminals show as code."""
+
+
+def quoted(text: str) -> str:
+    """Return `text` with its code in quotes."""
+    return _CODE.sub(lambda code: in_quotes(code[1]), text)
+
+
+def in_quotes(text: str) -> str:
+    """Return `text` between the quotation marks of the user's language."""
+    return QCoreApplication.translate("Quoting", "“{0}”").format(text)
+
+
+def plain_tooltip(text: str) -> str:
+    """Return `text` such that a tooltip shows it sign for sign.
+
+    Characters that cannot be seen are named. Qt takes what looks like HTML for HTML, in tooltips always: a file could
+    be named to show something else.
+    """
+    shown = "\n".join(map(named, text.replace("\t", "    ").split("\n")))
+    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<p style='white-space: pre-wrap'>{escaped}</p>" if text else ""

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
+
+from desktop_agent.app.startup.preloading import CORE_USED_SOON, LOADED_LAST, WIDGETS_USED_SOON
 
 _STEPS = """
 import sys
@@ -9,13 +12,13 @@ from importlib import import_module
 import desktop_agent.app.window_panels
 import desktop_agent.ui.chat.transcript.factory
 import desktop_agent.ui.review.review_content
-from desktop_agent.app.startup.preloading import modules_used_soon
+from desktop_agent.app.startup.preloading import WIDGETS_USED_SOON
 
 def loaded():
     return {name for name, module in sys.modules.items()
             if name.startswith("desktop_agent.ui.") and not hasattr(module, "__path__")}
 
-for name in modules_used_soon():
+for name in WIDGETS_USED_SOON:
     before = loaded()
     import_module(name)
     print(name, *loaded() - before)
@@ -29,3 +32,8 @@ def test_no_step_imports_more_than_two_modules_of_widgets() -> None:
     steps = [line.split() for line in told.splitlines()]
     assert len(steps) > 20
     assert [step for step in steps if len(step) > 3] == []
+
+
+def test_every_module_that_is_named_is_there() -> None:
+    names = (*CORE_USED_SOON, *WIDGETS_USED_SOON, *LOADED_LAST)
+    assert [name for name in names if find_spec(name) is None] == []

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -146,8 +147,14 @@ print(*(name for name in sys.argv[1:] if f"desktop_agent.{name}" in sys.modules)
 def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> None:
     """Each is imported when it is first wanted, or in a thread behind the first sight."""
     late = ("review.review_content", "review.diff.diff_view", "review.media.media_view", "chat.composer.offer_popups")
-    questions = ("chat.question.approval", "approvals.dialog", "settings.project_page", "settings.settings_dialog")
+    questions = (
+        "chat.question.approval",
+        "approvals.approval_dialog",
+        "settings.project_page",
+        "settings.settings_dialog",
+    )
     names = ("app.review.git_review", *(f"ui.{name}" for name in (*late, *questions)))
+    assert all(find_spec(f"desktop_agent.{name}") for name in names)
     built = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
         [sys.executable, "-c", PANELS, *names], stdout=subprocess.PIPE, check=True, text=True, timeout=120
     )
@@ -157,18 +164,18 @@ def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> No
 CLASSES = """
 import os, sys
 from PySide6 import QtWidgets
-from desktop_agent.ui.runtime import known_viewport
+from desktop_agent.ui.runtime import painting
 
 def are_all_made():
     return "QWizard" in vars(QtWidgets)  # which no window of ours has
 
-make = known_viewport.make_widget_classes
+make = painting.make_widget_classes
 def noted():
     print(are_all_made(), end=" ")
     make()
     print(are_all_made(), flush=True)
     os._exit(0)
-known_viewport.make_widget_classes = noted
+painting.make_widget_classes = noted
 from desktop_agent.cli import main
 sys.exit(main(sys.argv[1:]))
 """

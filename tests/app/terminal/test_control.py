@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.ui.terminal.live.view import TerminalView
+from desktop_agent.ui.terminal.screen_view import TerminalView
 from tests.app.conftest import Go
 from tests.core.stubborn import is_alive
 from tests.e2e.driver import Driver, ask_for_no_titles

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.widgets.exact.exact_field import ExactField
+from desktop_agent.ui.widgets.exact_field import ExactField
 from tests.attacks.cards.corpus import CASES, Case
 from tests.attacks.corpus import cases
 from tests.e2e.driver import Driver, ask_for_no_titles, drive

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QDialog, QListView, QWidget
 
 from desktop_agent.ui.chat.entries.markdown_entries import MarkdownWidget
 from desktop_agent.ui.review.file_editor import FileEditor
-from desktop_agent.ui.terminal.live.panel import TerminalPanel
+from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from tests.e2e import orders
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage

@@ -11,8 +11,8 @@ BEGIN = datetime(2026, 3, 12, 9, 41, tzinfo=UTC)
 _WHERE_ASKED = (
     "ui.chat.transcript.view",
     "ui.chat.entries.notices",
-    "ui.sessions.panel",
-    "ui.sessions.search.panel",
+    "ui.sessions.session_panel",
+    "ui.sessions.session_search.panel",
     "app.window_panels",
     "app.inbox.inbox",
     "app.review.rule_judge",

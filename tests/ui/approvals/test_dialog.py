@@ -28,7 +28,7 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS
 from tests.ui.approvals.stage import JUDGED, context, judge_edits, make
 from tests.ui.review.stage import Session, Source, Tasks, message_of
 

@@ -12,7 +12,7 @@ from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.labels import CodeLabel
 from tests.presses import click_where
 from tests.ui.inbox.stage import NOW, asking, ended, item

@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QListWidget, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime.known_viewport import give_viewport
+from desktop_agent.ui.runtime.painting import give_viewport
 
 
 @pytest.mark.parametrize("kind", [QListWidget, QScrollArea, QAbstractScrollArea])

@@ -5,9 +5,9 @@ from PySide6.QtCore import QEvent, QObject, QSize
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime.laid_out_ahead import measured, placed, polished
+from desktop_agent.ui.runtime.painting import measured, placed, polished
+from desktop_agent.ui.widgets.labels import Note
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.note import Note
 
 WIDTH = 300
 

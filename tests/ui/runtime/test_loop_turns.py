@@ -8,7 +8,7 @@ import pytest
 _SIGNALLED = """
 import os, signal, sys, threading
 from PySide6.QtCore import QCoreApplication, QTimer
-from desktop_agent.ui.runtime.loop_turns import follow_loop
+from desktop_agent.ui.runtime.watchdog import follow_loop
 
 def fail():
     try:

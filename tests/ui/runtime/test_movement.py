@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime.movement import Movement
+from desktop_agent.ui.runtime.painting import Movement
 from desktop_agent.ui.theme import Theme, Wishes
 
 EFFECTS = (Qt.UIEffect.UI_General, Qt.UIEffect.UI_AnimateCombo, Qt.UIEffect.UI_AnimateMenu, Qt.UIEffect.UI_FadeTooltip)

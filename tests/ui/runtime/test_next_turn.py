@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
-from desktop_agent.ui.runtime.next_turn import in_next_turn, open_next_turn
+from desktop_agent.ui.runtime.pacing import in_next_turn, open_next_turn
 
 
 class Painted(QDialog):

@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime.next_turn import in_next_turn
-from desktop_agent.ui.runtime.paint_turns import LONG_MS, MOST_MS, PaintTurns
+from desktop_agent.ui.runtime.pacing import in_next_turn
+from desktop_agent.ui.runtime.painting import LONG_MS, MOST_MS, PaintTurns
 
 
 class Noted(QWidget):

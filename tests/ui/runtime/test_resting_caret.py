@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime import resting_caret as module
-from desktop_agent.ui.runtime.resting_caret import RestingCaret
+from desktop_agent.ui.runtime import painting as module
+from desktop_agent.ui.runtime.painting import RestingCaret
 
 
 @pytest.fixture

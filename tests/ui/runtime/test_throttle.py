@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.runtime.throttle import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle
 
 
 def make(parent: QObject) -> tuple[Throttle, list[int]]:

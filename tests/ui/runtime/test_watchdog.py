@@ -14,8 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.runtime import watchdog as module
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
-from desktop_agent.ui.runtime.loop_turns import follow_loop
-from desktop_agent.ui.runtime.watchdog import Watchdog
+from desktop_agent.ui.runtime.watchdog import Watchdog, follow_loop
 
 
 class Clock:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.ui.sessions.groups import Grouping, grouped
+from desktop_agent.ui.sessions.session_list_model import Grouping, grouped
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
-from desktop_agent.ui.sessions.model import SessionListModel
+from desktop_agent.ui.sessions.session_list_model import SessionListModel
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu,
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Usage
-from desktop_agent.ui.sessions.groups import Arrangement
-from desktop_agent.ui.sessions.panel import SessionPanel
+from desktop_agent.ui.sessions.session_list_model import Arrangement
+from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.sessions.conftest import HERE, NOW
 

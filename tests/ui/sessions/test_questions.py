@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.sessions.questions import DeleteQuestion, ImportedAlreadyQuestion
+from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
 
 if TYPE_CHECKING:
     from tests.ui.sessions.conftest import MakeSession

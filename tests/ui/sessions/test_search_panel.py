@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListV
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
-from desktop_agent.ui.sessions.search import SearchPanel
+from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import Theme
 from tests.presses import click_where
 from tests.ui.sessions.conftest import HERE, NOW

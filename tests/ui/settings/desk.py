@@ -14,7 +14,7 @@ from desktop_agent.core.settings import (
     LoadedSettings,
     Settings,
 )
-from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.account_credentials import KeyStatus
 from desktop_agent.ui.settings.generated_page import SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch

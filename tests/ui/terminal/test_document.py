@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.terminal.rows import PrintedStyle, Run
-from desktop_agent.ui.terminal.document import ROW_CHARS, PrintedDocument
-from desktop_agent.ui.terminal.text_view import PrintedView
+from desktop_agent.ui.terminal.output_window import ROW_CHARS, PrintedDocument, PrintedView
 from desktop_agent.ui.theme import Theme
 
 PRINTED = "".join(f"\x1b[32mline\x1b[0m {number}\n" for number in range(5_000))

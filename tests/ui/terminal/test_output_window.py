@@ -4,8 +4,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.terminal.document import PrintedDocument
-from desktop_agent.ui.terminal.output_window import OutputWindow
+from desktop_agent.ui.terminal.output_window import OutputWindow, PrintedDocument
 from desktop_agent.ui.theme import Theme
 
 

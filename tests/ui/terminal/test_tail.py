@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from desktop_agent.core.terminal.rows import PrintedStyle, Run
-from desktop_agent.ui.terminal.tail import MAX_LINE, PrintedLine, Tail
+from desktop_agent.ui.terminal.printed_text import MAX_LINE, PrintedLine, Tail
 
 COLOURS = ["\x1b[31m", "\x1b[1;32m", "\x1b[0m", "\x1b[38;5;208m", "\x1b[m"]
 

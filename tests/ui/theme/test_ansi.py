@@ -5,10 +5,16 @@ from itertools import product
 import pytest
 
 from desktop_agent.core.terminal.rows import PrintedStyle
-from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.theme.ansi import ansi_colours
-from desktop_agent.ui.theme.contrast import contrast, legible
-from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette
+from desktop_agent.ui.terminal.printed_text import LookFormats, ansi_colours
+from desktop_agent.ui.theme.tokens import (
+    DARK,
+    HIGH_CONTRAST_DARK,
+    HIGH_CONTRAST_LIGHT,
+    LIGHT,
+    Palette,
+    contrast,
+    legible,
+)
 
 EVERY_PALETTE = pytest.mark.parametrize(
     "palette",

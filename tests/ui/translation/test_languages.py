@@ -7,9 +7,8 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTranslator
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
-from desktop_agent.ui.translation.languages import chosen_language, first_spoken
-from desktop_agent.ui.translation.plurals import plural
-from desktop_agent.ui.translation.translators import install_language
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation.languages import chosen_language, first_spoken, install_language
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 
 
 @pytest.mark.parametrize(

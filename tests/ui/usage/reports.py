@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from desktop_agent.core.protocol.model import Spending, Usage
 from desktop_agent.core.usage.report import Durations, ModelUse, SessionFigures, ToolUse, UsageReport, report_of
-from desktop_agent.ui.usage.shown import Shown, shown_of
+from desktop_agent.ui.usage.usage_report import Shown, shown_of
 
 TODAY = date(2026, 11, 25)
 YESTERDAY = TODAY - timedelta(days=1)

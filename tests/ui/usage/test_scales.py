@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.usage.scales import scale_to, time_scale
+from desktop_agent.ui.usage.usage_figures import scale_to, time_scale
 
 amounts = st.floats(1e-6, 1e12)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.usage.report import GROUPINGS, Grouping, SessionFigures
-from desktop_agent.ui.usage.days_shown import columns_of, spans
-from desktop_agent.ui.usage.plot_data import BarData, ColumnData
+from desktop_agent.ui.usage.usage_figures import BarData, ColumnData
+from desktop_agent.ui.usage.usage_report import columns_of, spans
 from tests.ui.usage.reports import TODAY, YESTERDAY, calls, empty, report, shown, spent
 
 days = st.dates(date(2000, 1, 1), date(2100, 1, 1))

@@ -11,10 +11,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.usage.figure_table import FigureTable
-from desktop_agent.ui.usage.legend import Legend
-from desktop_agent.ui.usage.plot import Plot
-from desktop_agent.ui.usage.window import UsageWindow
+from desktop_agent.ui.usage.usage_plots import Legend, Plot
+from desktop_agent.ui.usage.usage_window import FigureTable, UsageWindow
 from tests.ui.usage.reports import empty, shown
 
 

@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.focus import FocusKeeper
 
 
 class Stage:

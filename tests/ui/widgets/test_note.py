@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.widgets.note import Note
+from desktop_agent.ui.widgets.labels import Note
 
 LONG = "This explains something in more words than there is room for in one line of it. "
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme, ThemeChoice
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.buttons import Picker
 from tests.ui.ink import ink_rect
 
 FIRST_LETTER = QRect(4, 4, 14, 20)

@@ -35,7 +35,7 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
-from desktop_agent.ui.runtime.gradual import GradualWork
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels

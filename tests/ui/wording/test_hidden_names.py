@@ -8,9 +8,8 @@ from desktop_agent.ui.chat.cards.tool_body import one_line
 from desktop_agent.ui.chat.markdown.inline import rich_text
 from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
-from desktop_agent.ui.wording.short_path import short_path
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import hidden_text_risks, plain_tooltip, visible
 
 UNSEEN = [
     "\u202e",

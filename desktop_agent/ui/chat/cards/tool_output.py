@@ -14,7 +14,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ContentWriter, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.entry import RowState
 from desktop_agent.ui.chat.text.styles import TextMark
-from desktop_agent.ui.terminal.tail import MAX_LINE, Tail
+from desktop_agent.ui.terminal.printed_text import MAX_LINE, Tail
 
 _MAX_JSON = 300_000
 _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")

@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_SHOWN = 6
 """Two rows of them: what else comes along is marked in the text."""

@@ -16,12 +16,12 @@ from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.cache_words import cache_miss_words
+from desktop_agent.ui.wording.phrases import cache_miss_words
 
 
 class CostLabel(QLabel):

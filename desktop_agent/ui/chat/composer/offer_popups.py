@@ -14,8 +14,7 @@ from desktop_agent.core.base.matching import Span
 from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
 from desktop_agent.core.slash.declarations import Declaration, is_command
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.emphasis import draw_emphasised
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_line
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_emphasised, draw_line
 
 MAX_ROWS = 8
 FRAME = 5

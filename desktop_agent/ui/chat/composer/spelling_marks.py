@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu
 from desktop_agent.core.spelling import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.wording.quoted_code import in_quotes
+from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
 """From a key to the look at the words: a word is not underlined while it is typed."""

@@ -23,7 +23,7 @@ from desktop_agent.ui.theme import Height, Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.quoted_code import quoted
+from desktop_agent.ui.wording.visible_text import quoted
 
 _PADDING = 12
 _SIGN_WIDTH = 22

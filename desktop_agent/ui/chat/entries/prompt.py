@@ -23,11 +23,10 @@ from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.widgets.picker import Picker
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class QuietButton(QPushButton):

@@ -19,8 +19,7 @@ from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.wording.model_words import explained, one_line, visible
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import explained, one_line, plain_tooltip, visible
 
 Mark = Literal["running", "done", "failed", "refused"]
 _MARKS: dict[ToolState, Mark] = {"started": "running", "completed": "done", "failed": "failed"}

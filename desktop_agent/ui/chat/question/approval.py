@@ -20,11 +20,11 @@ from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.wording.model_words import explained, visible
-from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import explained, visible
 
 COMMAND = "command"
 """Names the edited command among the drafts that are kept when the card goes out of sight."""

@@ -10,12 +10,10 @@ from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Sc
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.arming import answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
-from desktop_agent.ui.wording.model_words import one_line
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20

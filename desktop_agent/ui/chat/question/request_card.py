@@ -19,13 +19,12 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming, answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.exact.exact_field import ExactField
-from desktop_agent.ui.widgets.exact.fold_bar import FoldBar
+from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.mode_words import escalation_words
-from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
+from desktop_agent.ui.wording.phrases import escalation_words
+from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 def paint_card(card: QWidget, theme: Theme) -> None:

@@ -21,7 +21,7 @@ from desktop_agent.ui.chat.text.styles import (
     QUOTE_INDENT,
     TextStyles,
 )
-from desktop_agent.ui.terminal.formats import format_ranges
+from desktop_agent.ui.terminal.printed_text import format_ranges
 from desktop_agent.ui.theme import Radius
 from desktop_agent.ui.wording.visible_text import utf16_length
 

@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText,
 from desktop_agent.ui.chat.text.file_links import FileLink, file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
-from desktop_agent.ui.terminal.formats import format_ranges
+from desktop_agent.ui.terminal.printed_text import format_ranges
 
 SLICE_S: Final = 0.0015
 """A tenth of a frame: a step that began is finished, and placing and painting what it made take several times that."""

@@ -17,7 +17,7 @@ from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
 from desktop_agent.ui.chat.transcript.row_widgets import CodeColours, RowWidgets
-from desktop_agent.ui.runtime.throttle import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Space, Theme
 
 _MARGIN = 160

@@ -27,7 +27,7 @@ from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation, 
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
 from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
 from desktop_agent.ui.part_keys import PartKeys
-from desktop_agent.ui.runtime.known_viewport import give_viewport
+from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Theme
 
 

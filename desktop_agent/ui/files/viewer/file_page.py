@@ -14,7 +14,7 @@ from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.media.picture_canvas import PictureCanvas
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.widgets.banner import BannerFrame
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox

@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 MAX_TABS = 20
 """With one more, the tab that was not looked at for the longest time is closed, unless something in it is not saved."""

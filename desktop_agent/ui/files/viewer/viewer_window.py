@@ -17,8 +17,7 @@ from desktop_agent.ui.files.viewer.viewer_content import read_content
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.layouts import vbox
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 SETTLE_MS = 150
 """A file is often written in several steps, or replaced: read once it has been quiet for this long."""

@@ -22,10 +22,9 @@ from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media.binary_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
-from desktop_agent.ui.widgets.note import Note
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):

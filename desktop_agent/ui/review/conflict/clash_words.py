@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, Maker
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 
 Purpose = Literal["undo", "redo"]
 

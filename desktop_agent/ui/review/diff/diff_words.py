@@ -9,7 +9,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
-from desktop_agent.ui.translation.plurals import plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.wording.visible_text import visible_line
 
 HunkChoice = Literal["keep", "undecide", "undo", "redo", "comment"]

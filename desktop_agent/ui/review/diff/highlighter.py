@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.ui.runtime.background_call import BackgroundCall
+from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import utf16_length
 

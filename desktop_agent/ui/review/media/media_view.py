@@ -22,7 +22,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _SLIDER_STEPS = 1_000
 

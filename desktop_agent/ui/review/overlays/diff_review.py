@@ -18,7 +18,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import moved_label
 from desktop_agent.ui.review.overlays.comment_overlay import CommentOverlay, spot_of_change
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkBars, HunkButtons
-from desktop_agent.ui.runtime.background_call import BackgroundCall
+from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
 
 _POLL_MS = 10

@@ -7,8 +7,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.wording.short_path import short_path
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class FolderMenu(QMenu):

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 
-from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.widgets.banner import BannerFrame
 
 
 class NewsBar(BannerFrame):

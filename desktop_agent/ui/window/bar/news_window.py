@@ -5,8 +5,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.layouts import vbox
-from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 _SIZE = QSize(640, 560)
 _LEAST = QSize(360, 240)

@@ -11,14 +11,14 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui import jobs_panel
 from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
+from desktop_agent.ui.widgets.buttons import MenuButton
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.menu_button import MenuButton
-from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bar.folder_menu import FolderMenu
 from desktop_agent.ui.window.bar.main_menu import main_menu
-from desktop_agent.ui.wording.tooltips import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _TITLE_CHARS = 120
 

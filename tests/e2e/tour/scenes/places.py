@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from desktop_agent.ui.review.file_editor import FileEditor
-from desktop_agent.ui.terminal.live.panel import TerminalPanel
+from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, Tourist

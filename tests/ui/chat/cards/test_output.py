@@ -9,9 +9,8 @@ from desktop_agent.core.protocol.events import ToolOutputDelta
 from desktop_agent.core.protocol.model import BlobRef, Denied, ToolResult
 from desktop_agent.ui.chat.cards.tool_body import ToolBody
 from desktop_agent.ui.chat.cards.tool_output import OutputExcerpt, first_lines, readable
-from desktop_agent.ui.terminal.tail import MAX_LINE
+from desktop_agent.ui.terminal.printed_text import MAX_LINE, ansi_colours
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.theme.ansi import ansi_colours
 from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
 
 

@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.buttons import Picker
 from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import NOW, Stage, answer
 

@@ -10,11 +10,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainText
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.ui.terminal.live.keys import belongs_to_the_shell, typed
-from desktop_agent.ui.terminal.live.lines import TerminalLink
-from desktop_agent.ui.terminal.live.panel import TerminalPanel
-from desktop_agent.ui.terminal.live.reading import ReadAloud
-from desktop_agent.ui.terminal.live.sight import MARGIN, TOP
+from desktop_agent.ui.terminal.screen_keys import belongs_to_the_shell, typed
+from desktop_agent.ui.terminal.screen_text import TerminalLink
+from desktop_agent.ui.terminal.screen_view import MARGIN, TOP, ReadAloud
+from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from desktop_agent.ui.theme import Theme
 
 _Key = Qt.Key

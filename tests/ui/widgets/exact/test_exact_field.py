@@ -9,8 +9,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.exact.exact_field import ExactField
-from desktop_agent.ui.wording.seen_parts import SeenParts
+from desktop_agent.ui.widgets.exact_field import ExactField, SeenParts
 
 HOSTILE = "a #\u2028touch\u2029x\ufdd0y\ufdd1z\r\nn\xa0b\u202e😀\u200b\udcff⟨U+2028⟩ end\r"
 

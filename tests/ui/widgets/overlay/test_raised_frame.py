@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.overlay.raised_frame import RaisedFrame
+from desktop_agent.ui.widgets.popup_frame import RaisedFrame
 
 _GROUND = "#ff00ff"
 

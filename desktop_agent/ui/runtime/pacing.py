@@ -1,0 +1,153 @@
+"""When the window's work is done: at most once per interval, in another turn, a few steps at a time, or in a thread."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, TypeVar
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRunnable, QThreadPool, QTimer
+from PySide6.QtWidgets import QDialog
+
+FRAME_MS = 33
+"""Thirty times a second: as often as a view of streaming text needs to change."""
+
+
+class Throttle(QObject):
+    """Runs `action` now when it did not run lately, else once when the interval is over.
+
+    A child of the widget it serves, so it ends with it. `pause` when the widget is hidden: nothing fires then, and
+    what was wanted meanwhile happens at `resume`.
+    """
+
+    def __init__(self, action: Callable[[], None], parent: QObject, interval_ms: int = FRAME_MS) -> None:
+        super().__init__(parent)
+        self._action = action
+        self._is_wanted = False
+        self._is_paused = False
+        self._timer = QTimer(self, interval=interval_ms, singleShot=True)
+        self._timer.timeout.connect(self._on_timeout)
+
+    def trigger(self) -> None:
+        """Ask for the action."""
+        self._is_wanted = True
+        if not self._is_paused and not self._timer.isActive():
+            self.run_now()
+
+    def run_now(self) -> None:
+        """Run the action at once if it is wanted, and begin a new interval."""
+        if not self._is_wanted:
+            return
+        self._is_wanted = False
+        if not self._is_paused:
+            self._timer.start()
+        self._action()
+
+    def pause(self) -> None:
+        """Run nothing and keep no timer until `resume`."""
+        self._is_paused = True
+        self._timer.stop()
+
+    def resume(self) -> None:
+        """Go on, and run what was asked for meanwhile."""
+        self._is_paused = False
+        self.run_now()
+
+    def _on_timeout(self) -> None:
+        self.run_now()
+
+
+def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
+    """Call this in the next turn of the loop, unless `owner` has ended by then.
+
+    `QTimer.singleShot(0)` is an event of the turn that is going on.
+    """
+    timer = QTimer(owner, interval=0, singleShot=True)
+    timer.timeout.connect(do)
+    timer.timeout.connect(timer.deleteLater)
+    timer.start()
+
+
+def open_next_turn(dialog: QDialog) -> None:
+    """Open a dialog in the next turn of the loop: to make it takes a while, and to show it again."""
+
+    def show() -> None:
+        dialog.open()
+        # Otherwise these come after it is exposed, and all of it is painted once more.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.UpdateLater.value)
+
+    in_next_turn(dialog, show)
+
+
+_SLICE_S: Final = 0.004
+"""A quarter of a frame: what was made is laid out and painted in the same turn, which takes about as long again."""
+
+
+class GradualWork(QObject):
+    """Takes the steps of an iterator, for some milliseconds in each turn of the loop.
+
+    A child of the widget it works for, so it ends with it. No timer runs when nothing is left.
+    """
+
+    def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
+        """`pause_ms` is left to everything else between two slices; a timer of the same turn counts as that, too."""
+        super().__init__(parent)
+        self._slice_s = slice_s
+        self._steps: Iterator[object] = iter(())
+        self._timer = QTimer(self, interval=pause_ms)
+        self._timer.timeout.connect(self._go_on)
+
+    def begin(self, steps: Iterator[object]) -> None:
+        """Do this in place of what was begun before. The first steps, at least one, are taken before this returns."""
+        self._steps = steps
+        self._go_on()
+
+    def stop(self) -> None:
+        """Take no more steps."""
+        self._steps = iter(())
+        self._timer.stop()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left."""
+        return not self._timer.isActive()
+
+    def _go_on(self) -> None:
+        steps, end = self._steps, time.perf_counter() + self._slice_s
+        for _ in steps:
+            if steps is not self._steps:  # a step began something else
+                return
+            if time.perf_counter() >= end:
+                self._timer.start()
+                return
+        if steps is self._steps:
+            self._timer.stop()
+
+
+_T = TypeVar("_T")
+
+
+class BackgroundCall(Generic[_T]):
+    """Calls once. Who started it asks again instead of getting a signal: it may be gone before the thread is done."""
+
+    def __init__(self, call: Callable[[], _T], default: _T) -> None:
+        self._call = call
+        self.is_started = False
+        self.is_done = False
+        self.result = default
+        """What was returned; the default until then, and when the call raised."""
+
+    def start(self) -> None:
+        """Call in a thread, unless it was started."""
+        if not self.is_started:
+            self.is_started = True
+            QThreadPool.globalInstance().start(QRunnable.create(self._run))
+
+    def run(self) -> None:
+        """Call now."""
+        self.is_started = True
+        self._run()
+
+    def _run(self) -> None:
+        try:
+            self.result = self._call()
+        finally:
+            self.is_done = True

@@ -1,0 +1,384 @@
+"""The rows of the session list: how it is arranged, groups with their headings, and the sessions in each."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import takewhile
+from pathlib import PurePath
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+from PySide6.QtCore import QAbstractListModel, QCoreApplication, QLocale, QObject, Qt
+
+from desktop_agent.core.base.plain_text import cost_text, named
+from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
+from desktop_agent.ui.wording.phrases import long_moment, short_moment
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+Grouping = Literal["nearby", "folder", "day", "state"]
+"""This folder before all others; one group for each folder, for each span of days, or for each state."""
+
+
+class Arrangement(Struct, frozen=True):
+    """What the user chose for the list."""
+
+    grouping: Grouping = "nearby"
+    is_detailed: bool = False
+    """Whether every row has a second line: folder, turns, cost."""
+    folded: frozenset[str] = frozenset()
+    """Keys of the groups of which only the heading is shown."""
+
+
+class SessionGroup(NamedTuple):
+    """Some sessions, the most recently used first, and the heading above them; the first group may have none."""
+
+    key: str
+    heading: str
+    sessions: Sequence[SessionSummary]
+    says_folder: bool = False
+    """Whether each row has to say of which folder it is."""
+
+
+def grouped(
+    sessions: Iterable[SessionSummary], workspace: str | None, grouping: Grouping, now: datetime
+) -> list[SessionGroup]:
+    """Return the groups in their order: what is pinned first, what was put away last.
+
+    `workspace` is the open folder. What is today depends on the time zone of `now`.
+    """
+    ordered = sorted(sessions, key=_active_at, reverse=True)
+    pinned = [session for session in ordered if session.is_pinned and not session.is_archived]
+    archived = [session for session in ordered if session.is_archived]
+    others = [session for session in ordered if not session.is_pinned and not session.is_archived]
+    groups = _by(grouping, others, workspace, now)
+    if not pinned and grouping == "nearby" and groups and groups[0].key == "here":
+        groups[0] = groups[0]._replace(heading="")
+    ends = (
+        SessionGroup("pinned", _tr("Pinned"), pinned, True),
+        SessionGroup("archived", _tr("Archived"), archived, True),
+    )
+    return [group for group in (ends[0], *groups, ends[1]) if group.sessions]
+
+
+def _by(
+    grouping: Grouping, sessions: Sequence[SessionSummary], workspace: str | None, now: datetime
+) -> list[SessionGroup]:
+    match grouping:
+        case "nearby":
+            here = [session for session in sessions if session.workspace == workspace]
+            elsewhere = [session for session in sessions if session.workspace != workspace]
+            return [
+                SessionGroup("here", _tr("This folder"), here),
+                SessionGroup("elsewhere", _tr("Other folders"), elsewhere, True),
+            ]
+        case "folder":
+            folders = _split((session.workspace, session) for session in sessions)
+            first = sorted(folders, key=lambda folder: folder != workspace)  # the others stay by their last use
+            names = _names(first)
+            return [SessionGroup(f"folder:{folder}", names[folder], folders[folder]) for folder in first]
+        case "day":
+            days = _split((_span(session.active_at, now), session) for session in sessions)
+            return [SessionGroup(f"day:{span}", _span_words(span), found, True) for span, found in days.items()]
+        case "state":
+            states = _split((session.state, session) for session in sessions)
+            words = {"waiting": _tr("Waiting for you"), "working": _tr("Working"), "idle": _tr("Done")}
+            return [SessionGroup(f"state:{state}", words[state], states.get(state, ()), True) for state in words]
+
+
+def _split(pairs: Iterable[tuple[str, SessionSummary]]) -> Mapping[str, list[SessionSummary]]:
+    found: dict[str, list[SessionSummary]] = {}
+    for key, session in pairs:
+        found.setdefault(key, []).append(session)
+    return found
+
+
+def _names(folders: Sequence[str]) -> Mapping[str, str]:
+    """Return a name for each folder; folders of the same name have the one above in it, too."""
+    names = [PurePath(folder).name for folder in folders]
+    return {
+        folder: named("/".join(PurePath(folder).parts[-2:]) if names.count(name) > 1 else name) or folder
+        for folder, name in zip(folders, names, strict=True)
+    }
+
+
+def _span(moment: datetime, now: datetime) -> str:
+    day = moment.astimezone(now.tzinfo).date()
+    days = (now.date() - day).days
+    if days < 7:
+        return "today" if days <= 0 else "yesterday" if days == 1 else "week"
+    return "month" if days < 31 else str(day.year) if day.year != now.year else "year"
+
+
+def _span_words(span: str) -> str:
+    words = {
+        "today": _tr("Today"),
+        "yesterday": _tr("Yesterday"),
+        "week": _tr("The last 7 days"),
+        "month": _tr("The last 30 days"),
+        "year": _tr("Earlier this year"),
+    }
+    return words.get(span) or QLocale().toString(int(span)).replace(QLocale().groupSeparator(), "")
+
+
+def _active_at(session: SessionSummary) -> datetime:
+    return session.active_at
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SessionGroups", text)
+
+
+class SessionRow(NamedTuple):
+    """A session, or the heading above some."""
+
+    session: SessionSummary | None
+    folder: str = ""
+    """The name of the session's folder when it is another one than the open one."""
+    heading: str = ""
+    group: str = ""
+    """The key of the group that the heading is above of."""
+    folded: int = 0
+    """How many sessions are out of sight below the heading."""
+
+    @property
+    def key(self) -> str:
+        """What stays the same when the row's content changes."""
+        return f"group:{self.group}" if self.session is None else self.session.id
+
+
+class SessionWords(QObject):
+    """What is said of a session: in its row, in the tooltip, and to users who do not see the row."""
+
+    def __init__(self, now: Callable[[], datetime], parent: QObject) -> None:
+        super().__init__(parent)
+        self._now = now
+
+    def title(self, session: SessionSummary) -> str:
+        """Return the title, or a stand-in while there is none."""
+        return named(session.title) or self.tr("New session")
+
+    def status(self, session: SessionSummary) -> str:
+        """Return what is said at the right edge: what the session is doing, else when it was last used."""
+        match session.state:
+            case "waiting":
+                return self.tr("asks")
+            case "working":
+                return self.tr("runs")
+            case "idle":
+                return short_moment(session.active_at, self._now(), QLocale())
+
+    def details(self, row: SessionRow, *, is_long: bool) -> str:
+        """Return the second line of a row: its folder; if it `is_long`, turns and cost as well, if they are known."""
+        if row.session is None or not is_long:
+            return row.folder
+        usage = row.session.usage
+        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
+        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
+
+    def spoken(self, session: SessionSummary, details: str, *, is_selected: bool) -> str:
+        """Return what a screen reader says of the row; `details` is its second line."""
+        selected = self.tr("selected") if is_selected else ""
+        pinned = self.tr("pinned") if session.is_pinned else ""
+        archived = self.tr("archived") if session.is_archived else ""
+        said = [self.title(session), self._spoken_state(session), details, pinned, archived, selected]
+        return ", ".join(filter(None, said))
+
+    def tooltip(self, session: SessionSummary) -> str:
+        """Return all that is known of the session."""
+        facts = [
+            self._turns(session),
+            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
+            QLocale().formattedDataSize(session.size_bytes),
+            long_moment(session.active_at, self._now(), QLocale()),
+        ]
+        said = " · ".join(filter(None, facts))
+        return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
+
+    def _spoken_state(self, session: SessionSummary) -> str:
+        match session.state:
+            case "waiting":
+                return self.tr("waits for you")
+            case "working":
+                return self.tr("is working")
+            case "idle":
+                return long_moment(session.active_at, self._now(), QLocale())
+
+    def _turns(self, session: SessionSummary) -> str:
+        return plural("SessionWords", session.turns, "%n turn", "%n turns")
+
+
+class SessionListModel(QAbstractListModel):
+    """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done."""
+
+    def __init__(
+        self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
+    ) -> None:
+        """`rename` gets a session's id and the title that the user typed."""
+        super().__init__(parent)
+        self._now = now
+        self._rename = rename
+        self.words = SessionWords(now, self)
+        """What rows say."""
+        self._rows: list[SessionRow] = []
+        self._selected: frozenset[str] = frozenset()
+        self.arrangement = Arrangement()
+        """How the rows are arranged that are shown."""
+        self._shown_as: tuple[str | None, Arrangement, bool] | None = None
+        """The folder, the arrangement, and whether archived ones are shown, which decide about the groups."""
+
+    # --- content --------------------------------------------------------------------------------------------------
+
+    def show(
+        self,
+        sessions: Iterable[SessionSummary],
+        workspace: str | None,
+        arrangement: Arrangement | None = None,
+        *,
+        with_archived: bool = False,
+    ) -> None:
+        """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
+        arrangement = arrangement or Arrangement()
+        groups = grouped(sessions, workspace, arrangement.grouping, self._now())
+        wanted = [
+            row
+            for group in groups
+            if with_archived or group.key != "archived"
+            for row in _rows_of(group, workspace, arrangement.folded)
+        ]
+        shown_as = (workspace, arrangement, with_archived)
+        self.arrangement = arrangement
+        if self._shown_as != shown_as:  # nearly all rows are new, elsewhere, or of another height
+            self._shown_as = shown_as
+            self.beginResetModel()
+            self._rows = wanted
+            self.endResetModel()
+            return
+        keys = {row.key for row in wanted}
+        for at in reversed(range(len(self._rows))):
+            if self._rows[at].key not in keys:
+                self.beginRemoveRows(NO_PARENT, at, at)
+                del self._rows[at]
+                self.endRemoveRows()
+        for at, row in enumerate(wanted):
+            if at == len(self._rows) or self._rows[at] != row:
+                self._bring(row, at)
+
+    def show_in_place(self, sessions: Iterable[SessionSummary]) -> None:
+        """Show what is new of the sessions that are listed, and move no row: the user points at one."""
+        known = {session.id: session for session in sessions}
+        for at, row in enumerate(self._rows):
+            session = known.get(row.session.id) if row.session is not None else None
+            if session is not None and session != row.session:
+                self._rows[at] = row._replace(session=session)
+                self.dataChanged.emit(self.index(at), self.index(at))
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The sessions, by id, that the user selected to do something with all of them."""
+        return self._selected
+
+    def select(self, sessions: Collection[str]) -> None:
+        """Have just these selected."""
+        changed = self._selected.symmetric_difference(sessions)
+        self._selected = frozenset(sessions)
+        for at, row in enumerate(self._rows):
+            if row.key in changed:
+                self.dataChanged.emit(self.index(at), self.index(at))
+
+    def sessions(self) -> Iterator[tuple[int, SessionSummary]]:
+        """Yield every session that has a row, with the number of the row."""
+        return ((at, row.session) for at, row in enumerate(self._rows) if row.session is not None)
+
+    def below(self, heading: int) -> list[str]:
+        """Return the sessions, by id, that have a row below this heading."""
+        rows = takewhile(lambda row: row.session is not None, self._rows[heading + 1 :])
+        return [row.key for row in rows]
+
+    def row_at(self, row: int) -> SessionRow:
+        """Return what is in this row."""
+        return self._rows[row]
+
+    def find(self, session_id: str | None) -> int:
+        """Return the row of a session, -1 if it is not in the list."""
+        return next((at for at, session in self.sessions() if session.id == session_id), -1)
+
+    def details_of(self, row: SessionRow) -> str:
+        """Return the second line of a row, as long as the user wants it."""
+        return self.words.details(row, is_long=self.arrangement.is_detailed)
+
+    def _bring(self, row: SessionRow, at: int) -> None:
+        """Have `row` at `at`; everything before it is in place already."""
+        known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
+        if known is None:
+            self.beginInsertRows(NO_PARENT, at, at)
+            self._rows.insert(at, row)
+            self.endInsertRows()
+            return
+        if known != at:
+            self.beginMoveRows(NO_PARENT, known, known, NO_PARENT, at)
+            self._rows.insert(at, self._rows.pop(known))
+            self.endMoveRows()
+        if self._rows[at] != row:
+            self._rows[at] = row
+            self.dataChanged.emit(self.index(at), self.index(at))
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        if self._rows[index.row()].session is None:
+            return Qt.ItemFlag.ItemIsEnabled
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
+            return None
+        row = self._rows[index.row()]
+        if row.session is None:
+            return self._heading(row, role)
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.words.title(row.session)
+            case Qt.ItemDataRole.EditRole:
+                return row.session.title
+            case Qt.ItemDataRole.AccessibleTextRole:
+                is_selected = row.session.id in self._selected
+                return self.words.spoken(row.session, self.details_of(row), is_selected=is_selected)
+            case Qt.ItemDataRole.ToolTipRole:
+                return self.words.tooltip(row.session)
+            case _:
+                return None
+
+    def setData(self, index: AnyIndex, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        session = self._rows[index.row()].session
+        title = str(value).strip()
+        if role != Qt.ItemDataRole.EditRole or session is None or not title or title == session.title:
+            return False
+        self._rename(session.id, title)
+        return True
+
+    def _heading(self, row: SessionRow, role: int) -> str | None:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"{row.heading} ({row.folded})" if row.folded else row.heading
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return self.tr("{0}, folded, {1}").format(row.heading, row.folded) if row.folded else row.heading
+            case Qt.ItemDataRole.ToolTipRole:
+                return self.tr("Show the sessions") if row.folded else self.tr("Fold the sessions")
+            case _:
+                return None
+
+
+def _rows_of(group: SessionGroup, workspace: str | None, folded: Collection[str]) -> Iterator[SessionRow]:
+    is_folded = bool(group.heading) and group.key in folded
+    if group.heading:
+        yield SessionRow(None, heading=group.heading, group=group.key, folded=len(group.sessions) if is_folded else 0)
+    if not is_folded:
+        for session in group.sessions:
+            says_folder = group.says_folder and session.workspace != workspace
+            yield SessionRow(session, PurePath(session.workspace).name if says_folder else "")

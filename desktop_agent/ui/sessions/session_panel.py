@@ -1,0 +1,465 @@
+"""The list of sessions, with what each is doing, and what can be done with one or several."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Literal, get_args
+
+from msgspec.structs import replace
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+
+from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.sessions.session_list_model import Arrangement, Grouping, SessionListModel
+from desktop_agent.ui.sessions.session_rows import SessionDelegate, SessionRows, SessionSelection
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import MenuButton, make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
+
+SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "window", "delete"]
+"""What a user may do with a session besides opening and renaming it."""
+
+SESSION_ACTIONS: tuple[SessionAction, ...] = get_args(SessionAction)
+
+
+class SessionMenu(QMenu):
+    """The menu of one session; it deletes itself when it closes."""
+
+    def __init__(
+        self,
+        session: SessionSummary,
+        parent: QWidget,
+        *,
+        show_session: Callable[[str], None],
+        rename: Callable[[str], None],
+        select: Callable[[], None],
+        act: Callable[[SessionAction, str], None],
+    ) -> None:
+        """Those with a parameter get the session's id; `rename` lets the user type another title."""
+        super().__init__(parent)
+        self.setObjectName("sessionMenu")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._session_id = session.id
+        """Rows move while a menu is open; it is about this session all the same."""
+        self._show_session = show_session
+        self._rename = rename
+        self._act = act
+        self.addAction(self.tr("Open")).triggered.connect(self._on_open)
+        self._add("window")
+        renaming = self.addAction(self.tr("Rename"))
+        renaming.setShortcut(Qt.Key.Key_F2)
+        renaming.triggered.connect(self._on_rename)
+        self._add("unpin" if session.is_pinned else "pin")
+        self._add("copy")
+        selecting = self.addAction(self.tr("Select"))
+        selecting.setShortcut(QKeySequence("Ctrl+Space"))
+        selecting.triggered.connect(select)
+        self.addSeparator()
+        self._add("export")
+        self._add("folder")
+        self.addSeparator()
+        self._add("unarchive" if session.is_archived else "archive")
+        self._add("delete").setShortcut(Qt.Key.Key_Delete)
+        self.triggered.connect(self._on_triggered)
+
+    def _add(self, name: SessionAction) -> QAction:
+        action = self.addAction(action_words(name))
+        action.setData(name)
+        return action
+
+    def _on_triggered(self, action: QAction) -> None:
+        if (name := action.data()) in SESSION_ACTIONS:
+            self._act(name, self._session_id)
+
+    def _on_open(self) -> None:
+        self._show_session(self._session_id)
+
+    def _on_rename(self) -> None:
+        self._rename(self._session_id)
+
+
+class SelectionMenu(QMenu):
+    """The menu of all selected sessions; it deletes itself when it closes."""
+
+    def __init__(
+        self, names: Sequence[SessionAction], parent: QWidget, *, act: Callable[[SessionAction], None]
+    ) -> None:
+        """`names` are those that can be asked for of all of them."""
+        super().__init__(parent)
+        self.setObjectName("selectionMenu")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for name in names:
+            self.addAction(action_words(name)).triggered.connect(partial(act, name))
+
+
+def action_words(action: SessionAction) -> str:
+    """Return what the menus call it."""
+    match action:
+        case "pin":
+            return _tr("Pin to the top")
+        case "unpin":
+            return _tr("Unpin")
+        case "archive":
+            return _tr("Archive")
+        case "unarchive":
+            return _tr("Take back from the archive")
+        case "copy":
+            return _tr("Make a copy")
+        case "export":
+            return _tr("Export…")
+        case "folder":
+            return _tr("Show in folder")
+        case "window":
+            return _tr("Open in a new window")
+        case "delete":
+            return _tr("Delete…")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SessionMenu", text)
+
+
+class SelectionBar(QWidget):
+    """How many are selected, and buttons for all of them.
+
+    Signals:
+        action_requested: do this with them: one of `menu.SESSION_ACTIONS`.
+        cleared: select none.
+    """
+
+    action_requested = Signal(str)
+    cleared = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("selectionBar")
+        self.setAccessibleName(self.tr("Selected sessions"))
+        self._count = make_label(role="secondary")
+        clear = make_button(self.tr("Clear"), clicked=self.cleared, variant="flat", is_compact=True)
+        clear.setObjectName("clearSelectionButton")
+        self._pin = self._button("pin", self.tr("Pin"))
+        self._archive = self._button("archive", self.tr("Archive"))
+        delete = self._button("delete", self.tr("Delete…"))
+        vbox(
+            hbox(self._count, STRETCH, clear, spacing=Space.XS),
+            hbox(self._pin, self._archive, delete, STRETCH, spacing=Space.XS),
+            on=self,
+            margins=(Space.S, Space.XS, 0, Space.S),
+            spacing=Space.XS,
+        )
+        self.hide()
+
+    def show_for(self, count: int, *, all_pinned: bool, all_archived: bool) -> None:
+        """Offer what can be done with `count` sessions; nothing is shown without any."""
+        self._count.setText(plural("SelectionBar", count, "%n selected", "%n selected"))
+        self._pin.setText(self.tr("Unpin") if all_pinned else self.tr("Pin"))
+        self._pin.setProperty("action", "unpin" if all_pinned else "pin")
+        self._archive.setText(self.tr("Take back") if all_archived else self.tr("Archive"))
+        self._archive.setProperty("action", "unarchive" if all_archived else "archive")
+        self.setVisible(count > 0)
+
+    @property
+    def actions_offered(self) -> tuple[SessionAction, ...]:
+        """What can be done with all of them at the moment."""
+        return (self._pin.property("action"), self._archive.property("action"), "delete")
+
+    def _button(self, action: SessionAction, text: str) -> QPushButton:
+        button = make_button(text, object_name=f"{action}SelectedButton", is_compact=True)
+        button.setProperty("action", action)
+        button.clicked.connect(partial(self._on_clicked, button))
+        return button
+
+    def _on_clicked(self, button: QPushButton) -> None:
+        self.action_requested.emit(button.property("action"))
+
+
+class ArrangeButton(MenuButton):
+    """A button with a menu.
+
+    Signals:
+        arranged: the user chose another `Arrangement`.
+    """
+
+    arranged = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("arrangeSessionsButton")
+        self.setProperty("variant", "flat")
+        self.setProperty("compact", True)
+        self.setText(self.tr("View ▾"))
+        self.setAccessibleName(self.tr("How sessions are listed"))
+        self.setToolTip(self.accessibleName())
+        self._arrangement = Arrangement()
+        menu = QMenu(self)
+        menu.setObjectName("arrangeSessionsMenu")
+        menu.addSection(self.tr("Group by"))
+        choices = QActionGroup(menu)
+        self._groupings: dict[Grouping, QAction] = {}
+        for grouping in get_args(Grouping):
+            action = self._groupings[grouping] = choices.addAction(self._words(grouping))
+            action.setCheckable(True)
+            menu.addAction(action)
+        menu.addSeparator()
+        self._details = menu.addAction(self.tr("Show turns and cost"))
+        self._details.setCheckable(True)
+        choices.triggered.connect(self._choose)
+        self._details.triggered.connect(self._choose)
+        self.setMenu(menu)
+        self.show_arrangement(self._arrangement)
+
+    def show_arrangement(self, arrangement: Arrangement) -> None:
+        """Tick what holds."""
+        self._arrangement = arrangement
+        self._groupings[arrangement.grouping].setChecked(True)
+        self._details.setChecked(arrangement.is_detailed)
+
+    def _choose(self) -> None:
+        grouping = next(name for name, action in self._groupings.items() if action.isChecked())
+        arrangement = replace(self._arrangement, grouping=grouping, is_detailed=self._details.isChecked())
+        self.show_arrangement(arrangement)
+        self.arranged.emit(arrangement)
+
+    def _words(self, grouping: Grouping) -> str:
+        match grouping:
+            case "nearby":
+                return self.tr("This folder first")
+            case "folder":
+                return self.tr("Folder")
+            case "day":
+                return self.tr("Time")
+            case "state":
+                return self.tr("State")
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class SessionPanel(QWidget):
+    """The panel. It shows what it is given, and emits what the user wants.
+
+    Signals:
+        session_chosen: show this session (its id).
+        new_requested: start a new session.
+        rename_requested: give a session another title: id, title.
+        action_requested: do something else with sessions: one of `menu.SESSION_ACTIONS`, and their ids in a tuple.
+        arranged: the user arranged the list otherwise: an `Arrangement`.
+    """
+
+    session_chosen = Signal(str)
+    new_requested = Signal()
+    rename_requested = Signal(str, str)
+    action_requested = Signal(str, object)
+    arranged = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
+        super().__init__(parent)
+        self._sessions: tuple[SessionSummary, ...] | None = None
+        """None until they were read."""
+        self._workspace: str | None = None
+        self._current: str | None = None
+        self._shows_archived = False
+        self._menu: QMenu | None = None
+        self._is_change_expected = False
+        """Whether the user asked for something that moves rows."""
+        self._model = SessionListModel(now, self.rename_requested.emit, self)
+        self._arrangement = Arrangement()
+        self._build(theme)
+        self._update()
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def set_sessions(self, sessions: Iterable[SessionSummary]) -> None:
+        """Show these sessions, in the order of their last use."""
+        self._sessions = tuple(sessions)
+        self._update()
+
+    def set_workspace(self, workspace: str | None) -> None:
+        """Sessions of this folder (an absolute path) come first; all others are listed as of other folders."""
+        self._workspace = workspace
+        self._update()
+
+    def set_arrangement(self, arrangement: Arrangement) -> None:
+        """List the sessions like this, as the user chose it earlier."""
+        self._arrangement = arrangement
+        self._arrange.show_arrangement(arrangement)
+        self._is_change_expected = True
+        self._update()
+
+    def set_current(self, session_id: str | None) -> None:
+        """Mark the session that is shown."""
+        self._current = session_id
+        self._select_current()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self, theme: Theme) -> None:
+        self.setObjectName("sessionsPanel")
+        new = make_button(
+            self.tr("+ New"),
+            object_name="newSessionButton",
+            clicked=self.new_requested,
+            variant="flat",
+            is_compact=True,
+        )
+        new.setAccessibleName(self.tr("New session"))
+        heading = make_label(self.tr("Sessions"), role="heading")
+        self._arrange = ArrangeButton()
+        self._arrange.arranged.connect(self._on_arranged)
+        top = hbox(heading, STRETCH, self._arrange, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
+
+        self._list = SessionRows()
+        self._list.setModel(self._model)
+        self._list.setItemDelegate(SessionDelegate(self._model, theme, self._list.ring, self._list))
+        self._list.setAccessibleName(self.tr("Sessions"))
+        self._list.chosen.connect(self._choose)
+        self._list.deleting.connect(self._delete)
+        self._list.customContextMenuRequested.connect(self._show_menu)
+        self._list.let_go.connect(self._update)
+        theme.changed.connect(self._list.viewport().update)
+        self._selection = SessionSelection(self._model, self._list)
+        self._selection.changed.connect(self._show_selection)
+        self._selected = SelectionBar()
+        self._selected.cleared.connect(self._selection.clear)
+        self._selected.action_requested.connect(self._act_on_selected)
+
+        empty = self._empty = make_label(role="secondary", wraps=True)
+        empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
+        empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._pages = stack(self._list, empty, on=self)
+
+        self._archive = make_button(
+            object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
+        )
+        self._archive.hide()
+        vbox(
+            top,
+            (self._pages, 1),
+            self._selected,
+            (self._archive, Qt.AlignmentFlag.AlignLeft),
+            on=self,
+            margins=(Space.S, Space.M, Space.S, 0),
+            spacing=Space.XS,
+        )
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        sessions = self._sessions or ()
+        if self._is_held():
+            self._model.show_in_place(sessions)
+        else:
+            self._is_change_expected = False
+            self._model.show(sessions, self._workspace, self._arrangement, with_archived=self._shows_archived)
+            self._selection.keep_listed()
+        archived = sum(session.is_archived for session in sessions)
+        self._archive.setVisible(archived > 0)
+        text = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
+        self._archive.setText(text)
+        self._empty.setText(
+            self.tr("Reading your sessions…")
+            if self._sessions is None
+            else self.tr("No sessions yet. Your first message starts one.")
+        )
+        self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
+        self._select_current()
+
+    def _is_held(self) -> bool:
+        """Whether rows have to stay: the user points at one, its menu is open, or its title is being typed."""
+        is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
+        return is_used and not self._is_change_expected and self._model.rowCount() > 0
+
+    def _on_menu_closed(self) -> None:
+        self._menu = None
+        self._update()
+
+    def _toggle_archived(self) -> None:
+        self._is_change_expected = True
+        self._shows_archived = not self._shows_archived
+        self._update()
+
+    def _select_current(self) -> None:
+        selection = self._list.selectionModel()
+        row = self._model.find(self._current)
+        if row < 0:
+            selection.clearSelection()
+        elif not selection.isRowSelected(row):
+            index = self._model.index(row)
+            selection.setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self._list.scrollTo(index)
+
+    def _on_arranged(self, arrangement: Arrangement) -> None:
+        self.set_arrangement(arrangement)
+        self.arranged.emit(arrangement)
+
+    def _choose(self) -> None:
+        """Show the session of the current row; on a heading, fold its group or unfold it."""
+        index = self._list.currentIndex()
+        if not index.isValid():
+            return
+        row = self._model.row_at(index.row())
+        if row.session is not None:
+            self._selection.clear()
+            self.session_chosen.emit(row.session.id)
+        else:
+            self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
+            self._list.setCurrentIndex(self._model.index(index.row()))  # the same heading: those above are as before
+
+    # --- what is done with sessions -------------------------------------------------------------------------------
+
+    def _action(self, action: str, session_id: str) -> None:
+        self._act(action, (session_id,))
+
+    def _act(self, action: str, ids: tuple[str, ...]) -> None:
+        if ids:
+            self._is_change_expected = True
+            self.action_requested.emit(action, ids)
+
+    def _act_on_selected(self, action: str) -> None:
+        self._act(action, self._selection.ids)
+
+    def _delete(self) -> None:
+        index = self._list.currentIndex()
+        session = self._model.row_at(index.row()).session if index.isValid() else None
+        self._act("delete", self._selection.ids or ((session.id,) if session is not None else ()))
+
+    def _show_selection(self) -> None:
+        chosen = [session for _, session in self._model.sessions() if session.id in self._model.selected]
+        self._selected.show_for(
+            len(chosen),
+            all_pinned=all(session.is_pinned for session in chosen),
+            all_archived=all(session.is_archived for session in chosen),
+        )
+
+    def _rename(self, session_id: str) -> None:
+        if (row := self._model.find(session_id)) >= 0:
+            self._list.setCurrentIndex(self._model.index(row))
+            self._list.rename()
+
+    def _show_menu(self, at: QPoint) -> None:
+        index = self._list.indexAt(at)
+        session = self._model.row_at(index.row()).session if index.isValid() else None
+        if session is None:
+            return
+        self._list.setCurrentIndex(index)
+        menu = self._menu = self._menu_for(session)
+        menu.destroyed.connect(self._on_menu_closed)
+        menu.popup(self._list.viewport().mapToGlobal(at))
+
+    def _menu_for(self, session: SessionSummary) -> QMenu:
+        """Return the menu of this session, or of all that are selected if it is one of several."""
+        if session.id in self._model.selected and len(self._model.selected) > 1:
+            return SelectionMenu(self._selected.actions_offered, self, act=self._act_on_selected)
+        self._selection.clear()
+        return SessionMenu(
+            session,
+            self,
+            show_session=self.session_chosen.emit,
+            rename=self._rename,
+            select=self._selection.toggle,
+            act=self._action,
+        )

@@ -1,0 +1,308 @@
+"""The rows of the session list on the screen: how they are drawn, and what keys, clicks and a selection mean."""
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QAbstractItemView,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.sessions.session_list_model import SessionListModel
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line, set_up_list
+
+_MARK = 7.0
+_TICK = 13.0
+_TITLE_AT = 23
+"""From the left edge of the row, in device-independent pixels."""
+
+_TWO_LINES = 42
+_HEADING = 32
+_MAX_TITLE = 200
+
+
+class SessionDelegate(RowDelegate):
+    """One line for a session of the open folder; two where its folder, or its turns and cost, are to be said."""
+
+    def __init__(self, model: SessionListModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent)
+        self._model = model
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        row = self._model.row_at(index.row())
+        if row.session is None:
+            return QSize(0, _HEADING)
+        has_second = bool(row.folder) or self._model.arrangement.is_detailed
+        return QSize(0, _TWO_LINES if has_second else Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        rect, muted = QRectF(option.rect), self.theme.colour("muted")
+        painter.save()
+        if row.session is None:
+            self._draw_heading(painter, option, rect, f"{'▸' if row.folded else '▾'} {index.data()}")
+            painter.restore()
+            return
+        colour = draw_ground(painter, self.theme, option, self.ring)
+        line = _first_line(rect)
+        centre = QPointF(line.left() + Space.S + _MARK / 2, line.center().y())
+        if row.session.id in self._model.selected:
+            self._draw_tick(painter, centre)
+        else:
+            self._draw_mark(painter, centre, row.session)
+        status = self._model.words.status(row.session)
+        line.adjust(_TITLE_AT, 0, -Space.S, 0)
+        draw_line(painter, line, status, self.fonts.small, self._status_colour(row.session), RIGHT)
+        line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
+        draw_line(painter, line, self._model.words.title(row.session), self.fonts.text, colour)
+        if details := self._model.details_of(row):
+            below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
+            draw_line(painter, below, details, self.fonts.small, muted)
+        painter.restore()
+
+    def _draw_heading(self, painter: QPainter, option: QStyleOptionViewItem, rect: QRectF, text: str) -> None:
+        colour = self.theme.colour("muted")
+        if option.state & QStyle.StateFlag.State_MouseOver:
+            colour = self.theme.colour("text")
+        if self.ring.is_shown and option.state & QStyle.StateFlag.State_HasFocus:
+            draw_ground(painter, self.theme, option, self.ring)
+        at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
+        draw_line(painter, at, text, self.fonts.small_strong, colour, _BOTTOM_LEFT)
+
+    def _draw_tick(self, painter: QPainter, centre: QPointF) -> None:
+        box = QRectF(centre.x() - _TICK / 2, centre.y() - _TICK / 2, _TICK, _TICK)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self.theme.colour("accent"))
+        painter.drawRoundedRect(box, 3, 3)
+        pen = QPen(self.theme.colour("on_accent"), 1.75)
+        painter.setPen(pen)
+        steps = ((0.22, 0.52), (0.43, 0.72), (0.78, 0.3))
+        painter.drawPolyline([QPointF(box.left() + x * _TICK, box.top() + y * _TICK) for x, y in steps])
+
+    def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:
+        match session.state:
+            case "waiting":
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self.theme.colour("warning_text"))
+            case "working":
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self.theme.colour("accent"))
+            case "idle":
+                painter.setPen(QPen(self.theme.colour("faint"), 1.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+        radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
+        painter.drawEllipse(centre, radius, radius)
+
+    def _status_colour(self, session: SessionSummary) -> QColor:
+        return self.theme.colour("warning_text" if session.state == "waiting" else "muted")
+
+    # --- renaming -------------------------------------------------------------------------------------------------
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> QWidget:
+        editor = QLineEdit(parent)
+        editor.setAccessibleName(self.tr("Title of the session"))
+        editor.setMaxLength(_MAX_TITLE)
+        editor.setPlaceholderText(str(index.data()))
+        return editor
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        line = _first_line(QRectF(option.rect)).toRect()
+        editor.setGeometry(QRect(line.left() + _TITLE_AT - 7, line.top(), line.width() - _TITLE_AT + 7, line.height()))
+
+
+_BOTTOM_LEFT = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft
+
+
+def _first_line(rect: QRectF) -> QRectF:
+    return QRectF(rect.left(), rect.top(), rect.width(), Height.LIST_ROW)
+
+
+_STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+
+
+class SessionRows(QListView):
+    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown.
+
+    Signals:
+        chosen: a click or Enter on the current row.
+        toggled: the current row is to be selected, or not any more (Ctrl and a click or Space).
+        extended: all rows from the last selected one to the current one are to be selected (Shift).
+        all_selected: select every row (Ctrl+A).
+        cleared: Escape: select none.
+        deleting: Delete.
+        let_go: the pointer left, or a title was typed.
+    """
+
+    chosen = Signal()
+    toggled = Signal()
+    extended = Signal()
+    all_selected = Signal()
+    cleared = Signal()
+    deleting = Signal()
+    let_go = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ring = set_up_list(self)
+        self.is_pointed = False
+        """Whether the pointer is over the rows."""
+        self._is_selecting = False
+        """Whether the button that is pressed selects, so that to let go of it chooses nothing."""
+        self.setObjectName("sessionList")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.clicked.connect(self._on_clicked)
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a title is being typed."""
+        return self.state() == QAbstractItemView.State.EditingState
+
+    def rename(self) -> None:
+        """Let the user type another title in the current row."""
+        self.edit(self.currentIndex())
+
+    def _on_clicked(self) -> None:
+        self.chosen.emit()
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
+            self.is_pointed = event.type() == QEvent.Type.Enter
+            if not self.is_pointed:
+                self.let_go.emit()
+        return super().viewportEvent(event)
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        super().closeEditor(editor, hint)
+        self.let_go.emit()
+
+    def selectionCommand(self, index: AnyIndex, event: QEvent | None = None) -> QItemSelectionModel.SelectionFlag:
+        return QItemSelectionModel.SelectionFlag.NoUpdate
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        keys = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        index = self.indexAt(event.position().toPoint())
+        self._is_selecting = bool(keys) and event.button() == Qt.MouseButton.LeftButton and index.isValid()
+        if not self._is_selecting:
+            super().mousePressEvent(event)
+            return
+        self.setCurrentIndex(index)
+        (self.extended if keys & Qt.KeyboardModifier.ShiftModifier else self.toggled).emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if not self._is_selecting:
+            super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.is_editing or not self._takes(event):
+            super().keyPressEvent(event)
+
+    def _takes(self, event: QKeyEvent) -> bool:
+        """Do what a key means here; False when it means what it does in every list."""
+        key, keys = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        match key, keys:
+            case (Qt.Key.Key_Return | Qt.Key.Key_Enter, _):
+                self.chosen.emit()
+            case (Qt.Key.Key_Delete, _):
+                self.deleting.emit()
+            case (Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier):
+                self.toggled.emit()
+            case (Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier):
+                self.all_selected.emit()
+            case (Qt.Key.Key_Escape, _):
+                self.cleared.emit()
+            case (Qt.Key.Key_Up | Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier):
+                self.extended.emit()  # the row where it begins
+                below = self.model().index(self.currentIndex().row() + _STEPS[key], 0)
+                if below.isValid():
+                    self.setCurrentIndex(below)
+                    self.extended.emit()
+            case _:
+                return False
+        return True
+
+
+class SessionSelection(QObject):
+    """Follows keys and clicks in the rows, and the rows themselves: what is not listed any more is not selected.
+
+    Signals:
+        changed: others are selected.
+    """
+
+    changed = Signal()
+
+    def __init__(self, model: SessionListModel, rows: SessionRows) -> None:
+        super().__init__(rows)
+        self._model = model
+        self._rows = rows
+        self._anchor: str | None = None
+        """Where Shift selects from: the session that was selected last."""
+        rows.toggled.connect(self.toggle)
+        rows.extended.connect(self._extend)
+        rows.all_selected.connect(self._select_all)
+        rows.cleared.connect(self.clear)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The selected sessions, from the top."""
+        return tuple(session.id for _, session in self._model.sessions() if session.id in self._model.selected)
+
+    def keep_listed(self) -> None:
+        """Let go of those that are not in the list any more."""
+        self._set(self.ids)
+
+    def clear(self) -> None:
+        """Select none."""
+        self._anchor = None
+        self._set(())
+
+    def toggle(self) -> None:
+        """Select the session of the current row, or let go of it. On a heading: all below it."""
+        found = self._current()
+        if not found:
+            return
+        self._anchor = found[0]
+        selected = self._model.selected
+        self._set(selected.difference(found) if selected.issuperset(found) else selected.union(found))
+
+    def _extend(self) -> None:
+        current = self._rows.currentIndex().row()
+        anchor = self._model.find(self._anchor)
+        if anchor < 0:
+            anchor = current
+            self._anchor = next(iter(self._current()), None)
+        first, last = sorted((anchor, current))
+        self._set(session.id for at, session in self._model.sessions() if first <= at <= last)
+
+    def _select_all(self) -> None:
+        self._set(session.id for _, session in self._model.sessions())
+
+    def _current(self) -> list[str]:
+        index = self._rows.currentIndex()
+        if not index.isValid():
+            return []
+        row = self._model.row_at(index.row())
+        if row.session is not None:
+            return [row.session.id]
+        return self._model.below(index.row())
+
+    def _set(self, sessions: Iterable[str]) -> None:
+        wanted = frozenset(sessions)
+        if wanted != self._model.selected:
+            self._model.select(wanted)
+            self.changed.emit()

@@ -1,0 +1,546 @@
+"""Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import PurePath
+from typing import NamedTuple
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QEvent,
+    QLocale,
+    QModelIndex,
+    QObject,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyleOptionViewItem, QWidget
+
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import HitKind, SearchHit, SearchQuery, SessionSummary
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
+from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
+from desktop_agent.ui.widgets.rows import (
+    NO_PARENT,
+    RIGHT,
+    AnyIndex,
+    FocusRing,
+    RowDelegate,
+    draw_ground,
+    draw_line,
+    set_up_list,
+)
+from desktop_agent.ui.wording.phrases import long_moment, short_moment
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+
+class FoundRow(NamedTuple):
+    """A place, or the session above some."""
+
+    hit: SearchHit | None
+    title: str
+    detail: str
+    """Of a session its folder, of a place when it was."""
+    kind: str = ""
+
+
+class FoundModel(QAbstractListModel):
+    """Sessions in the order of their newest place, and below each its places, the newest first."""
+
+    def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._rows: list[FoundRow] = []
+
+    def show(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
+        """Show these places in these sessions."""
+        by_session: dict[str, list[SearchHit]] = {}
+        for hit in hits:
+            by_session.setdefault(hit.session_id, []).append(hit)
+        rows: list[FoundRow] = []
+        for session_id, places in by_session.items():
+            session = sessions.get(session_id)
+            title = named(session.title if session else "") or self.tr("Session without a title")
+            rows.append(FoundRow(None, title, PurePath(session.workspace).name if session else ""))
+            rows += [
+                FoundRow(hit, title, short_moment(hit.at, self._now(), QLocale()), self.words_for(hit.kind))
+                for hit in places
+            ]
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def row_at(self, row: int) -> FoundRow:
+        """Return what is in this row."""
+        return self._rows[row]
+
+    def step(self, row: int, by: int) -> int:
+        """Return the next place from `row` on in this direction, `row` itself when there is none."""
+        at = row + by
+        while 0 <= at < len(self._rows):
+            if self._rows[at].hit is not None:
+                return at
+            at += by
+        return row
+
+    def words_for(self, kind: HitKind) -> str:
+        """Return what a kind of place is called."""
+        match kind:
+            case "title":
+                return self.tr("Title")
+            case "prompt":
+                return self.tr("You")
+            case "reply":
+                return self.tr("Agent")
+            case "command":
+                return self.tr("Command")
+            case "output":
+                return self.tr("Output")
+            case "change":
+                return self.tr("Change")
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid() or self._rows[index.row()].hit is None:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
+            return None
+        row = self._rows[index.row()]
+        hit = row.hit
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.title if hit is None else hit.snippet
+            case Qt.ItemDataRole.AccessibleTextRole:
+                parts = [row.title, row.detail] if hit is None else [row.kind, hit.snippet, row.title, row.detail]
+                return ", ".join(filter(None, parts))
+            case Qt.ItemDataRole.ToolTipRole if hit is not None:
+                facts = [row.kind, hit.tool, hit.file, long_moment(hit.at, self._now(), QLocale())]
+                return plain_tooltip("\n".join([row.title, " · ".join(filter(None, facts)), hit.snippet]))
+            case _:
+                return None
+
+
+_HEADING = 34
+_KIND_WIDTH = 66
+_DETAIL_GAP = 12
+
+
+class FoundDelegate(RowDelegate):
+    """One line a row."""
+
+    def __init__(self, model: FoundModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent, TypeSize.SECONDARY)
+        self._model = model
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, _HEADING if self._model.row_at(index.row()).hit is None else Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        rect = QRectF(option.rect)
+        painter.save()
+        if row.hit is None:
+            line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
+            self._draw_detail(painter, line, row)
+            draw_line(painter, line, row.title, self.fonts.strong, self.theme.colour("text"))
+        else:
+            colour = draw_ground(painter, self.theme, option, self.ring)
+            line = rect.adjusted(Space.S, 0, -Space.S, 0)
+            self._draw_detail(painter, line, row)
+            kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
+            draw_line(painter, kind, row.kind, self.fonts.small, self.theme.colour("muted"))
+            line.setLeft(kind.right())
+            self._draw_snippet(painter, line, row, colour)
+        painter.restore()
+
+    def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
+        """Draw what stands at the right, and take its room from the line."""
+        draw_line(painter, line, row.detail, self.fonts.small, self.theme.colour("muted"), RIGHT)
+        taken = QFontMetricsF(self.fonts.small).horizontalAdvance(row.detail)
+        line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
+
+    def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
+        """Draw the text, marked where it matches, up to the end of the line."""
+        assert row.hit is not None
+        painter.setClipRect(line)
+        left, done = line.left(), 0
+        for begin, end in (*row.hit.marks, (len(row.hit.snippet), len(row.hit.snippet))):
+            left = self._draw_part(painter, line, left, row.hit.snippet[done:begin], colour, is_match=False)
+            left = self._draw_part(painter, line, left, row.hit.snippet[begin:end], colour, is_match=True)
+            done = end
+            if left >= line.right():
+                break
+
+    def _draw_part(
+        self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
+    ) -> float:
+        """Draw a part of the text from `left` on; return where it ends."""
+        font = self.fonts.strong if is_match else self.fonts.text
+        width = QFontMetricsF(font).horizontalAdvance(text)
+        rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
+        if is_match and text:
+            ground = QRectF(rect.left() - 1, rect.center().y() - 9, rect.width() + 2, 18)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self.theme.colour("found_current" if self.theme.colours.is_dark else "warning_bg"))
+            painter.drawRoundedRect(ground, 3, 3)
+            colour = self.theme.colour("text")
+        painter.setFont(font)
+        painter.setPen(colour)
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
+        baseline = rect.center().y() + (QFontMetricsF(font).ascent() - QFontMetricsF(font).descent()) / 2
+        painter.drawText(QPointF(left, baseline), shown)
+        return left + width
+
+
+class FoundList(QListView):
+    """Places below the titles of their sessions. One of the places is the current one, never a title.
+
+    Signals:
+        chosen: the user wants to see this `SearchHit`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._found = FoundModel(now, self)
+        self.setObjectName("searchResults")
+        self.setAccessibleName(self.tr("Places found"))
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setModel(self._found)
+        self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self))
+        self.clicked.connect(self._on_clicked)
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is listed."""
+        return not self._found.rowCount()
+
+    def show_hits(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
+        """List these places in these sessions. The current one stays current if it is among them."""
+        current = self._current_hit()
+        self._found.show(hits, sessions)
+        at = next((row for row in range(self._found.rowCount()) if self._found.row_at(row).hit == current), 0)
+        self._go_to(at if current is not None and at else self._found.step(-1, 1))
+
+    def step(self, by: int) -> None:
+        """Go to the next place (1), or to the one before (-1)."""
+        self._go_to(self._found.step(self.currentIndex().row(), by))
+
+    def choose(self) -> None:
+        """Choose the current place, if there is one."""
+        if (hit := self._current_hit()) is not None:
+            self.chosen.emit(hit)
+
+    def _current_hit(self) -> SearchHit | None:
+        index = self.currentIndex()
+        return self._found.row_at(index.row()).hit if index.isValid() else None
+
+    def _go_to(self, row: int) -> None:
+        if 0 <= row < self._found.rowCount():
+            self.setCurrentIndex(self._found.index(row))
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._found.row_at(index.row()).hit is not None:  # a heading leaves the current row as it was
+            self.choose()
+
+
+_KINDS: tuple[HitKind, ...] = ("prompt", "reply", "command", "output", "change", "title")
+_DAYS = (1, 7, 30, 365)
+
+
+class SearchFilters(QWidget):
+    """A row of pickers, and a field for a file.
+
+    Signals:
+        changed: something else was picked.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = ""
+        self._kind = self._picker("searchKindPicker", self.tr("What"), self.tr("Everything"))
+        for kind in _KINDS:
+            self._kind.addItem(self._words_for(kind), kind)
+        self._when = self._picker("searchWhenPicker", self.tr("When"), self.tr("Any time"))
+        for days in _DAYS:
+            self._when.addItem(self._words_for_days(days), days)
+        self._where = self._picker("searchFolderPicker", self.tr("Where"), self.tr("All folders"))
+        self._where.addItem(self.tr("This folder"), True)
+        self._tool = self._picker("searchToolPicker", self.tr("Tool"), self.tr("Any tool"))
+        self.file = QLineEdit()
+        """The name of a file, or a part of it."""
+        self.file.setObjectName("searchFileField")
+        self.file.setAccessibleName(self.tr("About a file"))
+        self.file.setPlaceholderText(self.tr("File"))
+        self.file.setMinimumHeight(self._kind.minimumHeight())
+        hbox(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
+
+    def set_workspace(self, workspace: str) -> None:
+        """Offer to search the sessions of this folder (an absolute path) only."""
+        self._workspace = workspace
+
+    def set_tools(self, names: Sequence[str]) -> None:
+        """Offer to search the calls of one of these tools only."""
+        for name in names:
+            self._tool.addItem(name, name)
+
+    def query(self, text: str, now: datetime) -> SearchQuery:
+        """Return the search for `text`, as narrow as it is now."""
+        days = self._when.currentData()
+        return SearchQuery(
+            text=text,
+            workspace=self._workspace if self._where.currentData() else "",
+            since=now - timedelta(days=days) if days else None,
+            file=self.file.text(),
+            tool=self._tool.currentData() or "",
+            kind=self._kind.currentData(),
+        )
+
+    def _picker(self, name: str, words: str, any_: str) -> Picker:
+        picker = Picker(min_chars=8)
+        picker.setObjectName(name)
+        picker.setAccessibleName(words)
+        picker.addItem(any_, None)
+        picker.currentIndexChanged.connect(self.changed)
+        return picker
+
+    def _words_for(self, kind: HitKind) -> str:
+        match kind:
+            case "title":
+                return self.tr("Titles")
+            case "prompt":
+                return self.tr("What I wrote")
+            case "reply":
+                return self.tr("Replies")
+            case "command":
+                return self.tr("Commands")
+            case "output":
+                return self.tr("Outputs")
+            case "change":
+                return self.tr("Changes")
+
+    def _words_for_days(self, days: int) -> str:
+        match days:
+            case 1:
+                return self.tr("Since yesterday")
+            case 365:
+                return self.tr("Last year")
+            case _:
+                return plural("SearchFilters", days, "Last day", "Last %n days")
+
+
+class SearchParts:
+    """The field, what narrows the search down, and the places found or why there are none."""
+
+    def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
+        """Arrange them on this widget."""
+        self.field = QLineEdit(on)
+        self.field.setObjectName("searchField")
+        self.field.setAccessibleName(_tr("Search all sessions"))
+        self.field.setPlaceholderText(_tr("Search prompts, replies, commands, outputs and changes"))
+        self.filters = SearchFilters(on)
+        self.list = FoundList(theme, now, on)
+        self.hint = make_label(role="secondary", wraps=True)
+        self.hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.pages = stack(self.list, self.hint, on=on)
+        self.count = make_label(role="secondary")
+        self.reading = make_label(_tr("Reading what is new…"), role="secondary")
+        self.reading.hide()
+        foot = hbox((self.count, 1), self.reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
+        margins = (Space.M, Space.M, Space.M, Space.S)
+        vbox(self.field, self.filters, (self.pages, 1), foot, on=on, margins=margins, spacing=Space.S)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SearchPanel", text)
+
+
+_PAUSE_MS = 120
+"""How long the user rests before what was typed so far is searched for."""
+_WIDTH = 760
+_HEIGHT = 560
+_MARGIN = 24
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class SearchPanel(RaisedFrame):
+    """Asks for searches and shows what they find. It lies over `over` while it is open.
+
+    Signals:
+        query_changed: search for this `SearchQuery`.
+        hit_chosen: show this `SearchHit` in its session.
+    """
+
+    query_changed = Signal(object)
+    hit_chosen = Signal(object)
+
+    def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
+        super().__init__(theme, over)
+        self.setObjectName("searchPanel")
+        self.setAccessibleName(self.tr("Search all sessions"))
+        self._theme = theme
+        self._over = over
+        self._presses = PressBeside(self)
+        self._presses.pressed.connect(self.close_panel)
+        over.installEventFilter(self)
+        self._now = now
+        self._query: SearchQuery | None = None
+        self._is_reading = False
+        self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
+        self._timer.timeout.connect(self._search)
+        self.hide()
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def set_workspace(self, workspace: str) -> None:
+        """Offer to search the sessions of this folder (an absolute path) only."""
+        self._parts.filters.set_workspace(workspace)
+
+    def set_tools(self, names: Sequence[str]) -> None:
+        """Offer to search the calls of one of these tools only."""
+        self._parts.filters.set_tools(names)
+
+    def open_panel(self) -> None:
+        """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
+        field = self._parts.field
+        self._place()
+        self.show()
+        self.raise_()
+        self._presses.start()
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        field.selectAll()
+        self._search()
+
+    def close_panel(self) -> None:
+        """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
+        if self.isVisible():
+            self._presses.stop()
+            self._timer.stop()
+            self.hide()
+
+    @property
+    def query(self) -> SearchQuery | None:
+        """What is searched for; None while there is nothing to search for."""
+        return self._query
+
+    def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
+        """Show what was found, unless something else is searched for by now."""
+        if query is not self._query:
+            return
+        self._parts.list.show_hits(hits, sessions)
+        self._parts.pages.setCurrentIndex(0 if hits else 1)
+        self._parts.hint.setText(self.tr("Nothing found."))
+        count = len({hit.session_id for hit in hits})
+        words = self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count))
+        self._parts.count.setText(words if hits else "")
+
+    def set_reading(self, *, is_reading: bool) -> None:
+        """Say whether there is something new that is not found yet. Searches again when there no longer is."""
+        was_reading, self._is_reading = self._is_reading, is_reading
+        self._parts.reading.setVisible(is_reading)
+        if was_reading and not is_reading and self.isVisible():
+            self._search()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _parts(self) -> SearchParts:
+        parts = SearchParts(self._theme, self._now, self)
+        parts.field.textChanged.connect(self._timer.start)
+        parts.filters.changed.connect(self._search)
+        parts.filters.file.textChanged.connect(self._timer.start)
+        parts.list.chosen.connect(self._on_chosen)
+        for taking_keys in (parts.field, parts.filters.file, parts.list):
+            taking_keys.installEventFilter(self)
+        return parts
+
+    # --- words ----------------------------------------------------------------------------------------------------
+
+    def _places(self, count: int) -> str:
+        return plural("SearchPanel", count, "%n place", "%n places")
+
+    def _sessions(self, count: int) -> str:
+        return plural("SearchPanel", count, "%n session", "%n sessions")
+
+    # --- searching ------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        self._timer.stop()
+        query = self._parts.filters.query(self._parts.field.text(), self._now())
+        if query.text.strip() or query.file.strip():
+            self._query = query
+            if self._parts.list.is_empty:
+                self._parts.pages.setCurrentIndex(1)
+                self._parts.hint.setText(self.tr("Searching…"))
+            self.query_changed.emit(query)
+            return
+        self._query = None
+        self._parts.list.show_hits((), {})
+        self._parts.pages.setCurrentIndex(1)
+        self._parts.count.clear()
+        self._parts.hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
+
+    def _on_chosen(self, hit: SearchHit) -> None:
+        self.close_panel()
+        self.hit_chosen.emit(hit)
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        area = self._over.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        width, height = min(_WIDTH, area.width()), min(_HEIGHT, area.height() - Height.TOP_BAR)
+        left = area.center().x() - width // 2
+        self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._over:
+            if event.type() == QEvent.Type.Resize and self.isVisible():
+                self._place()
+        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._take_key(event):
+            return True
+        return super().eventFilter(watched, event)
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._parts.list.choose()
+            case Qt.Key.Key_Down:
+                self._parts.list.step(1)
+            case Qt.Key.Key_Up:
+                self._parts.list.step(-1)
+            case _:
+                return False
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_panel()
+        else:
+            super().keyPressEvent(event)

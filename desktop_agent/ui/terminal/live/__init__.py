@@ -1,1 +1,0 @@
-"""The terminal that the user works in: keys in, a painted screen out."""

@@ -1,0 +1,193 @@
+"""Lines of a terminal as text, what of them is selected, and the way back to their cells."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from desktop_agent.core.terminal.rows import KeptRow
+from desktop_agent.core.terminal.screen import Screen
+
+_WORD = re.compile(r"[\w./~:@%+#=?&-]+")
+
+
+class CellPosition(NamedTuple):
+    """Between two cells: the number of the row since the beginning, and the cell behind it."""
+
+    row: int
+    column: int
+
+
+class Selection(NamedTuple):
+    """From where it began to where it is now, in either order."""
+
+    anchor: CellPosition
+    end: CellPosition
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is selected."""
+        return self.anchor == self.end
+
+    def columns_in(self, row: int) -> tuple[int, int | None] | None:
+        """Return which cells of a row are selected; `None` behind the last one stands for all that follow."""
+        start, end = sorted(self)
+        if self.is_empty or not start.row <= row <= end.row:
+            return None
+        return (start.column if row == start.row else 0), (end.column if row == end.row else None)
+
+
+def selected_text(screen: Screen, selection: Selection) -> str:
+    """Return the selected text; rows of one line are one line."""
+    start, end = sorted(selection)
+    parts: list[str] = []
+    for number in range(max(start.row, screen.forgotten_rows), end.row + 1):
+        row, columns = screen.row(number), selection.columns_in(number)
+        if columns is not None:
+            parts.append(row.text(*columns))
+            if number < end.row and not row.is_continued:
+                parts.append("\n")
+    return "".join(parts)
+
+
+def last_text(screen: Screen, rows: int) -> str:
+    """Return what stands in the last rows that are not empty; on a full screen, what is on it."""
+    first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
+    end = screen.first_row + screen.height
+    while end > first and not screen.row(end - 1).cells:
+        end -= 1
+    begin = max(first, end - rows)
+    return selected_text(screen, Selection(CellPosition(begin, 0), CellPosition(end, 0))).rstrip()
+
+
+def word_at(row: KeptRow, place: CellPosition) -> Selection:
+    """Return the word, or the path, around a place."""
+    text = "".join(cell[:1] or " " for cell in row.cells)
+    for word in _WORD.finditer(text):
+        if word.start() <= place.column < word.end():
+            return Selection(CellPosition(place.row, word.start()), CellPosition(place.row, word.end()))
+    return Selection(place, place)
+
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
+_PATH = re.compile(
+    r"(?<![\w/\\@:.-])"  # not within a word, an address or another path
+    r"(?P<path>/?[\w.@+-]+(?:/[\w.@+\[\]-]+)*)"
+    r"(?:(?:\", line |:|\()(?P<line>\d{1,7}))?"
+)
+_BEHIND = ".,;:!?"
+_MOST_CELLS = 20_000
+"""A line that is longer is looked at up to here only."""
+
+
+class TerminalLink(NamedTuple):
+    """What is written somewhere and leads to somewhere else: a web address, or a file with its line (0: none)."""
+
+    where: Selection
+    target: str
+    line: int = 0
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is a web address."""
+        return self.target.startswith(("http://", "https://"))
+
+
+class _Line(NamedTuple):
+    """Rows that are one line; `text` has one character for each cell."""
+
+    first: int
+    rows: tuple[KeptRow, ...]
+    text: str
+
+    def place(self, at: int) -> CellPosition:
+        """Return the place of a character, or behind the last one."""
+        for number, row in enumerate(self.rows):
+            if at < len(row.cells) or number == len(self.rows) - 1:
+                return CellPosition(self.first + number, at)
+            at -= len(row.cells)
+        return CellPosition(self.first, 0)
+
+    def selection(self, start: int, end: int) -> Selection:
+        """Return what stands between two characters."""
+        last = self.place(end - 1)
+        return Selection(self.place(start), CellPosition(last.row, last.column + 1))
+
+
+def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
+    """Yield, line by line from the last one, where a text stands in it, in either case of its letters.
+
+    What is printed in the meantime is not looked at.
+    """
+    wanted = re.compile(re.escape(text), re.IGNORECASE)
+    for line in _lines_backwards(screen):
+        yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
+
+
+def link_at(screen: Screen, place: CellPosition, known_file: Callable[[str], str]) -> TerminalLink | None:
+    """Return the link at a place. `known_file` returns the file that is meant by a path; empty for none."""
+    line = _line_at(screen, place.row)
+    if line is None:
+        return None
+    for link in _links(line, known_file):
+        start, end = link.where
+        if start <= place < end:
+            return link
+    return None
+
+
+def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[TerminalLink]:
+    for found in _ADDRESS.finditer(line.text):
+        address = _without_end(found.group())
+        yield TerminalLink(line.selection(found.start(), found.start() + len(address)), address)
+    for found in _PATH.finditer(line.text):
+        path, number, end = found["path"], found["line"], found.end()
+        if number is None and path.endswith("."):
+            path = path.rstrip(".")
+            end = found.start() + len(path)
+        if path and (file := known_file(path)):
+            yield TerminalLink(line.selection(found.start(), end), file, int(number or 0))
+
+
+def _without_end(address: str) -> str:
+    """Return an address without the signs of the sentence, or of the brackets, that it stands in."""
+    while address[-1:] in _BEHIND or (address.endswith(")") and address.count("(") < address.count(")")):
+        address = address[:-1]
+    return address.removesuffix("]") if "[" not in address else address
+
+
+def _lines_backwards(screen: Screen) -> Iterator[_Line]:
+    number = screen.first_row + screen.height - 1
+    while number >= _first_row(screen):
+        line = _line_at(screen, number)
+        if line is None:
+            return
+        number = line.first - 1
+        yield line
+
+
+def _line_at(screen: Screen, row: int) -> _Line | None:
+    first, end = _first_row(screen), screen.first_row + screen.height
+    if not first <= row < end:
+        return None
+    while row > first and screen.row(row - 1).is_continued:
+        row -= 1
+    return _line_from(screen, row, end)
+
+
+def _line_from(screen: Screen, first: int, end: int) -> _Line:
+    rows = [screen.row(first)]
+    cells = len(rows[0].cells)
+    while rows[-1].is_continued and first + len(rows) < end and cells < _MOST_CELLS:
+        rows.append(screen.row(first + len(rows)))
+        cells += len(rows[-1].cells)
+    return _Line(first, tuple(rows), "".join(map(_text_of, rows)))
+
+
+def _first_row(screen: Screen) -> int:
+    return screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
+
+
+def _text_of(row: KeptRow) -> str:
+    """Return one character for each cell: a mark on one is left out, and a wide one has a blank behind it."""
+    text = row.text()
+    return text if text.isascii() else "".join(cell[:1] or " " for cell in row.cells)

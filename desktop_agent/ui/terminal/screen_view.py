@@ -1,0 +1,628 @@
+"""The screen of a terminal as a widget: painted row by row, with its history, a selection and the mouse."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QClipboard,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QRegion,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QScrollBar, QWidget
+
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.core.terminal.rows import PLAIN, CellRun, KeptRow, PrintedStyle, width
+from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.runtime.pacing import Throttle
+from desktop_agent.ui.terminal.printed_text import LookFormats
+from desktop_agent.ui.terminal.screen_keys import belongs_to_the_shell, typed, wheel_keys
+from desktop_agent.ui.terminal.screen_text import (
+    CellPosition,
+    Selection,
+    TerminalLink,
+    last_text,
+    link_at,
+    selected_text,
+    word_at,
+)
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme.tokens import legible
+
+_SAMPLE = "0" * 80
+
+
+class RowPainter:
+    """The look of one state of the theme, at one size of text."""
+
+    def __init__(self, theme: Theme) -> None:
+        colours = theme.colours
+        self._font = theme.code_font(theme.sizes.code, grows=False)
+        self._fonts: dict[PrintedStyle, QFont] = {}
+        metrics = QFontMetricsF(self._font)
+        self.cell_width = metrics.horizontalAdvance(_SAMPLE) / len(_SAMPLE)
+        self.row_height = float(round(metrics.height()) + 1)
+        self._ascent = metrics.ascent()
+        self.text, self.ground = colours.text, colours.surface
+        self._formats = LookFormats(colours, colours.surface)
+        self._selected_ground = colours.accent_weak
+        self._selected_text = QColor(legible(colours.text, colours.accent_weak, colours.text_ratio))
+        self._accent = theme.colour("accent")
+        self._on_accent = legible(colours.on_accent, colours.accent, colours.text_ratio)
+
+    def paint_row(
+        self, painter: QPainter, left: float, top: float, row: KeptRow, selected: tuple[int, int | None] | None
+    ) -> None:
+        """Paint the cells of a row; `selected` are those on the ground of a selection."""
+        cells = len(row.cells)
+        for run in _all_runs(row):
+            text, ground = self._formats.colours(run.look)
+            if ground:
+                area = QRectF(left + run.start * self.cell_width, top, 0, self.row_height)
+                area.setWidth(run.length * self.cell_width)
+                painter.fillRect(area, QColor(ground))
+            self._paint_text(painter, left, top, row, run, QColor(text))
+        if selected is not None:
+            start, end = selected[0], max(cells + 1, selected[0] + 1) if selected[1] is None else selected[1]
+            area = QRectF(left + start * self.cell_width, top, (end - start) * self.cell_width, self.row_height)
+            painter.fillRect(area, QColor(self._selected_ground))
+            inside = CellRun(start, min(end, cells) - start, PLAIN)
+            self._paint_text(painter, left, top, row, inside, self._selected_text)
+
+    def paint_cursor(self, painter: QPainter, left: float, top: float, cell: str, *, is_active: bool) -> None:
+        """Paint the cursor on a cell: full where the keyboard is, else its outline."""
+        cells = max(1, width(cell[0])) if cell else 1
+        area = QRectF(left, top, cells * self.cell_width, self.row_height)
+        if not is_active:
+            painter.setPen(self._accent)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5))
+            return
+        painter.fillRect(area, self._accent)
+        painter.setPen(QColor(self._on_accent))
+        painter.setFont(self._font)
+        painter.drawText(QPointF(left, top + self._ascent), cell)
+
+    def paint_composed(self, painter: QPainter, left: float, top: float, text: str) -> None:
+        """Paint what an input method is composing."""
+        length = QFontMetricsF(self._font).horizontalAdvance(text)
+        painter.fillRect(QRectF(left, top, length, self.row_height), QColor(self._selected_ground))
+        painter.setPen(self._selected_text)
+        painter.setFont(self._font)
+        painter.drawText(QPointF(left, top + self._ascent), text)
+        bottom = top + self.row_height - 1
+        painter.drawLine(QPointF(left, bottom), QPointF(left + length, bottom))
+
+    def _paint_text(
+        self, painter: QPainter, left: float, top: float, row: KeptRow, run: CellRun, colour: QColor
+    ) -> None:
+        text = row.text(run.start, run.start + run.length)
+        if (not text or text.isspace()) and not (run.look.is_underlined or run.look.is_struck):
+            return
+        painter.setPen(colour)
+        painter.setFont(self._font_of(run.look))
+        base = top + self._ascent
+        if text.isascii():
+            painter.drawText(QPointF(left + run.start * self.cell_width, base), text)
+            return
+        for at in range(run.start, run.start + run.length):  # another font may have other widths
+            if (cell := row.cells[at]) and cell != " ":
+                painter.drawText(QPointF(left + at * self.cell_width, base), cell)
+
+    def _font_of(self, look: PrintedStyle) -> QFont:
+        plain = look._replace(foreground="", background="", is_dim=False, is_inverse=False)
+        font = self._fonts.get(plain)
+        if font is None:
+            font = self._fonts[plain] = QFont(self._font)
+            font.setBold(look.is_bold)
+            font.setItalic(look.is_italic)
+            font.setUnderline(look.is_underlined)
+            font.setStrikeOut(look.is_struck)
+        return font
+
+
+def _all_runs(row: KeptRow) -> list[CellRun]:
+    """Return the runs of a row with those between them, which look as usual."""
+    found: list[CellRun] = []
+    at = 0
+    for run in row.runs:
+        if run.start > at:
+            found.append(CellRun(at, run.start - at, PLAIN))
+        found.append(run)
+        at = run.start + run.length
+    if at < len(row.cells):
+        found.append(CellRun(at, len(row.cells) - at, PLAIN))
+    return found
+
+
+MARGIN, TOP = 12, 4
+LEAST_ROWS, LEAST_COLUMNS = 3, 20
+_MOST_ROWS, _MOST_COLUMNS = 400, 1_000
+
+
+class Sight:
+    """One terminal in one viewport. The history is scrolled by `bar`; at its end the sight follows the output."""
+
+    def __init__(self, viewport: QWidget, bar: QScrollBar, painter: RowPainter) -> None:
+        self.painter = painter
+        self.emulator: Emulator | None = None
+        self.follows = True
+        self.shows_cursor = True
+        self._viewport = viewport
+        self._bar = bar
+        self._rows: list[KeptRow] = []
+        self._first = 0
+        """The number of the row at the top."""
+        self._cursor = QRect()
+        bar.valueChanged.connect(self._on_scrolled)
+
+    def show(self, emulator: Emulator | None) -> None:
+        """Show this terminal at its end."""
+        self.emulator = emulator
+        self.follows = True
+        self._rows = []
+        self.refresh()
+        self._viewport.update()
+
+    def fitting(self) -> tuple[int, int]:
+        """Return how many rows and columns there is room for."""
+        rows = int((self._viewport.height() - 2 * TOP) / self.painter.row_height)
+        columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
+        return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
+
+    def place_at(self, point: QPointF) -> CellPosition:
+        """Return the place between two cells that is nearest."""
+        column = round((point.x() - MARGIN) / self.painter.cell_width)
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
+
+    def cell_at(self, point: QPointF) -> CellPosition:
+        """Return the cell at a point, by the place before it."""
+        column = int((point.x() - MARGIN) // self.painter.cell_width)
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
+
+    def show_row(self, row: int) -> None:
+        """Scroll so that a row is in sight, with some before and behind it, unless it is."""
+        if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
+            return
+        screen = self.emulator.screen
+        oldest = screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
+        self._bar.setValue(row - oldest - screen.height // 2)
+
+    def refresh(self) -> None:
+        """Have everything painted that looks different by now."""
+        if self.emulator is None:
+            return
+        screen = self.emulator.screen
+        above = 0 if screen.modes.is_alternate else len(screen.history)
+        oldest = screen.first_row - above
+        self._bar.blockSignals(True)
+        self._bar.setRange(0, above)
+        self._bar.setPageStep(screen.height)
+        self._bar.setValue(above if self.follows else self._first - oldest)
+        self._bar.blockSignals(False)
+        self._first = oldest + self._bar.value()
+        rows = [screen.row(self._first + at) for at in range(self._rows_in_sight())]
+        for at, row in enumerate(rows):
+            if at >= len(self._rows) or self._rows[at] != row:
+                self._viewport.update(self._area_of(at))
+        self._rows = rows
+        cursor = self.cursor_area()
+        if cursor != self._cursor:
+            self._viewport.update(self._cursor)
+            self._viewport.update(cursor)
+            self._cursor = cursor
+
+    def cursor_area(self) -> QRect:
+        """Return where the cursor is; empty while it is hidden, or out of sight."""
+        if self.emulator is None or not (self.shows_cursor and self.emulator.screen.modes.shows_cursor):
+            return QRect()
+        left, top = self._cursor_corner()
+        if not 0 <= top < self._viewport.height():
+            return QRect()
+        return QRectF(left, top, 2 * self.painter.cell_width, self.painter.row_height).toAlignedRect()
+
+    def paint(self, painter: QPainter, region: QRegion, selection: Selection | None) -> None:
+        """Paint the rows that are in `region`."""
+        for at, row in enumerate(self._rows):
+            if region.intersects(self._area_of(at)):
+                selected = selection.columns_in(self._first + at) if selection is not None else None
+                self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
+
+    def paint_cursor(self, painter: QPainter, composed: str, *, is_active: bool) -> None:
+        """Paint the cursor, or what an input method is composing there."""
+        if self.emulator is None or self.cursor_area().isEmpty():
+            return
+        screen, (left, top) = self.emulator.screen, self._cursor_corner()
+        if composed:
+            self.painter.paint_composed(painter, left, top, composed)
+            return
+        cell = screen.grid.rows[screen.cursor.row].cells[screen.cursor.column]
+        self.painter.paint_cursor(painter, left, top, cell, is_active=is_active)
+
+    def _cursor_corner(self) -> tuple[float, float]:
+        assert self.emulator is not None
+        screen = self.emulator.screen
+        row = screen.first_row + screen.cursor.row - self._first
+        return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
+
+    def _rows_in_sight(self) -> int:
+        return int(self._viewport.height() / self.painter.row_height) + 1
+
+    def _area_of(self, at: int) -> QRect:
+        height = self.painter.row_height
+        return QRectF(0, TOP + at * height, self._viewport.width(), height).toAlignedRect()
+
+    def _on_scrolled(self) -> None:
+        if self.emulator is not None:
+            self.follows = self._bar.value() == self._bar.maximum()
+            screen = self.emulator.screen
+            above = 0 if screen.modes.is_alternate else len(screen.history)
+            self._first = screen.first_row - above + self._bar.value()
+            self.refresh()
+            self._viewport.update()
+
+
+class PointerSelection(QObject):
+    """Listens to the viewport. Where the desktop has a second clipboard for what is selected, it is put there.
+
+    Signals:
+        changed: something else is selected.
+        pasted: the middle button was pressed on such a desktop.
+        followed: this `TerminalLink` was clicked with Ctrl.
+    """
+
+    changed = Signal()
+    pasted = Signal()
+    followed = Signal(object)
+
+    def __init__(self, viewport: QWidget, sight: Sight, now_ms: Callable[[QMouseEvent], int]) -> None:
+        super().__init__(viewport)
+        self.selection: Selection | None = None
+        self._sight = sight
+        self._now_ms = now_ms
+        self.known_file: Callable[[str], str] = _no_file
+        """Returns the file that is meant by a path; empty for none."""
+        self._pressed_link: TerminalLink | None = None
+        self._word_at_ms: int | None = None
+        """When a word was selected: a click soon after it selects the line."""
+        self._viewport = viewport
+        viewport.setMouseTracking(True)
+        viewport.installEventFilter(self)
+
+    @property
+    def text(self) -> str:
+        """What is selected."""
+        if self._sight.emulator is None or self.selection is None:
+            return ""
+        return selected_text(self._sight.emulator.screen, self.selection)
+
+    def select_all(self) -> None:
+        """Select everything that can be scrolled to."""
+        if self._sight.emulator is not None:
+            screen = self._sight.emulator.screen
+            first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
+            self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.select(None)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QMouseEvent) or self._sight.emulator is None:
+            return False
+        if self._follows_link(event):
+            return True
+        place, is_left = self._sight.place_at(event.position()), event.button() == Qt.MouseButton.LeftButton
+        match event.type():
+            case QEvent.Type.MouseButtonPress if is_left:
+                self._press(event, place)
+            case QEvent.Type.MouseButtonPress if event.button() == Qt.MouseButton.MiddleButton:
+                self.pasted.emit()
+            case QEvent.Type.MouseButtonDblClick if is_left:
+                self._word_at_ms = self._now_ms(event)
+                self.select(word_at(self._sight.emulator.screen.row(place.row), place))
+            case QEvent.Type.MouseMove if event.buttons() & Qt.MouseButton.LeftButton and self.selection is not None:
+                self.select(Selection(self.selection.anchor, place))
+            case QEvent.Type.MouseButtonRelease if is_left:
+                self._offer()
+            case _:
+                pass
+        return False
+
+    def _follows_link(self, event: QMouseEvent) -> bool:
+        """Whether this is about a link, which takes Ctrl: a mark below the mouse says so."""
+        has_ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        link = self.link_at(event.position()) if has_ctrl and not self._is_selecting(event) else None
+        shape = Qt.CursorShape.IBeamCursor if link is None else Qt.CursorShape.PointingHandCursor
+        if self._viewport.cursor().shape() != shape:
+            self._viewport.setCursor(shape)
+        is_left = event.button() == Qt.MouseButton.LeftButton
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._pressed_link = link if is_left else None
+            return self._pressed_link is not None
+        pressed = self._pressed_link
+        if event.type() == QEvent.Type.MouseButtonRelease and is_left and pressed is not None:
+            self._pressed_link = None
+            if link == pressed:
+                self.followed.emit(link)
+            return True
+        return pressed is not None
+
+    def link_at(self, point: QPointF) -> TerminalLink | None:
+        """Return the link below a point of the viewport."""
+        if self._sight.emulator is None:
+            return None
+        return link_at(self._sight.emulator.screen, self._sight.cell_at(point), self.known_file)
+
+    def _is_selecting(self, event: QMouseEvent) -> bool:
+        return (
+            bool(event.buttons() & Qt.MouseButton.LeftButton)
+            and self._pressed_link is None
+            and (event.type() == QEvent.Type.MouseMove)
+        )
+
+    def _press(self, event: QMouseEvent, place: CellPosition) -> None:
+        since_word, self._word_at_ms = self._word_at_ms, None
+        if since_word is not None and self._now_ms(event) - since_word < QApplication.doubleClickInterval():
+            self.select(Selection(CellPosition(place.row, 0), CellPosition(place.row + 1, 0)))
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
+            self.select(Selection(self.selection.anchor, place))
+        else:
+            self.select(Selection(place, place))
+
+    def select(self, selection: Selection | None) -> None:
+        """Select this."""
+        if selection != self.selection:
+            self.selection = selection
+            self.changed.emit()
+
+    def _offer(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.supportsSelection() and (text := self.text):
+            clipboard.setText(text, QClipboard.Mode.Selection)
+
+
+def _no_file(_path: str) -> str:
+    return ""
+
+
+_PAUSE_MS = 400
+"""Output comes in bursts; it is read when it pauses, or that often."""
+_ROWS = 200
+_MOST_ANNOUNCED = 500
+
+
+class ReadAloud(QTimer):
+    """Keeps the text of the terminal in a text field that only assistive technology sees, while there is any.
+
+    Painted cells have no text of their own; the field has, with Qt's own accessible interface for text.
+    """
+
+    def __init__(self, view: QWidget) -> None:
+        super().__init__(view, singleShot=True, interval=_PAUSE_MS)
+        self._view = view
+        self._emulator: Emulator | None = None
+        self._field: QPlainTextEdit | None = None
+        self.timeout.connect(self._read)
+
+    def follow(self, emulator: Emulator | None) -> None:
+        """Read soon what this terminal shows."""
+        self._emulator = emulator
+        if QAccessible.isActive() and not self.isActive():
+            self.start()
+
+    def _read(self) -> None:
+        text = "" if self._emulator is None else last_text(self._emulator.screen, _ROWS)
+        field = self._field or self._make_field()
+        before = field.toPlainText()
+        if text == before:
+            return
+        field.setPlainText(text)
+        new = text[len(before) :] if text.startswith(before) else text.rpartition("\n")[2]
+        if self._view.hasFocus() and (new := new.strip()[-_MOST_ANNOUNCED:]):
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._view, new))
+
+    def _make_field(self) -> QPlainTextEdit:
+        field = self._field = QPlainTextEdit(self._view)
+        field.setObjectName("terminalText")
+        field.setAccessibleName(self.tr("Text of the terminal"))
+        field.setReadOnly(True)
+        field.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        field.setFrameShape(QFrame.Shape.NoFrame)
+        field.viewport().setAutoFillBackground(False)
+        field.setGeometry(0, 0, 1, 1)
+        field.show()
+        return field
+
+
+_WHEEL_ROWS = 3
+_STEP = 120
+"""Of a wheel, in Qt's eighths of a degree."""
+
+
+class TerminalView(QAbstractScrollArea):
+    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing at rest.
+
+    Signals:
+        typed: the user typed this (`bytes`).
+        pasted: this text shall be pasted.
+        resized: another number of rows and columns fits.
+        find_requested: the user wants to find something in it.
+    """
+
+    typed = Signal(bytes)
+    pasted = Signal(str)
+    resized = Signal()
+    find_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("terminalScreen")
+        self.setAccessibleName(self.tr("Terminal"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setProperty("keepsKeys", True)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.keys = PartKeys("terminal", self)
+        """What the terminal keeps for itself."""
+        self._theme = theme
+        self.sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
+        self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
+        self._composed = ""
+        self._wheel = 0
+        self._read_aloud = ReadAloud(self)
+        self._refreshing = Throttle(self.refresh_now, self)
+        self._refreshing.pause()
+        self.pointer.changed.connect(self.viewport().update)
+        self.pointer.pasted.connect(self._paste_selection)
+        theme.changed.connect(self._on_theme_changed)
+
+    def show_terminal(self, emulator: Emulator | None) -> None:
+        """Show this one, at its end."""
+        self.pointer.clear()
+        self.sight.show(emulator)
+        if emulator is not None:
+            emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
+        self.refresh_now()
+
+    def refresh(self) -> None:
+        """Show soon what the terminal shows now."""
+        self._refreshing.trigger()
+
+    def fitting(self) -> tuple[int, int]:
+        """Return how many rows and columns there is room for."""
+        return self.sight.fitting()
+
+    def recent_text(self, rows: int) -> str:
+        """Return what is selected, else what the last rows say."""
+        emulator = self.sight.emulator
+        return self.pointer.text or ("" if emulator is None else last_text(emulator.screen, rows))
+
+    def copy(self) -> None:
+        """Copy what is selected."""
+        if text := self.pointer.text:
+            QGuiApplication.clipboard().setText(text)
+
+    def paste(self) -> None:
+        """Ask for the text of the clipboard to be pasted."""
+        if text := QGuiApplication.clipboard().text():
+            self.pasted.emit(text)
+
+    def follow(self) -> None:
+        """Show the newest rows from now on."""
+        self.sight.follows = True
+        self.refresh()
+
+    def show_cursor(self, *, is_shown: bool) -> None:
+        """Show the cursor where the program has it, or none when there is no program any more."""
+        self.sight.shows_cursor = is_shown
+
+    def _paste_selection(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.supportsSelection() and (text := clipboard.text(QClipboard.Mode.Selection)):
+            self.pasted.emit(text)
+
+    def refresh_now(self) -> None:
+        """Show what the terminal shows now."""
+        self.sight.refresh()
+        self._read_aloud.follow(self.sight.emulator)
+
+    def _on_theme_changed(self) -> None:
+        self.sight.painter = RowPainter(self._theme)
+        if self.sight.emulator is not None:
+            self.sight.emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
+        self.resized.emit()
+        self.refresh_now()
+        self.viewport().update()
+
+    # -- Qt --
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the shell's keys from the window's shortcuts, and Tab from moving the keyboard; rest while hidden."""
+        if isinstance(event, QKeyEvent):
+            is_override = event.type() == QEvent.Type.ShortcutOverride
+            if is_override and (belongs_to_the_shell(event) or self.keys.peek(event) is not None):
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+                self.keyPressEvent(event)
+                return True
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.viewport().update()  # the cursor looks different
+        elif event.type() == QEvent.Type.Show:
+            self._refreshing.resume()
+        elif event.type() == QEvent.Type.Hide:
+            self._refreshing.pause()
+            self._read_aloud.stop()
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        emulator, bar = self.sight.emulator, self.verticalScrollBar()
+        match self.keys.read(event):
+            case "":
+                pass  # more keys are to follow
+            case "copy":
+                self.copy()
+            case "paste":
+                self.paste()
+            case "find":
+                self.find_requested.emit()
+            case "scroll_up":
+                bar.setValue(bar.value() - bar.pageStep())
+            case "scroll_down":
+                bar.setValue(bar.value() + bar.pageStep())
+            case _:
+                if emulator is None or not belongs_to_the_shell(event):
+                    super().keyPressEvent(event)
+                elif content := typed(event, cursor_keys=emulator.screen.modes.cursor_keys):
+                    self.pointer.clear()
+                    self.follow()
+                    self.typed.emit(content)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        self._composed = event.preeditString()
+        if text := event.commitString():
+            self.follow()
+            self.typed.emit(text.encode("utf-8", "replace"))
+        self.viewport().update()
+
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
+        if query == Qt.InputMethodQuery.ImCursorRectangle:
+            return self.sight.cursor_area()
+        return super().inputMethodQuery(query)
+
+    def wheelEvent(self, arg__1: QWheelEvent) -> None:
+        emulator = self.sight.emulator
+        if emulator is None or not emulator.screen.modes.is_alternate:
+            super().wheelEvent(arg__1)
+            return
+        self._wheel -= arg__1.angleDelta().y()  # a full-screen program scrolls by itself
+        steps = int(self._wheel / _STEP)
+        self._wheel -= steps * _STEP
+        if keys := wheel_keys(steps * _WHEEL_ROWS, cursor_keys=emulator.screen.modes.cursor_keys):
+            self.typed.emit(keys)
+
+    def paintEvent(self, arg__1: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
+        self.sight.paint(painter, arg__1.region(), self.pointer.selection)
+        self.sight.paint_cursor(painter, self._composed, is_active=self.hasFocus())
+        painter.end()
+
+    def resizeEvent(self, arg__1: QResizeEvent) -> None:
+        super().resizeEvent(arg__1)
+        self.resized.emit()
+        self.refresh()

@@ -1,0 +1,326 @@
+"""The terminal below the conversation: its screen, and above it what can be done with it."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from PySide6.QtCore import QObject, QPoint, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, QWidget
+
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.terminal.emulator import Emulator
+from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.terminal.screen_keys import PasteRisk, paste_risk, paste_shown, pasted
+from desktop_agent.ui.terminal.screen_text import Selection, find_in
+from desktop_agent.ui.terminal.screen_view import PointerSelection, Sight, TerminalView
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.find_bar import FindBar
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+
+_LINES_AT_ONCE = 50
+_MOST_PLACES = 1_000
+
+
+class TerminalFinder(QObject):
+    """A `FindTarget`: selects where the text stands, the last place first. Looks on in pauses of the window.
+
+    Signals:
+        found: the number of the place that is selected, from 1, and how many there are.
+    """
+
+    found = Signal(int, int)
+
+    def __init__(self, sight: Sight, pointer: PointerSelection) -> None:
+        super().__init__(pointer)
+        self._sight = sight
+        self._pointer = pointer
+        self._work = GradualWork(self)
+        self._places: list[Selection] = []
+        """From the last one on: those before it are found later."""
+        self._at = 0
+        self.has_unread = False
+
+    def find(self, text: str) -> None:
+        """Select where `text` stands last; nothing of an empty one."""
+        self._work.stop()
+        self._places, self._at = [], 0
+        self.has_unread = bool(text) and self._sight.emulator is not None
+        self.found.emit(0, 0)
+        if self.has_unread:
+            self._work.begin(self._search(text))
+
+    def step(self, by: int) -> None:
+        """Go on by so many places, round the end."""
+        if self._places:
+            self._at = (self._at - by) % len(self._places)
+            self._go()
+
+    def _search(self, text: str) -> Iterator[None]:
+        assert self._sight.emulator is not None
+        for number, places in enumerate(find_in(self._sight.emulator.screen, text)):
+            is_first = not self._places and bool(places)
+            self._places += reversed(places)
+            if is_first:
+                self._go()
+            if len(self._places) >= _MOST_PLACES:
+                break
+            if number % _LINES_AT_ONCE == 0:
+                self._tell()
+                yield
+        else:
+            self.has_unread = False
+        self._tell()
+
+    def _go(self) -> None:
+        place = self._places[self._at]
+        self._pointer.select(place)
+        self._sight.show_row(min(place).row)
+        self._tell()
+
+    def _tell(self) -> None:
+        count = len(self._places)
+        self.found.emit(count - self._at if count else 0, count)
+
+
+ATTACHED_ROWS = 200
+"""How many rows are attached when nothing is selected."""
+_HEIGHT = 280
+_MOST_PREVIEW_ROWS = 5
+"""The most lines of a paste that are shown at once; the rest can be scrolled to."""
+
+
+class TerminalPanel(QWidget):
+    """Shows the terminal of one folder, or says why there is none.
+
+    Signals:
+        typed: this (`bytes`) goes to the program.
+        attach_requested: this text shall come with the next message.
+        start_requested: the user wants a shell, after the last one has ended.
+        closed: the user does not want to see it any more.
+    """
+
+    typed = Signal(bytes)
+    attach_requested = Signal(str)
+    start_requested = Signal()
+    closed = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("terminalPanel")
+        self.setAccessibleName(self.tr("Terminal"))
+        self.setProperty("role", "surface")
+        self.view = TerminalView(theme)
+        self._emulator: Emulator | None = None
+        self._waiting = "", PasteRisk(0, has_hidden=False)
+        """What the user is asked about, and what they were told of it."""
+        finder = TerminalFinder(self.view.sight, self.view.pointer)
+        self._find_bar = FindBar(
+            finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
+        )
+        self._place = ElidedLabel()
+        self._place.setProperty("role", "secondary")
+        self._state = make_label(role="secondary", object_name="terminalState")
+        self._why = Note(object_name="terminalUnavailable")
+        self._asking = QWidget()
+        self._question = Note(object_name="terminalPasteQuestion")
+        self._preview = QPlainTextEdit(readOnly=True)
+        self._preview.setObjectName("terminalPastePreview")
+        self._preview.setAccessibleName(self.tr("Text to paste"))
+        self._preview.setFont(theme.code_font())
+        self._build_buttons()
+        self._lay_out()
+        self.view.typed.connect(self.typed)
+        self.view.pasted.connect(self._on_pasted)
+        self.view.find_requested.connect(self.open_find)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._open_menu)
+        self.setFocusProxy(self.view)
+
+    def show_terminal(self, emulator: Emulator, place: str) -> None:
+        """Show a terminal; `place` says where its shell works."""
+        self._emulator = emulator
+        self._find_bar.hide()
+        self._place.setText(place)
+        self._forget_paste()
+        self._show(is_available=True)
+        self.view.show_terminal(emulator)
+
+    def show_state(self, ended: str, title: str) -> None:
+        """Say how the shell ended; nothing while it runs. `title` is what its program calls itself."""
+        self._state.setText(ended)
+        self._state.setVisible(bool(ended))
+        self._again.setVisible(bool(ended))
+        self._place.setToolTip(named(title))
+        self.view.show_cursor(is_shown=not ended)
+
+    def show_unavailable(self, why: str) -> None:
+        """Say why there is no terminal, and let the user try again."""
+        self._emulator = None
+        self._why.setText(why)
+        self._show(is_available=False)
+        self.view.show_terminal(None)
+        self._again.show()
+
+    def attach(self) -> None:
+        """Ask for what is selected, else what was printed last, to come with the next message."""
+        if text := self.view.recent_text(ATTACHED_ROWS):
+            self.attach_requested.emit(text)
+
+    def open_find(self) -> None:
+        """Let the user find something in what was printed."""
+        if self._emulator is not None:
+            self._find_bar.open_bar()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), _HEIGHT)
+
+    def _open_menu(self, place: QPoint) -> None:
+        if self._emulator is None:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("terminalMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(self.tr("Copy"), self.view.copy)
+        copy.setShortcuts(self.view.keys.sequences("copy"))
+        copy.setEnabled(bool(self.view.pointer.text))
+        paste = menu.addAction(self.tr("Paste"), self.view.paste)
+        paste.setShortcuts(self.view.keys.sequences("paste"))
+        paste.setEnabled(bool(QGuiApplication.clipboard().text()))
+        menu.addAction(self.tr("Select all"), self.view.pointer.select_all)
+        find = menu.addAction(self.tr("Find…"), self.open_find)
+        find.setShortcuts(self.view.keys.sequences("find"))
+        menu.addSeparator()
+        if (link := self.view.pointer.link_at(QPointF(place))) is not None:
+            words = self.tr("Open the address") if link.is_web else self.tr("Open the file")
+            menu.addAction(words, partial(self.view.pointer.followed.emit, link))
+        menu.addAction(self.tr("Attach output"), self.attach)
+        menu.popup(self.view.viewport().mapToGlobal(place))
+
+    # -- pasting --
+
+    def _on_pasted(self, text: str) -> None:
+        """Paste, but ask first if the program would run something at once, or if there are hidden characters."""
+        if self._emulator is None:
+            return
+        risk = self._risk_of(text)
+        if not risk.lines and not risk.has_hidden:
+            self._paste(text)
+            return
+        self._waiting = text, risk
+        self._question.setText(self._paste_question(risk))
+        self._preview.setPlainText(paste_shown(text))
+        rows = min(_MOST_PREVIEW_ROWS, self._preview.blockCount())
+        margin = int(self._preview.document().documentMargin()) + self._preview.frameWidth()
+        self._preview.setFixedHeight(rows * self._preview.fontMetrics().lineSpacing() + 2 * margin)
+        self._asking.show()
+        self._asking_no.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _risk_of(self, text: str) -> PasteRisk:
+        is_bracketed = self._emulator is not None and self._emulator.screen.modes.brackets_paste
+        return paste_risk(text, is_bracketed=is_bracketed)
+
+    def _paste_question(self, risk: PasteRisk) -> str:
+        one = "The program here takes the pasted line at once."
+        many = "The program here takes each of the %n pasted lines at once."
+        lines = plural("LiveTerminal", risk.lines, one, many) if risk.lines else ""
+        hidden = self.tr("The pasted text has characters that cannot be seen; control characters are left out.")
+        return " ".join(filter(None, (lines, hidden if risk.has_hidden else "")))
+
+    def _paste_all_the_same(self) -> None:
+        text, risk = self._waiting
+        if self._risk_of(text) != risk:  # another program runs now
+            self._on_pasted(text)
+            return
+        self._forget_paste()
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._paste(text)
+
+    def _paste(self, text: str) -> None:
+        is_bracketed = self._emulator is not None and self._emulator.screen.modes.brackets_paste
+        self.view.follow()
+        self.typed.emit(pasted(text, is_bracketed=is_bracketed))
+
+    def _forget_paste(self) -> None:
+        self._waiting = "", PasteRisk(0, has_hidden=False)
+        self._preview.clear()
+        had_focus = self._asking.isAncestorOf(self.focusWidget() or self)
+        self._asking.hide()
+        if had_focus:
+            self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # -- how it is built --
+
+    def _show(self, *, is_available: bool) -> None:
+        self.view.setVisible(is_available)
+        self._why.setVisible(not is_available)
+        self._attach.setEnabled(is_available)
+        self._state.setVisible(False)
+        self._again.hide()
+
+    def _build_buttons(self) -> None:
+        self._attach = make_button(
+            self.tr("Attach output"),
+            object_name="terminalAttachButton",
+            clicked=self.attach,
+            variant="flat",
+            is_compact=True,
+        )
+        self._attach.setToolTip(self.tr("Attach what is selected, or the last lines, to the message"))
+        self._again = make_button(
+            self.tr("Start again"), object_name="terminalStartButton", clicked=self.start_requested, is_compact=True
+        )
+        self._close = make_button(
+            "✕",
+            object_name="terminalCloseButton",
+            clicked=self.closed,
+            variant="flat",
+            accessible_name=self.tr("Hide the terminal"),
+            is_compact=True,
+        )
+        self._close.setToolTip(self.tr("Hide. What runs in it goes on."))
+        self._asking_no = make_button(
+            self.tr("Do not paste"), object_name="terminalPasteNo", clicked=self._forget_paste, is_compact=True
+        )
+        self._asking_yes = make_button(
+            self.tr("Paste"), object_name="terminalPasteYes", clicked=self._paste_all_the_same, is_compact=True
+        )
+
+    def _lay_out(self) -> None:
+        heading = make_label(self.tr("Terminal"), role="heading")
+        head = hbox(
+            heading,
+            (self._place, 1),
+            STRETCH,
+            self._state,
+            self._again,
+            self._attach,
+            self._close,
+            margins=(Space.M, Space.S, Space.M, Space.XS),
+            spacing=Space.S,
+        )
+        margins = (Space.M, Space.XS, Space.M, Space.XS)
+        question = hbox((self._question, 1), self._asking_no, self._asking_yes, spacing=Space.S)
+        vbox(question, self._preview, on=self._asking, margins=margins, spacing=Space.XS)
+        self._asking.hide()
+        self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
+        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._why.hide()
+        vbox(hairline(), head, self._find_bar, self._asking, (self.view, 1), (self._why, 1), on=self)
+
+
+class TerminalDock(QDockWidget):
+    """Holds the panel below the conversation, between what stands at the sides of the window."""
+
+    def __init__(self, window: QMainWindow, panel: TerminalPanel) -> None:
+        super().__init__(self.tr("Terminal"), window)
+        self.setObjectName("terminalDock")
+        self.setTitleBarWidget(QWidget(self))
+        self.setWidget(panel)
+        window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        if not window.restoreDockWidget(self):  # where it was, and how high
+            window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self)
+            window.resizeDocks([self], [_HEIGHT], Qt.Orientation.Vertical)

@@ -1,0 +1,214 @@
+"""Figures in words, and what plots and their axes show: plain values, made beside the window's thread."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.plain_text import cost_text, duration_text, money, named
+from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.usage.report import Durations, Figures, Key
+from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.wording.phrases import short_path
+
+NOTHING = "–"
+"""Where there is no figure."""
+_UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+
+
+def say(text: str) -> str:
+    """Return a text of the page in the language of the user."""
+    return QCoreApplication.translate("Usage", text)
+
+
+def short_count(number: float) -> str:
+    """Return a number for an axis: `900`, `1.5 k`, `20 M`."""
+    for size, unit in _UNITS:
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"
+
+
+def money_ticks(ticks: Sequence[float]) -> Callable[[float], str]:
+    """Return how an axis of these amounts writes each of them: all in dollars, or all with their cents."""
+    is_whole = all(tick == int(tick) for tick in ticks)
+    return lambda usd: f"${usd:,.0f}" if is_whole else money(usd) if usd else "$0"
+
+
+def share(part: float, whole: float) -> str:
+    """Return `13 %`, and never 0 % for what is more than nothing."""
+    percent = 100 * part / whole if whole else 0.0
+    return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
+
+
+def cost(usage: Usage, requests: int) -> str:
+    """Return what requests cost; `not known`, and never $0, where that is so."""
+    if not requests:
+        return NOTHING
+    return cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or say("not known")
+
+
+def tokens(number: int) -> str:
+    """Return a number of tokens as people read it."""
+    return counted(number) if number else NOTHING
+
+
+def time(seconds: float) -> str:
+    """Return a time; a dash for none."""
+    return duration_text(seconds) if seconds else NOTHING
+
+
+def percentile(durations: Durations, percent: int) -> str:
+    """Return the time that so many of a hundred do not exceed; a dash without any."""
+    found = durations.percentile_s(percent)
+    return duration_text(found) if found is not None else NOTHING
+
+
+def failed(part: int, whole: int) -> str:
+    """Return `4 (13 %)`; a dash where nothing was tried."""
+    return (f"{counted(part)} ({share(part, whole)})" if part else "0") if whole else NOTHING
+
+
+def errors(figures: Figures) -> str:
+    """Return the kinds of a tool's errors: `2 not found, 1 not allowed`; the most frequent first."""
+    kinds = sorted(figures.failed_calls.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{counted(count)} {_error(kind)}" for kind, count in kinds)
+
+
+def model_name(key: Key) -> str:
+    """Return what a model of a provider is called."""
+    provider, model = key
+    return named(f"{provider}/{model}") if provider else say("not recorded")
+
+
+def folder_name(key: Key) -> str:
+    """Return a folder as people write it."""
+    return short_path(key[0]) if key[0] else say("not recorded")
+
+
+def tool_name(key: Key) -> str:
+    """Return a tool's name, nothing of it invisible."""
+    return named(key[0])
+
+
+def _error(kind: str) -> str:
+    match kind:
+        case "validation":
+            return say("wrong arguments")
+        case "not_found":
+            return say("not found")
+        case "permission":
+            return say("not allowed")
+        case "fatal":
+            return say("fatal")
+        case _:
+            return say("other")
+
+
+_STEPS = (1, 2, 2.5, 5)
+_COUNTS = range(2, 6)
+"""How many steps an axis may have."""
+_TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
+"""Round times, each several times the one before."""
+
+
+class Scale(NamedTuple):
+    """An axis from 0 (its beginning) to 1 (its end)."""
+
+    ticks: tuple[float, ...]
+    """The values that it names, from the least to the greatest."""
+    is_logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value is, between 0 and 1."""
+        first, last = self.ticks[0], self.ticks[-1]
+        if self.is_logarithmic:
+            value = max(value, first)
+            return min(1.0, math.log(value / first) / math.log(last / first))
+        return min(1.0, max(0.0, (value - first) / (last - first)))
+
+
+def scale_to(greatest: float, *, least_step: float = 0.0) -> Scale:
+    """Return an axis from 0 to a round value that is not below `greatest`, as little above it as round steps allow."""
+    if greatest <= 0:
+        return Scale((0.0, least_step or 1.0))
+    power = 10.0 ** math.floor(math.log10(greatest))
+    steps = [max(one * size * power, least_step) for size in (0.1, 1.0) for one in _STEPS]
+    axes = [(count * step, count, step) for step in steps for count in [math.ceil(greatest / step - 1e-9) or 1]]
+    _, count, step = min([axis for axis in axes if axis[1] in _COUNTS] or axes)
+    return Scale(tuple(round(step * number, 12) for number in range(count + 1)))
+
+
+def time_scale(least_s: float, greatest_s: float) -> Scale:
+    """Return a logarithmic axis of round times around these: tools take milliseconds or minutes."""
+    first = max((number for number, time in enumerate(_TIMES_S) if time <= least_s), default=0)
+    last = next((number for number, time in enumerate(_TIMES_S) if time >= greatest_s), len(_TIMES_S) - 1)
+    return Scale(_TIMES_S[min(first, len(_TIMES_S) - 2) : max(last, first + 1) + 1], is_logarithmic=True)
+
+
+class Series(Struct, frozen=True, kw_only=True):
+    """One part of every column, such as a model."""
+
+    name: str
+    colour: str
+    """A role of the palette."""
+    total: str
+    """Of all columns, in words."""
+
+
+class PlotColumn(Struct, frozen=True, kw_only=True):
+    """One moment of a plot over time."""
+
+    tick: str
+    """What stands below it where there is room."""
+    name: str
+    """The day, or the days, in full."""
+    parts: tuple[float, ...]
+    """One for each series."""
+    texts: tuple[str, ...]
+    """The parts, in words."""
+    total: str
+    unknown: str = ""
+    """What is missing in it because it is not known, in words; drawn as a hatched end."""
+
+
+class ColumnData(Struct, frozen=True, kw_only=True):
+    """A plot over time."""
+
+    series: tuple[Series, ...]
+    columns: tuple[PlotColumn, ...]
+    scale: Scale
+    tick_text: Callable[[float], str]
+    """How the axis writes a value."""
+    total: str
+    """Of all columns, in words."""
+    unknown: str = ""
+    """What is missing in all of them."""
+
+
+class PlotBar(Struct, frozen=True, kw_only=True):
+    """One row of a plot: from nothing to `value`, or a range from `value` to `end`."""
+
+    name: str
+    value: float | None
+    """None where it is not known."""
+    end: float | None = None
+    text: str
+    """What stands at its end."""
+    detail: str
+    """All of it, in words."""
+
+
+class BarData(Struct, frozen=True, kw_only=True):
+    """A plot with a row for each thing, the largest first."""
+
+    bars: tuple[PlotBar, ...]
+    scale: Scale
+    tick_text: Callable[[float], str]
+    colour: str = "accent"
+    note: str = ""
+    """What the plot says of itself: what its marks are, or how many things are in the table only."""
+    nothing: str = ""
+    """What it says without a row."""

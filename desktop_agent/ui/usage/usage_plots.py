@@ -1,0 +1,482 @@
+"""Plots of columns and bars, each with one current item, by mouse or keyboard, and its legend (ADR 22)."""
+
+import math
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.usage.usage_figures import NOTHING, BarData, ColumnData, PlotBar, PlotColumn
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.rows import LEFT, RIGHT, draw_line
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_KEYBOARD_REASONS = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
+_MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
+AXIS_TEXT = 18
+"""Height of a line of text at an axis."""
+
+
+class Plot(QWidget):
+    """Draws items, and knows which of them is current: the one under the mouse, else the one that was chosen.
+
+    Signals:
+        current_changed: another item is current (its number from 0, -1 for none).
+    """
+
+    current_changed = Signal(int)
+
+    def __init__(self, theme: Theme, *, previous: Qt.Key, following: Qt.Key) -> None:
+        super().__init__()
+        self.theme = theme
+        self._previous, self._following = previous, following
+        self._chosen = self._hovered = -1
+        self._is_keyboard = False
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._take()
+        theme.changed.connect(self._take)
+
+    @property
+    def current(self) -> int:
+        """The current item; -1 for none."""
+        return self._hovered if self._hovered >= 0 else self._chosen
+
+    def count(self) -> int:
+        """How many items there are."""
+        raise NotImplementedError
+
+    def item_at(self, point: QPointF) -> int:
+        """Return the item at a place; -1 for none."""
+        raise NotImplementedError
+
+    def forget_current(self) -> None:
+        """Make no item the current one: there are others now."""
+        self._chosen = self._hovered = -1
+        self.current_changed.emit(-1)
+        self.update()
+
+    # -- for those that draw --
+
+    def draw_ring(self, painter: QPainter) -> None:
+        """Draw the ring around the whole of it while it has the focus by keyboard."""
+        if self._is_keyboard and self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(self.colour("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+
+    def draw_text(self, painter: QPainter, area: QRectF, text: str, colour: str, where: Qt.AlignmentFlag) -> None:
+        """Draw a line of small text, elided in its middle."""
+        painter.setFont(self.font_)
+        painter.setPen(self.colour(colour))
+        if self.metrics.horizontalAdvance(text) > area.width() + 1:
+            text = self.metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, int(area.width()) + 1)
+        painter.drawText(area, where.value | _MIDDLE, text)
+
+    def colour(self, role: str) -> QColor:
+        """Return the colour of a role, kept: each part of each column asks for one."""
+        if (found := self._colours.get(role)) is None:
+            self._colours[role] = found = self.theme.colour(role)
+        return found
+
+    # -- Qt --
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._set(self._chosen, self.item_at(event.position()))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._is_keyboard = False
+        at = self.item_at(event.position())
+        self._set(-1 if at == self._chosen else at, at)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._set(self._chosen, -1)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        last = self.count() - 1
+        match event.key():
+            case self._previous:
+                chosen = max(0, self._chosen - 1) if self._chosen >= 0 else last
+            case self._following:
+                chosen = min(last, self._chosen + 1)
+            case Qt.Key.Key_Home:
+                chosen = min(0, last)
+            case Qt.Key.Key_End:
+                chosen = last
+            case _:
+                super().keyPressEvent(event)
+                return
+        self._is_keyboard = True
+        self._set(chosen, -1)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._is_keyboard = event.reason() in _KEYBOARD_REASONS
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def _take(self) -> None:
+        """Take colours and font anew."""
+        self._colours: dict[str, QColor] = {}
+        self.font_ = self.theme.text_font(TypeSize.HEAD)
+        self.metrics = QFontMetrics(self.font_)
+        self.update()
+
+    def _set(self, chosen: int, hovered: int) -> None:
+        before = self.current
+        self._chosen, self._hovered = chosen, hovered
+        if self.current != before:
+            self.current_changed.emit(self.current)
+            self.update()
+
+
+HEIGHT = 148
+_AXIS_WIDTH = 52
+_TICK_WIDTH = 56
+"""Room for the name of a column below it."""
+_FULLEST = 0.72
+"""How much of its room a column takes."""
+_WIDEST = 36.0
+_UNKNOWN_HEIGHT = 9.0
+_LEAST_HEIGHT = 1.5
+"""Of a part that is more than nothing."""
+_RIGHT = Qt.AlignmentFlag.AlignRight
+_CENTRE = Qt.AlignmentFlag.AlignHCenter
+
+
+class ColumnPlot(Plot):
+    """Draws `ColumnData`. Left and right go from one to the next."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, previous=Qt.Key.Key_Left, following=Qt.Key.Key_Right)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._data: ColumnData | None = None
+
+    def show_columns(self, data: ColumnData) -> None:
+        """Draw these from now on."""
+        self._data = data
+        self.forget_current()
+
+    def count(self) -> int:
+        return len(self._data.columns) if self._data is not None else 0
+
+    def item_at(self, point: QPointF) -> int:
+        area, count = self._area(), self.count()
+        if not count or not area.adjusted(0, 0, 0, AXIS_TEXT).contains(point):
+            return -1
+        return min(count - 1, int((point.x() - area.left()) / (area.width() / count)))
+
+    def sizeHint(self) -> QSize:
+        return QSize(480, HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(240, HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if (data := self._data) is not None:
+            area = self._area()
+            self._draw_axis(painter, area, data)
+            step = area.width() / max(1, len(data.columns))
+            every = max(1, math.ceil(_TICK_WIDTH / step))
+            for number, column in enumerate(data.columns):
+                place = QRectF(area.left() + number * step, area.top(), step, area.height())
+                self._draw_column(painter, place, column, data, is_current=number == self.current)
+                # The last one is today: it is named, and those before it in even steps.
+                if (len(data.columns) - 1 - number) % every == 0:
+                    self._draw_tick(painter, place, column.tick, is_current=number == self.current)
+        self.draw_ring(painter)
+        painter.end()
+
+    def _area(self) -> QRectF:
+        return QRectF(self.rect()).adjusted(_AXIS_WIDTH, Space.S, -Space.M, -AXIS_TEXT - Space.XS)
+
+    def _draw_axis(self, painter: QPainter, area: QRectF, data: ColumnData) -> None:
+        for number, value in enumerate(data.scale.ticks):
+            y = area.bottom() - data.scale.place(value) * area.height()
+            painter.setPen(QPen(self.colour("border" if number else "control_border"), 1))
+            painter.drawLine(QPointF(area.left(), round(y) + 0.5), QPointF(area.right(), round(y) + 0.5))
+            label = QRectF(0, y - AXIS_TEXT / 2, area.left() - Space.S, AXIS_TEXT)
+            self.draw_text(painter, label, data.tick_text(value), "muted", _RIGHT)
+
+    def _draw_column(
+        self, painter: QPainter, place: QRectF, column: PlotColumn, data: ColumnData, *, is_current: bool
+    ) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        if is_current:
+            painter.fillRect(place, self.colour("sunken"))
+        width = max(2.0, min(_WIDEST, place.width() * _FULLEST))
+        left, bottom = place.center().x() - width / 2, place.bottom()
+        gap = 1.0 if width > 4 else 0.0
+        for series, value in zip(data.series, column.parts, strict=True):
+            if value > 0:
+                height = max(_LEAST_HEIGHT, data.scale.place(value) * place.height())
+                shown = max(_LEAST_HEIGHT, height - gap)
+                painter.fillRect(QRectF(left, bottom - shown, width, shown), self.colour(series.colour))
+                bottom -= height
+        if column.unknown:
+            end = QRectF(left, bottom - _UNKNOWN_HEIGHT, width, _UNKNOWN_HEIGHT)
+            draw_unknown(painter, end, self.theme)
+
+    def _draw_tick(self, painter: QPainter, place: QRectF, text: str, *, is_current: bool) -> None:
+        middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
+        label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
+        self.draw_text(painter, label, text, "text" if is_current else "muted", _CENTRE)
+
+
+def draw_unknown(painter: QPainter, area: QRectF, theme: Theme) -> None:
+    """Draw the sign for what is not known: hatched, without a size of its own."""
+    painter.setPen(QPen(theme.colour("muted"), 1))
+    painter.setBrush(QBrush(theme.colour("muted"), Qt.BrushStyle.BDiagPattern))
+    painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5))
+
+
+ROW = 24
+_BAR = 10.0
+_DOT = 4.0
+_NAME_SHARE = 0.34
+_TEXT_WIDTH = 118.0
+_LEFT = Qt.AlignmentFlag.AlignLeft
+
+
+class BarPlot(Plot):
+    """Draws `BarData`. Up and down go from one to the next."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, previous=Qt.Key.Key_Up, following=Qt.Key.Key_Down)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._data: BarData | None = None
+
+    def show_bars(self, data: BarData) -> None:
+        """Draw these from now on."""
+        self._data = data
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if data.bars else Qt.FocusPolicy.NoFocus)
+        self.updateGeometry()
+        self.forget_current()
+
+    def count(self) -> int:
+        return len(self._data.bars) if self._data is not None else 0
+
+    def item_at(self, point: QPointF) -> int:
+        row = int((point.y() - Space.XS) // ROW)
+        return row if 0 <= row < self.count() else -1
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, max(1, self.count()) * ROW + AXIS_TEXT + 2 * Space.XS)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(280, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if (data := self._data) is not None and data.bars:
+            area = self._area()
+            self._draw_axis(painter, area, data)
+            for number, bar in enumerate(data.bars):
+                self._draw_row(painter, area, number, bar, data)
+        elif data is not None:
+            area = QRectF(Space.S, Space.XS, self.width() - Space.S, ROW)
+            self.draw_text(painter, area, data.nothing, "muted", _LEFT)
+        self.draw_ring(painter)
+        painter.end()
+
+    def _area(self) -> QRectF:
+        left = self.width() * _NAME_SHARE
+        return QRectF(left, Space.XS, max(20.0, self.width() - left - _TEXT_WIDTH), self.count() * ROW)
+
+    def _draw_axis(self, painter: QPainter, area: QRectF, data: BarData) -> None:
+        right = -1.0
+        for number, value in enumerate(data.scale.ticks):
+            x = area.left() + data.scale.place(value) * area.width()
+            painter.setPen(QPen(self.colour("border" if number else "control_border"), 1))
+            painter.drawLine(QPointF(round(x) + 0.5, area.top()), QPointF(round(x) + 0.5, area.bottom()))
+            text = data.tick_text(value)
+            width = self.metrics.horizontalAdvance(text) + 2.0
+            if x - width / 2 > right + Space.S:
+                label = QRectF(x - width / 2, area.bottom() + Space.XS, width, AXIS_TEXT)
+                self.draw_text(painter, label, text, "muted", _CENTRE)
+                right = x + width / 2
+
+    def _draw_row(self, painter: QPainter, area: QRectF, number: int, bar: PlotBar, data: BarData) -> None:
+        row = QRectF(0, area.top() + number * ROW, self.width(), ROW)
+        if number == self.current:
+            painter.fillRect(row, self.colour("sunken"))
+        middle = row.center().y()
+        name = QRectF(Space.S, row.top(), area.left() - 2 * Space.S, ROW)
+        self.draw_text(painter, name, bar.name, "text", _LEFT)
+        end = area.left()
+        if bar.value is None:
+            end += _BAR * 2
+            draw_unknown(painter, QRectF(area.left(), middle - _BAR / 2, _BAR * 2, _BAR), self.theme)
+        elif bar.end is None:
+            end += max(1.5 if bar.value else 0.0, data.scale.place(bar.value) * area.width())
+            filled = QRectF(area.left(), middle - _BAR / 2, end - area.left(), _BAR)
+            painter.fillRect(filled, self.colour(data.colour))
+        else:
+            end = self._draw_range(painter, area, bar.value, bar.end, middle, data)
+        text = QRectF(end + Space.S, row.top(), self.width() - end - Space.S, ROW)
+        self.draw_text(painter, text, bar.text, "muted", _LEFT)
+
+    def _draw_range(
+        self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
+    ) -> float:
+        """Draw a full dot, a line and an empty dot; return where they end."""
+        colour = self.colour(data.colour)
+        first, last = (area.left() + data.scale.place(one) * area.width() for one in (value, end))
+        painter.setPen(QPen(colour, 2))
+        painter.drawLine(QPointF(first, middle), QPointF(last, middle))
+        painter.setBrush(self.colour("surface"))
+        painter.drawEllipse(QPointF(last, middle), _DOT, _DOT)
+        painter.setBrush(colour)
+        painter.drawEllipse(QPointF(first, middle), _DOT, _DOT)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        return last + _DOT
+
+
+WIDTH = 248
+_ROW = 20
+_SIGN = 10.0
+
+
+class Legend(QWidget):
+    """A row for each series. It is drawn; the plot's own description says the same to those who do not see it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._rows: tuple[tuple[str, str, str], ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def show_values(self, data: ColumnData, current: int) -> None:
+        """Show the values of the column `current`; of all columns when it is -1."""
+        column = data.columns[current] if 0 <= current < len(data.columns) else None
+        values = column.texts if column is not None else [series.total for series in data.series]
+        rows = [
+            (series.colour, series.name, value)
+            for series, value in reversed(list(zip(data.series, values, strict=True)))  # as they lie upon each other
+        ]
+        if data.unknown:
+            rows.insert(
+                0, ("", self.tr("Price not known"), (column.unknown or NOTHING) if column is not None else data.unknown)
+            )
+        self._rows = tuple(rows)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(WIDTH, HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        font = self._theme.text_font(TypeSize.HEAD)
+        for number, (colour, name, value) in enumerate(self._rows):
+            row = QRectF(0, Space.XS + number * _ROW, self.width(), _ROW)
+            sign = QRectF(0, row.center().y() - _SIGN / 2, _SIGN, _SIGN)
+            if colour:
+                painter.fillRect(sign, self._theme.colour(colour))
+            else:
+                draw_unknown(painter, sign, self._theme)
+            painter.setFont(font)
+            width = painter.fontMetrics().horizontalAdvance(value) + 1.0
+            text, muted = self._theme.colour("text"), self._theme.colour("muted")
+            draw_line(painter, row.adjusted(_SIGN + Space.S, 0, -width - Space.S, 0), name, font, muted, LEFT)
+            draw_line(painter, row, value, font, text, RIGHT)
+        painter.end()
+
+
+class _Card(QWidget):
+    """A title, a line of words, and a plot below. What the line says is the description of the plot, too."""
+
+    def __init__(self, title: str, plot: Plot, object_name: str) -> None:
+        super().__init__()
+        self._plot = plot
+        plot.setObjectName(object_name)
+        plot.setAccessibleName(title)
+        self._heading = make_label(title, role="strong")
+        self._heading.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._said = ElidedLabel()
+        self._said.setProperty("role", "secondary")
+        self._said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        plot.current_changed.connect(self._on_current)
+
+    def say(self, text: str) -> None:
+        """Say this of the current item, or of all."""
+        self._said.setText(text.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
+        self._said.setToolTip(plain_tooltip(text))  # all of it, where there is no room for it
+        self._plot.setAccessibleDescription(text)
+
+    def show_data(self, data: ColumnData | BarData) -> None:
+        """Show this, which is of the card's own kind."""
+        raise NotImplementedError
+
+    def _on_current(self, current: int) -> None:
+        raise NotImplementedError
+
+
+class ColumnCard(_Card):
+    """A plot over time with its legend, which has the values of the current column."""
+
+    def __init__(self, theme: Theme, title: str, object_name: str) -> None:
+        self._columns = ColumnPlot(theme)
+        super().__init__(title, self._columns, object_name)
+        self._legend = Legend(theme)
+        self._data: ColumnData | None = None
+        head = hbox(self._heading, (self._said, 1), spacing=Space.M)
+        vbox(head, hbox((self._columns, 1), self._legend, spacing=Space.M), on=self, spacing=Space.XS)
+
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, ColumnData)
+        self._data = data
+        self._columns.show_columns(data)
+
+    def _on_current(self, current: int) -> None:
+        if (data := self._data) is None:
+            return
+        self._legend.show_values(data, current)
+        if current < 0:
+            self.say(data.total)
+            return
+        column = data.columns[current]
+        self.say(f"{column.name} · {column.total}")
+        named = zip(data.series, column.parts, column.texts, strict=True)
+        parts = [f"{series.name} {text}" for series, part, text in named if part or column.unknown]
+        if column.unknown:
+            parts.append(self.tr("price of {0} not known").format(column.unknown))
+        self._columns.setAccessibleDescription(", ".join([f"{column.name}: {column.total}", *parts]))
+
+
+class BarCard(_Card):
+    """A plot with a row for each thing."""
+
+    def __init__(self, theme: Theme, title: str, object_name: str) -> None:
+        self._bars = BarPlot(theme)
+        super().__init__(title, self._bars, object_name)
+        self._data: BarData | None = None
+        vbox(self._heading, self._said, self._bars, on=self, spacing=Space.XS)
+
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, BarData)
+        self._data = data
+        self._bars.show_bars(data)
+
+    def _on_current(self, current: int) -> None:
+        if (data := self._data) is None:
+            return
+        if current < 0:
+            self.say(data.note if data.bars else data.nothing)
+            return
+        bar = data.bars[current]
+        self.say(bar.detail)
+        self._bars.setAccessibleDescription(f"{bar.name}: {bar.detail}")

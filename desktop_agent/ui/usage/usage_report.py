@@ -1,0 +1,503 @@
+"""Everything that the page shows of a report, as plots, tables and words. Made beside the window's thread."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from msgspec import Struct
+from PySide6.QtCore import QDate, QLocale
+
+from desktop_agent.core.base.plain_text import cost_text, duration_text, money
+from desktop_agent.core.protocol.model import Spending, Usage
+from desktop_agent.core.usage.report import GROUPINGS, Durations, Figures, Grouping, Key, UsageReport
+from desktop_agent.ui.usage import usage_figures as words
+from desktop_agent.ui.usage.usage_figures import (
+    BarData,
+    ColumnData,
+    PlotBar,
+    PlotColumn,
+    Series,
+    cost,
+    model_name,
+    money_ticks,
+    say,
+    scale_to,
+    short_count,
+    time_scale,
+    tokens,
+)
+from desktop_agent.ui.widgets.context_meter import counted
+
+COLOURS = ("accent", "syntax_function", "syntax_number", "syntax_keyword", "syntax_string")
+"""Roles of the palette for the models with the most tokens, in this order; all others share `OTHER`."""
+OTHER = "faint"
+_MOST_COLUMNS = 100
+_MOST_WEEKS = 105
+
+
+class Span(Struct, frozen=True):
+    """The days of one column: from `first` to `last`, both in it."""
+
+    first: date
+    last: date
+
+
+def spans(first: date, last: date) -> tuple[Span, ...]:
+    """Return the days from `first` to `last`; weeks from Monday where these are too many, then months."""
+    days = (last - first).days + 1
+    if days <= _MOST_COLUMNS:
+        return tuple(Span(day, day) for day in (first + timedelta(days=number) for number in range(days)))
+    is_weekly = days <= 7 * _MOST_WEEKS
+    found: list[Span] = []
+    while first <= last:
+        following = first + timedelta(days=7 - first.weekday()) if is_weekly else _next_month(first)
+        found.append(Span(first, min(last, following - timedelta(days=1))))
+        first = following
+    return tuple(found)
+
+
+def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
+    """Return the costs and the tokens of a report over time, stacked by model."""
+    first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
+    last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
+    parts = _Parts(report, spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last))
+    return parts.costs(), parts.tokens()
+
+
+_NOTHING = Usage()
+_LONGEST_DAYS = 20 * 366
+"""A journal with a date of long ago does not make a plot of centuries."""
+
+
+class _Parts:
+    """The use of each model in each span."""
+
+    def __init__(self, report: UsageReport, spans_: Sequence[Span]) -> None:
+        asked = [key for key, figures in report.models.items() if figures.requests]
+        self._named = asked if len(asked) <= len(COLOURS) + 1 else asked[: len(COLOURS)]
+        """Those that have a series of their own."""
+        names = [model_name(key) for key in self._named]
+        if len(self._named) < len(asked):
+            names.append(say("other models"))
+        self._names = names
+        self._total = report.total
+        self._spans = spans_
+        self._firsts = [span.first for span in spans_]
+        self._parts = [[_NOTHING] * len(names) for _ in spans_]
+        self._sums = [_NOTHING] * len(names)
+        for spent in report.spending:
+            self._add(spent)
+
+    def costs(self) -> ColumnData:
+        """Return what each span cost."""
+        usages = [sum(parts, Usage()) for parts in self._parts]
+        return self._columns(
+            _dollars,
+            lambda usage: cost(usage, usage.context_tokens),
+            money_ticks,
+            total=cost(self._total.usage, self._total.requests),
+            lacks=[_unknown(usage) for usage in usages],
+            unknown=_unknown(self._total.usage),
+        )
+
+    def tokens(self) -> ColumnData:
+        """Return how many tokens each span took, read and written."""
+        total = say("{0} tokens").format(counted(self._total.usage.context_tokens))
+        lacks = [""] * len(self._spans)
+        return self._columns(
+            _tokens,
+            lambda usage: tokens(_tokens(usage)),
+            lambda ticks: short_count,
+            total=total,
+            lacks=lacks,
+            least_step=1.0,
+        )
+
+    def _add(self, spent: Spending) -> None:
+        number = bisect_right(self._firsts, spent.day) - 1
+        if number >= 0:
+            key = (spent.provider, spent.model)
+            series = self._named.index(key) if key in self._named else len(self._named)
+            self._parts[number][series] += spent.usage
+            self._sums[series] += spent.usage
+
+    def _columns(
+        self,
+        value: Callable[[Usage], float],
+        text: Callable[[Usage], str],
+        tick_texts: Callable[[Sequence[float]], Callable[[float], str]],
+        *,
+        total: str,
+        lacks: Sequence[str],
+        unknown: str = "",
+        least_step: float = 0.0,
+    ) -> ColumnData:
+        colours = [*COLOURS, OTHER]
+        greatest = max((sum(map(value, parts)) for parts in self._parts), default=0.0)
+        scale = scale_to(greatest, least_step=least_step)
+        return ColumnData(
+            series=tuple(
+                Series(name=name, colour=colour, total=text(usage))
+                for name, colour, usage in zip(self._names, colours, self._sums, strict=False)
+            ),
+            columns=tuple(
+                PlotColumn(
+                    tick=_tick(span),
+                    name=_name(span),
+                    parts=tuple(map(value, parts)),
+                    texts=tuple(map(text, parts)),
+                    total=text(sum(parts, Usage())) if any(map(_tokens, parts)) else say("no requests"),
+                    unknown=lack,
+                )
+                for span, parts, lack in zip(self._spans, self._parts, lacks, strict=True)
+            ),
+            scale=scale,
+            tick_text=tick_texts(scale.ticks),
+            total=total,
+            unknown=unknown,
+        )
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.context_tokens
+
+
+def _dollars(usage: Usage) -> float:
+    return usage.cost_usd or 0.0
+
+
+def _unknown(usage: Usage) -> str:
+    """Say how many tokens have no price; nothing when all have one."""
+    number = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
+    return say("{0} tokens").format(counted(number)) if number else ""
+
+
+def _next_month(day: date) -> date:
+    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
+
+
+def _tick(span: Span) -> str:
+    days = (span.last - span.first).days
+    return _written(span.first, say("d MMM") if days < 8 else say("MMM yyyy"))
+
+
+def _name(span: Span) -> str:
+    if span.first == span.last:
+        return _written(span.first, say("ddd d MMM yyyy"))
+    return f"{_written(span.first, say('d MMM'))} – {_written(span.last, say('d MMM yyyy'))}"
+
+
+def _written(day: date, form: str) -> str:
+    return QLocale().toString(QDate(day.year, day.month, day.day), form)
+
+
+MOST_BARS = 8
+"""All others are in the table."""
+
+Name = Callable[[Key], str]
+
+
+def times_of(
+    rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
+) -> BarData:
+    """Return P50 to P95 of each, those that took the most time in all first."""
+    timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
+    timed.sort(key=lambda item: -item[1].total_s)
+    shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
+    ends = [one for bar in shown for one in (bar.value, bar.end) if one is not None]
+    note = say("● P50, ○ P95")
+    return BarData(
+        bars=tuple(shown),
+        scale=time_scale(min(ends, default=0.001), max(ends, default=1.0)),
+        tick_text=_time_tick,
+        note=_noted(note, len(timed)),
+        nothing=nothing,
+    )
+
+
+def errors_of(rows: Mapping[Key, Figures]) -> BarData:
+    """Return how many calls of each tool failed, and which share of its calls, the most first."""
+    wrong = [(key, figures) for key, figures in rows.items() if figures.failed_call_count]
+    wrong.sort(key=lambda item: (-item[1].failed_call_count, item[0]))
+    shown: list[PlotBar] = []
+    for key, figures in wrong[:MOST_BARS]:
+        failed, calls = figures.failed_call_count, figures.calls
+        said = counted(failed), counted(calls), words.share(failed, calls)
+        detail = say("{0} of {1} ({2}): {3}").format(*said, words.errors(figures))
+        text = say("{0} of {1}, {2}").format(*said)
+        shown.append(PlotBar(name=words.tool_name(key), value=failed, text=text, detail=detail))
+    return BarData(
+        bars=tuple(shown),
+        scale=scale_to(max((bar.value or 0.0 for bar in shown), default=0.0), least_step=1.0),
+        tick_text=words.short_count,
+        colour="danger_text",
+        note=_noted("", len(wrong)),
+        nothing=say("No call failed."),
+    )
+
+
+def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
+    """Return what each cost, the most expensive first; then those of which that is not known."""
+    asked = [(key, figures) for key, figures in rows.items() if figures.requests]
+    asked.sort(key=lambda item: -_cost_order(item[1]))
+    shown = [
+        PlotBar(
+            name=name(key),
+            value=figures.usage.cost_usd,
+            text=words.cost(figures.usage, figures.requests),
+            detail=say("{0}; {1} tokens read, {2} written, {3} requests").format(
+                _cost_said(figures),
+                counted(figures.usage.all_input_tokens),
+                counted(figures.usage.output_tokens),
+                counted(figures.requests),
+            ),
+        )
+        for key, figures in asked[:MOST_BARS]
+    ]
+    scale = scale_to(max((bar.value or 0.0 for bar in shown), default=0.0))
+    return BarData(
+        bars=tuple(shown),
+        scale=scale,
+        tick_text=words.money_ticks(scale.ticks),
+        note=_noted("", len(asked)),
+        nothing=say("No request is recorded."),
+    )
+
+
+def turns_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
+    """Return how long the turns of each took in all, the longest first."""
+    timed = sorted(((key, one) for key, one in rows.items() if one.turn_s), key=lambda item: -item[1].turn_s)
+    shown = [
+        PlotBar(
+            name=name(key),
+            value=figures.turn_s,
+            text=duration_text(figures.turn_s),
+            detail=say("{0} in {1} turns, {2} of them failed").format(
+                duration_text(figures.turn_s), counted(figures.turns), counted(figures.failed_turn_count)
+            ),
+        )
+        for key, figures in timed[:MOST_BARS]
+    ]
+    greatest = max((bar.value or 0.0 for bar in shown), default=0.0)
+    unit = next(size for size in (3_600, 60, 1) if greatest >= size or size == 1)
+    scale = scale_to(greatest / unit)
+    return BarData(
+        bars=tuple(shown),
+        scale=scale._replace(ticks=tuple(tick * unit for tick in scale.ticks)),
+        tick_text=lambda value: f"{value / unit:g} {'h' if unit == 3_600 else 'min' if unit == 60 else 's'}",
+        note=_noted("", len(timed)),
+        nothing=say("No turn is recorded."),
+    )
+
+
+def _range(name: str, durations: Durations) -> PlotBar:
+    half, most, nearly_all = (durations.percentile_s(percent) or 0.0 for percent in (50, 95, 99))
+    return PlotBar(
+        name=name,
+        value=half,
+        end=most,
+        text=f"{duration_text(half)} – {duration_text(most)}" if half != most else duration_text(half),
+        detail=say("P50 {0}, P95 {1}, P99 {2}, {3} in all, {4} times").format(
+            *map(duration_text, (half, most, nearly_all, durations.total_s)), counted(durations.count)
+        ),
+    )
+
+
+def _cost_said(figures: Figures) -> str:
+    usage = figures.usage
+    if usage.cost_usd is None:
+        return say("cost not known")
+    if usage.unpriced_tokens:
+        known = money(usage.cost_usd, is_least=True)
+        return say("{0}, {1} tokens without a price").format(known, counted(usage.unpriced_tokens))
+    return money(usage.cost_usd)
+
+
+def _noted(note: str, count: int) -> str:
+    more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
+    return " · ".join(filter(None, (note, more)))
+
+
+def _time_tick(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:g} ms"
+    unit = next(size for size in (3_600, 60, 1) if seconds >= size)
+    return f"{seconds / unit:g} {'h' if unit == 3_600 else 'min' if unit == 60 else 's'}"
+
+
+class TableCell(NamedTuple):
+    """One figure."""
+
+    text: str
+    order: float | str
+    """What to sort by: it is of one kind in each column."""
+
+
+class Table(NamedTuple):
+    """Rows of figures; the first column says what each is about."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    texts: tuple[int, ...] = (0,)
+    """The columns that are text, not numbers."""
+
+
+class _Column(Struct, frozen=True):
+    heading: str
+    text: Callable[[Figures], str]
+    order: Callable[[Figures], float]
+
+
+def table_of(report: UsageReport, by: Grouping) -> Table:
+    """Return the table of one grouping; the newest day first, else in the order of the report."""
+    rows = report.rows(by)
+    name, heading = _names()[by]
+    columns = _columns()[by]
+    listed = reversed(rows.items()) if by == "day" else rows.items()
+    return Table(
+        (heading, *(column.heading for column in columns)),
+        tuple(
+            (TableCell(name(key), name(key)), *(TableCell(one.text(figures), one.order(figures)) for one in columns))
+            for key, figures in listed
+        ),
+        (0, len(columns)) if by == "tool" else (0,),
+    )
+
+
+def _names() -> Mapping[Grouping, tuple[Callable[[Key], str], str]]:
+    return {
+        "day": (lambda key: key[0], say("Day (UTC)")),
+        "model": (words.model_name, say("Model")),
+        "tool": (words.tool_name, say("Tool")),
+        "folder": (words.folder_name, say("Folder")),
+    }
+
+
+def _columns() -> Mapping[Grouping, tuple[_Column, ...]]:
+    cost = _Column(say("Cost"), lambda one: words.cost(one.usage, one.requests), _cost_order)
+    spent = (
+        cost,
+        _Column(
+            say("Tokens read"),
+            lambda one: words.tokens(one.usage.all_input_tokens),
+            lambda one: one.usage.all_input_tokens,
+        ),
+        _Column(say("Written"), lambda one: words.tokens(one.usage.output_tokens), lambda one: one.usage.output_tokens),
+    )
+    requests = _Column(say("Requests"), lambda one: counted(one.requests), lambda one: one.requests)
+    turns = (
+        _Column(say("Turns"), lambda one: counted(one.turns), lambda one: one.turns),
+        _Column(
+            say("Failed turns"),
+            lambda one: words.failed(one.failed_turn_count, one.turns),
+            lambda one: one.failed_turn_count,
+        ),
+    )
+    turn_time = _Column(say("Time"), lambda one: words.time(one.turn_s), lambda one: one.turn_s)
+    calls = (
+        _Column(say("Calls"), lambda one: counted(one.calls), lambda one: one.calls),
+        _Column(
+            say("Failed calls"),
+            lambda one: words.failed(one.failed_call_count, one.calls),
+            lambda one: one.failed_call_count,
+        ),
+    )
+    sessions = _Column(say("Sessions"), lambda one: counted(one.sessions), lambda one: one.sessions)
+    kinds = _Column(say("Errors"), words.errors, lambda one: one.failed_call_count)
+    tool_time = _Column(say("Time in all"), lambda one: words.time(one.took.total_s), lambda one: one.took.total_s)
+    return {
+        "day": (*spent, requests, turn_time, *turns, *calls),
+        "model": (*spent, requests, *_percentiles(lambda one: one.answered), *turns),
+        "tool": (calls[0], *_percentiles(lambda one: one.took), tool_time, calls[1], kinds),
+        "folder": (sessions, *spent, turn_time, *turns, *calls),
+    }
+
+
+def _percentiles(durations: Callable[[Figures], Durations]) -> tuple[_Column, ...]:
+    def column(percent: int) -> _Column:
+        return _Column(
+            f"P{percent}",
+            lambda one: words.percentile(durations(one), percent),
+            lambda one: durations(one).percentile_s(percent) or 0.0,
+        )
+
+    return tuple(column(percent) for percent in (50, 95, 99))
+
+
+def _cost_order(figures: Figures) -> float:
+    """What is not known comes below what is nothing."""
+    known = figures.usage.cost_usd
+    return -1.0 if known is None else known
+
+
+class Total(Struct, frozen=True):
+    """One of the sums at the top: what it comes to, and of what."""
+
+    value: str
+    name: str
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A report in words and plots."""
+
+    report: UsageReport
+    totals: tuple[Total, ...]
+    warning: str
+    """What is not known of the cost; empty when all of it is."""
+    plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
+    """Two for each grouping: over time for days, a row for each thing for the others."""
+    tables: dict[Grouping, Table]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in the period."""
+        return not self.report.days
+
+
+def shown_of(report: UsageReport) -> Shown:
+    """Return what is to be seen of a report. It takes a moment: for a thread."""
+    models, tools, folders = report.models, report.tools, report.folders
+    no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
+    return Shown(
+        report=report,
+        totals=_totals(report),
+        warning=_warning(report),
+        plots={
+            "day": columns_of(report),
+            "model": (
+                times_of(models, words.model_name, lambda one: one.answered, nothing=no_answer),
+                costs_of(models, words.model_name),
+            ),
+            "tool": (times_of(tools, words.tool_name, lambda one: one.took, nothing=no_call), errors_of(tools)),
+            "folder": (costs_of(folders, words.folder_name), turns_of(folders, words.folder_name)),
+        },
+        tables={by: table_of(report, by) for by in GROUPINGS},
+    )
+
+
+def _totals(report: UsageReport) -> tuple[Total, ...]:
+    total, usage = report.total, report.total.usage
+    cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) if total.requests else "$0.00"
+    failed_turns = say("{0} turns, {1} failed").format(counted(total.turns), counted(total.failed_turn_count))
+    calls = say("tool calls")
+    if total.calls:
+        share = words.share(total.failed_call_count, total.calls)
+        calls = say("tool calls, {0} failed ({1})").format(counted(total.failed_call_count), share)
+    return (
+        Total(cost or say("not known"), say("for {0} requests").format(counted(total.requests))),
+        Total(
+            words.short_count(usage.context_tokens),
+            say("tokens, {0} written").format(words.short_count(usage.output_tokens)),
+        ),
+        Total(duration_text(total.turn_s) if total.turn_s else "0 s", say("in {0}").format(failed_turns)),
+        Total(counted(total.calls), calls),
+    )
+
+
+def _warning(report: UsageReport) -> str:
+    usage = report.total.usage
+    unpriced = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
+    if not unpriced:
+        return ""
+    return say("The price of {0} tokens is not known: the cost is higher.").format(counted(unpriced))

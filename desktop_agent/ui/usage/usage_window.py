@@ -1,0 +1,558 @@
+"""*Usage*: time, tokens, cost and errors of all sessions, by day, model, tool and folder."""
+
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QBoxLayout,
+    QButtonGroup,
+    QDialog,
+    QFrame,
+    QHeaderView,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from desktop_agent.core.usage.report import GROUPINGS, Grouping, csv_text, records
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.usage.usage_plots import BarCard, ColumnCard
+from desktop_agent.ui.usage.usage_report import Shown, Table, Total
+from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, vbox
+from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing
+
+PADDING = 11
+_LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
+"""As numbers: to combine Python's enumerations takes as long as to draw a word."""
+
+
+class CellDelegate(QStyledItemDelegate):
+    """Draws a line of text over a hairline; the current cell has a ring for the keyboard."""
+
+    def __init__(self, theme: Theme, ring: FocusRing) -> None:
+        super().__init__(ring)
+        self._theme = theme
+        self._ring = ring
+        self.text_columns: tuple[int, ...] = (0,)
+        """Those whose texts stand at the left."""
+        self._take()
+        theme.changed.connect(self._take)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        rect, is_selected = QRectF(option.rect), bool(option.state & QStyle.StateFlag.State_Selected)
+        if is_selected:
+            painter.fillRect(rect, self._chosen)
+        painter.setPen(self._line)
+        painter.drawLine(rect.bottomLeft() - QPointF(0, 1), rect.bottomRight() - QPointF(0, 1))
+        painter.setFont(self.font)
+        painter.setPen(self._chosen_text if is_selected else self._text)
+        text, room = str(index.data()), rect.adjusted(PADDING, 0, -PADDING, 0)
+        if self._metrics.horizontalAdvance(text) > room.width():
+            text = self._metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, int(room.width()))
+        painter.drawText(room, _LEFT if index.column() in self.text_columns else _RIGHT, text)
+        if self._ring.is_shown and option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(self._focus)
+            painter.drawRect(rect.adjusted(1, 1, -1, -2))
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, Height.LIST_ROW)
+
+    def _take(self) -> None:
+        theme = self._theme
+        self.font = theme.text_font(TypeSize.SECONDARY)
+        self._metrics = QFontMetrics(self.font)
+        self._line = QPen(theme.colour("border"), 1)
+        self._focus = QPen(theme.colour("accent"), 2)
+        self._text, self._chosen_text = theme.colour("text"), theme.colour("accent_text")
+        self._chosen = theme.colour("accent_weak")
+
+
+_NO_PARENT = QModelIndex()
+_LEAST_NAME = 140
+_LEAST_TEXT = 160
+"""A column takes less for names, or for text at its end, only where less is in it."""
+_HEADINGS = Height.LIST_ROW
+_SHOWN_ROWS = 5
+_MEASURED = 3
+_SORT_SIGN = 8
+
+
+class FigureModel(QAbstractTableModel):
+    """The rows of one table, sorted as the user wants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table = Table((), ())
+        self._rows = list(self._table.rows)
+
+    def show_table(self, table: Table) -> None:
+        """Have these rows from now on, in their own order."""
+        self.beginResetModel()
+        self._table = table
+        self._rows = list(table.rows)
+        self.endResetModel()
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._table.headings)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        text = self._rows[index.row()][index.column()].text
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return text
+            case Qt.ItemDataRole.ToolTipRole if index.column() == 0 or len(text) > 20:
+                return text
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{self._table.headings[index.column()]}: {text}"
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return self._side(index.column())
+            case _:
+                return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation != Qt.Orientation.Horizontal or section >= len(self._table.headings):
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._side(section)
+        return self._table.headings[section] if role == Qt.ItemDataRole.DisplayRole else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.layoutAboutToBeChanged.emit()
+        if column < 0:
+            self._rows = list(self._table.rows)
+        elif column < len(self._table.headings):
+            is_down = order == Qt.SortOrder.DescendingOrder
+            self._rows = sorted(self._table.rows, key=lambda row: (row[column].order,), reverse=is_down)
+        self.layoutChanged.emit()
+
+    def _side(self, column: int) -> Qt.AlignmentFlag:
+        is_text = column in self._table.texts
+        return Qt.AlignmentFlag.AlignVCenter | (Qt.AlignmentFlag.AlignLeft if is_text else Qt.AlignmentFlag.AlignRight)
+
+
+class FigureTable(QTableView):
+    """Shows one table. Its headings sort it; it is as readable without the plots."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.figures = FigureModel()
+        self._widths: list[int] = []
+        self.setModel(self.figures)
+        self._cells = CellDelegate(theme, FocusRing(self))
+        self.setItemDelegate(self._cells)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setMinimumHeight(_HEADINGS + _SHOWN_ROWS * Height.LIST_ROW)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setDefaultSectionSize(Height.LIST_ROW)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        headings = self.horizontalHeader()
+        headings.setHighlightSections(False)
+        headings.setFixedHeight(_HEADINGS)
+        headings.setSortIndicatorClearable(True)
+        headings.setMinimumSectionSize(_HEADINGS)
+        self.setSortingEnabled(True)
+
+    def show_table(self, table: Table) -> None:
+        """Show these rows, in their own order."""
+        headings = self.horizontalHeader()
+        headings.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.figures.show_table(table)
+        self._cells.text_columns = table.texts
+        headings.setStretchLastSection(len(table.headings) - 1 in table.texts)
+        metrics, strong = QFontMetrics(self._cells.font), headings.fontMetrics()
+        self._widths = []
+        for column, heading in enumerate(table.headings):
+            # Only the longest texts are measured: to measure every cell takes longer than to draw them all.
+            longest = sorted({row[column].text for row in table.rows}, key=_length_first)[-_MEASURED:]
+            width = max([strong.horizontalAdvance(heading) + _SORT_SIGN, *map(metrics.horizontalAdvance, longest)])
+            self._widths.append(width + 2 * PADDING + 4)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make each column as wide as what is in it; the names take what is left, or give way."""
+        headings, widths = self.horizontalHeader(), list(self._widths)
+        if not widths:
+            return
+        if headings.stretchLastSection():
+            widths[-1] = min(widths[-1], _LEAST_TEXT)
+        spare = self.viewport().width() - sum(widths)
+        if spare < 0 or not headings.stretchLastSection():
+            widths[0] = max(min(widths[0], _LEAST_NAME), widths[0] + spare)
+        for column, width in enumerate(widths):
+            headings.resizeSection(column, width)
+
+
+def _length_first(text: str) -> tuple[int, str]:
+    """The order by length, in which texts of one length stand the same way at every start."""
+    return len(text), text
+
+
+_SIDE_BY_SIDE_FROM = 760
+"""From this width on two plots with rows stand beside each other."""
+
+
+class UsagePage(QScrollArea):
+    """Plots above, the table below. It scrolls where there is little room."""
+
+    def __init__(self, plots: tuple[ColumnCard, ColumnCard] | tuple[BarCard, BarCard], table: FigureTable) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._cards, self._table = plots, table
+        self._is_over_time = isinstance(plots[0], ColumnCard)
+        self._plots = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._plots.setSpacing(Space.L if self._is_over_time else Space.XXL)
+        self._content = QWidget()
+        self._content.setProperty("role", "surface")
+        self._parts = vbox(self._plots, hairline(), on=self._content, margins=(0, 0, Space.S, 0), spacing=Space.M)
+        self.setWidget(self._content)
+
+    def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
+        """Show the figures of this grouping, with a pause after each part."""
+        for card, data in zip(self._cards, shown.plots[by], strict=True):
+            card.show_data(data)
+            if self._plots.indexOf(card) < 0:
+                self._plots.addWidget(card, 1, Qt.AlignmentFlag.AlignTop)
+            yield
+        self._table.show_table(shown.tables[by])
+        if self._parts.indexOf(self._table) < 0:
+            self._parts.addWidget(self._table, 1)
+        yield
+
+    def resizeEvent(self, arg__1: QResizeEvent) -> None:
+        is_wide = not self._is_over_time and arg__1.size().width() >= _SIDE_BY_SIDE_FROM
+        direction = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
+        if self._plots.direction() != direction:
+            self._plots.setDirection(direction)
+        super().resizeEvent(arg__1)
+
+
+class UsagePages(QStackedWidget):
+    """A page for each grouping. What a page shows is given to it when it comes in sight."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._shown: Shown | None = None
+        self._pages: dict[Grouping, UsagePage] = {}
+        self._filled: set[Grouping] = set()
+        self._work: Iterator[None] = iter(())
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._go_on)
+
+    def show_figures(self, shown: Shown, by: Grouping) -> None:
+        """Show these from now on, in this grouping."""
+        self._shown = shown
+        self._filled.clear()
+        self.show_page(by)
+
+    def show_page(self, by: Grouping) -> None:
+        """Show another grouping of the same figures; part after part, so that no turn of the loop is a long one."""
+        if by not in self._pages:
+            self._pages[by] = page = self._build(by)
+            self.addWidget(page)
+        self.setCurrentWidget(self._pages[by])
+        if self._shown is not None and by not in self._filled:
+            self._work = self._fill(self._shown, by)
+            self._turn.start()
+
+    def _fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
+        yield from self._pages[by].fill(shown, by)
+        self._filled.add(by)
+
+    def _go_on(self) -> None:
+        for _ in self._work:
+            self._turn.start()
+            return
+
+    def _build(self, by: Grouping) -> UsagePage:
+        theme = self._theme
+        table = FigureTable(theme)
+        match by:
+            case "day":
+                table.setObjectName("usageDayTable")
+                table.setAccessibleName(self.tr("Usage by day"))
+                costs = ColumnCard(theme, self.tr("Cost over time"), "costOverTimePlot")
+                return UsagePage((costs, ColumnCard(theme, self.tr("Tokens over time"), "tokensOverTimePlot")), table)
+            case "model":
+                table.setObjectName("usageModelTable")
+                table.setAccessibleName(self.tr("Usage by model"))
+                times = BarCard(theme, self.tr("Time for an answer"), "answerTimePlot")
+                return UsagePage((times, BarCard(theme, self.tr("Cost"), "costByModelPlot")), table)
+            case "tool":
+                table.setObjectName("usageToolTable")
+                table.setAccessibleName(self.tr("Usage by tool"))
+                times = BarCard(theme, self.tr("Time of a call"), "toolTimePlot")
+                return UsagePage((times, BarCard(theme, self.tr("Failed calls"), "toolErrorsPlot")), table)
+            case "folder":
+                table.setObjectName("usageFolderTable")
+                table.setAccessibleName(self.tr("Usage by folder"))
+                costs = BarCard(theme, self.tr("Cost"), "costByFolderPlot")
+                return UsagePage((costs, BarCard(theme, self.tr("Time of turns"), "timeByFolderPlot")), table)
+
+
+_BAR_WIDTH = 280
+_TEXT_WIDTH = 460
+
+
+class UsageProgress(QWidget):
+    """Says how far reading has come, why there is nothing to see, or what went wrong.
+
+    Signals:
+        cancelled: the user wants no more to be read.
+    """
+
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        centre = Qt.AlignmentFlag.AlignHCenter
+        self._text = make_label(role="secondary", object_name="usageState", wraps=True, is_plain=True)
+        self._text.setAlignment(centre)
+        self._text.setFixedWidth(_TEXT_WIDTH)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("usageProgress")
+        self._bar.setAccessibleName(self.tr("Sessions that are read"))
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(_BAR_WIDTH, Space.XS)
+        self._cancel = make_button(self.tr("Stop reading"), object_name="usageStopButton", clicked=self.cancelled)
+        parts = ((self._text, centre), (self._bar, centre), (self._cancel, centre))
+        vbox(STRETCH, *parts, STRETCH, on=self, spacing=Space.M)
+
+    def show_reading(self, done: int, total: int) -> None:
+        """Say that `done` of `total` sessions are read; a total of 0 is not known yet."""
+        if total:
+            self._text.setText(self.tr("Reading sessions: {0} of {1}").format(counted(done), counted(total)))
+        else:
+            self._text.setText(self.tr("Reading sessions…"))
+        self._bar.setRange(0, total)
+        self._bar.setValue(done)
+        self._bar.show()
+        self._cancel.show()
+
+    def show_words(self, text: str) -> None:
+        """Say this, and that nothing is being read."""
+        self._text.setText(text)
+        self._bar.hide()
+        self._cancel.hide()
+
+
+_COUNT = 4
+
+
+class Totals(QWidget):
+    """Large figures with what they are below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("usageTotals")
+        self._labels = [(_label("title"), _label("secondary")) for _ in range(_COUNT)]
+        cells = (vbox(value, name, STRETCH, spacing=2) for value, name in self._labels)
+        hbox(*((cell, 1) for cell in cells), on=self, spacing=Space.L)
+
+    def show_totals(self, totals: Sequence[Total]) -> None:
+        """Show these; nothing for none."""
+        for number, (value, name) in enumerate(self._labels):
+            total = totals[number] if number < len(totals) else Total("", "")
+            value.setText(total.value)
+            name.setText(total.name)
+        self.setAccessibleName(", ".join(f"{total.value} {total.name}" for total in totals))
+
+
+def _label(role: str) -> QLabel:
+    label = make_label(role=role, is_plain=True, is_selectable=True, wraps=role == "secondary")
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    return label
+
+
+_SIZE = QSize(1000, 720)
+_LEAST = QSize(640, 420)
+PERIODS: tuple[int | None, ...] = (7, 30, 90, None)
+"""In days, today too; None: from the beginning."""
+_USUAL = 1
+
+
+class UsageWindow(QDialog):
+    """A window of its own beside the conversation. It shows what it is given, and deletes itself when it is closed.
+
+    Signals:
+        period_chosen: the user wants to see the last so many days (an `int`), or all of them (`None`).
+        cancelled: the user wants no more to be read.
+        finished: it is closed, and about to be gone, however that happened.
+    """
+
+    period_chosen = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("usageWindow")
+        self.setWindowTitle(self.tr("Usage"))
+        self.setAccessibleName(self.windowTitle())
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._shown: Shown | None = None
+        self._period = self._build_period()
+        self._groups = QButtonGroup(self)
+        buttons = self._build_groups()
+        self._copy = make_button(self.tr("Copy as CSV"), object_name="usageCopyButton", clicked=self._copy_csv)
+        self._copy.setToolTip(self.tr("The table below, with exact figures, for a spreadsheet"))
+        self._note = make_label(role="secondary", object_name="usageNote", is_plain=True)
+        self._totals = Totals()
+        self._warning = make_label(role="warning", object_name="usageWarning", wraps=True, is_plain=True)
+        self._progress = UsageProgress()
+        self._progress.cancelled.connect(self.cancelled)
+        self._pages = UsagePages(theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._progress)
+        self._stack.addWidget(self._pages)
+        head = hbox(self._period, Space.M, *buttons, STRETCH, self._note, Space.M, self._copy, spacing=Space.XS)
+        parts = (head, self._totals, self._warning, hairline(), (self._stack, 1))
+        vbox(*parts, on=self, margins=(Space.XL, Space.L, Space.XL, Space.L), spacing=Space.M)
+        self.show_reading(0, 0)
+        resize_within_screen(self, _SIZE, _LEAST)
+
+    @property
+    def period(self) -> int | None:
+        """How many days are wanted; None for all."""
+        return PERIODS[self._period.currentIndex()]
+
+    @property
+    def grouping(self) -> Grouping:
+        """What the figures are grouped by."""
+        return GROUPINGS[self._groups.checkedId()]
+
+    def show_reading(self, done: int, total: int) -> None:
+        """Say how far reading has come, unless there is something to see already."""
+        if self._shown is None:
+            self._progress.show_reading(done, total)
+            self._show_parts()
+
+    def show_problem(self, text: str) -> None:
+        """Say what went wrong."""
+        self._shown = None
+        self._progress.show_words(text)
+        self._show_parts()
+
+    def show_figures(self, shown: Shown, note: str = "") -> None:
+        """Show these from now on; `note` says what is missing in them."""
+        self._shown = shown
+        self._note.setText(note)
+        self._totals.show_totals(shown.totals)
+        if shown.is_empty:
+            self._progress.show_words(self._nothing())
+        else:
+            self._pages.show_figures(shown, self.grouping)
+        self._show_parts()
+
+    # -- building --
+
+    def _build_period(self) -> Picker:
+        period = Picker(self, min_chars=12)
+        period.setObjectName("usagePeriod")
+        period.setAccessibleName(self.tr("Period"))
+        for days in PERIODS:
+            period.addItem(
+                plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days")
+            )
+        period.fit()
+        period.setCurrentIndex(_USUAL)
+        period.currentIndexChanged.connect(self._on_period)
+        return period
+
+    def _build_groups(self) -> list[QPushButton]:
+        buttons = [
+            self._build_group(0, self.tr("By day"), "usageByDayButton"),
+            self._build_group(1, self.tr("By model"), "usageByModelButton"),
+            self._build_group(2, self.tr("By tool"), "usageByToolButton"),
+            self._build_group(3, self.tr("By folder"), "usageByFolderButton"),
+        ]
+        buttons[0].setChecked(True)
+        self._groups.idClicked.connect(self._on_group)
+        return buttons
+
+    def _build_group(self, number: int, text: str, object_name: str) -> QPushButton:
+        """Return the button of a grouping, by its number in `GROUPINGS`."""
+        button = make_button(text, object_name=object_name, variant="flat")
+        button.setCheckable(True)
+        button.setShortcut(QKeySequence(f"Alt+{number + 1}"))
+        button.setToolTip(button.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+        self._groups.addButton(button, number)
+        return button
+
+    # -- what the user does --
+
+    def _on_period(self) -> None:
+        self._note.clear()
+        self.period_chosen.emit(self.period)
+
+    def _on_group(self) -> None:
+        self._note.clear()
+        if self._shown is not None and not self._shown.is_empty:
+            self._pages.show_page(self.grouping)
+
+    def _copy_csv(self) -> None:
+        """Copy the rows of this grouping, exactly."""
+        if self._shown is not None:
+            rows = records(self._shown.report, self.grouping)
+            QApplication.clipboard().setText(csv_text(rows))
+            self._note.setText(self.tr("Copied {0} rows").format(counted(len(rows))))
+
+    # -- what is in sight --
+
+    def _show_parts(self) -> None:
+        shown = self._shown
+        has_figures = shown is not None and not shown.is_empty
+        self._stack.setCurrentWidget(self._pages if has_figures else self._progress)
+        self._totals.setVisible(has_figures)
+        self._warning.setText(shown.warning if shown is not None else "")
+        self._warning.setVisible(bool(self._warning.text()))
+        self._copy.setEnabled(has_figures)
+
+    def _nothing(self) -> str:
+        if self.period is None:
+            return self.tr("Nothing is recorded yet. Ask the agent something, and it is counted here.")
+        words = "Nothing is recorded in the last %n days. Choose a longer period to see more."
+        return plural("UsageWindow", self.period, words, words)

@@ -1,0 +1,112 @@
+"""Buttons that answer a question: which keys press them, and when an answer counts."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
+
+from desktop_agent.ui.theme import Theme
+
+ARMING_DELAY_MS = 300
+"""An earlier key or click may have been meant for what was there before."""
+
+
+def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
+    """Return a shortcut that answers, anywhere in the window of `owner`.
+
+    A key that is held down answers once: its repeats would answer the next question, too.
+    """
+    shortcut = QShortcut(QKeySequence(keys), owner)
+    shortcut.setAutoRepeat(False)
+    shortcut.activated.connect(answer)
+    return shortcut
+
+
+class Arming(QObject):
+    """Is armed a moment after the question was first painted, however long that took."""
+
+    def __init__(self, delay_ms: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self.is_armed = False
+        """Whether a yes counts."""
+        self._timer = QTimer(self, interval=delay_ms, singleShot=True)
+        self._timer.timeout.connect(self._arm)
+
+    def note_painted(self) -> None:
+        """The question is in sight."""
+        if not self.is_armed and not self._timer.isActive():
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Arm no more: the question goes."""
+        self._timer.stop()
+
+    def restart(self) -> None:
+        """Wait again, from the next time that the question is painted."""
+        self._timer.stop()
+        self.is_armed = False
+
+    def _arm(self) -> None:
+        self.is_armed = True
+
+
+_GAP = 8
+_KEY_OPACITY = 0.75
+_KEY_SIZE = 10.5
+
+
+class ShortcutButton(QPushButton):
+    """Shows its shortcut beside its label, quieter. Only shows it: the button's owner acts on the keys."""
+
+    def __init__(self, theme: Theme, label: str, keys: str, *, colour_role: str, parent: QWidget | None = None) -> None:
+        super().__init__(label, parent)
+        self._theme = theme
+        self._keys = keys
+        self._colour_role = colour_role
+        self._has_keys = True
+        self.setAutoDefault(False)
+        self.setAccessibleDescription(keys)
+
+    def set_keys(self, keys: str) -> None:
+        """Show other keys; none where there are none."""
+        if keys != self._keys:
+            self._keys = keys
+            self.setAccessibleDescription(keys)
+            self.updateGeometry()
+            self.update()
+
+    def show_keys(self, *, is_shown: bool) -> None:
+        """Show the keys, or only the label where there is no room for them."""
+        if is_shown != self._has_keys:
+            self._has_keys = is_shown
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        whole = super().sizeHint()
+        return QSize(whole.width() + self._taken_width(), whole.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        painter = QPainter(self)
+        self.style().drawControl(QStyle.ControlElement.CE_PushButtonBevel, option, painter, self)
+        taken = self._taken_width()
+        option.rect = option.rect.adjusted(0, 0, -taken, 0)
+        self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
+        if not self._has_keys:
+            painter.end()
+            return
+        label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
+        left = option.rect.center().x() + label_width // 2 + _GAP
+        painter.setFont(self._theme.code_font(_KEY_SIZE))
+        painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
+        painter.setOpacity(1 if self._theme.colours.is_high_contrast else _KEY_OPACITY)
+        painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
+        painter.end()
+
+    def _taken_width(self) -> int:
+        """Return how much room the keys take beside the label."""
+        width = QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)
+        return _GAP + width if self._has_keys and self._keys else 0

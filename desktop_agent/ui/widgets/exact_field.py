@@ -1,0 +1,505 @@
+"""A field that shows a text exactly, gives back exactly that text, and knows how much of it was in sight."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QMimeData, QObject, QTimer, Signal
+from PySide6.QtGui import (
+    QInputMethodEvent,
+    QKeyEvent,
+    QPaintEvent,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QTextEdit, QWidget
+
+from desktop_agent.core.base.plain_text import has_hidden
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
+from desktop_agent.ui.wording.visible_text import TextPiece, pieces, utf16_length
+
+
+class SeenParts:
+    """A set of positions, kept as ranges that neither meet nor overlap."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> bool:
+        """Add what is from `start` to before `end`; return whether any of it is new."""
+        first = bisect_left(self._ends, start)
+        last = bisect_right(self._starts, end)
+        if last - first == 1 and self._starts[first] <= start and end <= self._ends[first]:
+            return False
+        if first < last:
+            start, end = min(start, self._starts[first]), max(end, self._ends[last - 1])
+        self._starts[first:last] = [start]
+        self._ends[first:last] = [end]
+        return True
+
+    def first_unseen(self) -> int:
+        """Return the first position that is not in it."""
+        return self._ends[0] if self._starts and self._starts[0] <= 0 else 0
+
+    def change(self, position: int, removed: int, added: int) -> None:
+        """Follow a change of the text: what was put in was not in sight yet."""
+        end, by = position + removed, added - removed
+        parts = list(zip(self._starts, self._ends, strict=True))
+        kept = [(start, min(stop, position)) for start, stop in parts if start < position]
+        kept += [(max(start, end) + by, stop + by) for start, stop in parts if stop > end]
+        self._starts, self._ends = [start for start, _ in kept], [stop for _, stop in kept]
+
+
+_NUMBER = int(QTextFormat.Property.UserProperty) + 1
+
+
+class ShownPart(NamedTuple):
+    """A part of the document: where it is, what it stands for, and which stand-in it is (0: none)."""
+
+    start: int
+    length: int
+    original: str
+    number: int
+    is_whole: bool
+
+    @property
+    def end(self) -> int:
+        """The position after it."""
+        return self.start + self.length
+
+
+class ExactText(QObject):
+    """The text of a document with stand-ins, which go and come as a whole. Call `mend` after each change of it."""
+
+    def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._known: dict[int, TextPiece] = {}
+        self._text: str | None = None
+        """Read once after each change: a key makes a dozen ask for it."""
+        self.is_mending = False
+        """Whether the document is between a change and the order that follows."""
+        document.setUndoRedoEnabled(False)
+        self.insert(QTextCursor(document), text)
+        document.setUndoRedoEnabled(True)
+        document.contentsChange.connect(self._forget_text)  # before anything asks for the new one
+
+    @property
+    def text(self) -> str:
+        """The text, character by character as it was given or typed."""
+        if self._text is None:
+            blocks = ("".join(part.original for part in self._parts_of(block)) for block in self._blocks())
+            self._text = "\n".join(blocks)
+        return self._text
+
+    @property
+    def unshown_chars(self) -> int:
+        """How many characters at the end of a long text are not shown at all."""
+        cut = next((piece for piece in self._known.values() if piece.is_cut), None)
+        return len(cut.original) if cut is not None and cut.shown in self._document.toPlainText() else 0
+
+    def parts(self) -> list[ShownPart]:
+        """Return all parts, from the first to the last."""
+        return [part for block in self._blocks() for part in self._parts_of(block)]
+
+    def insert(self, cursor: QTextCursor, text: str) -> None:
+        """Put `text` in place of what is selected."""
+        cursor.beginEditBlock()
+        cursor.removeSelectedText()
+        for piece in pieces(text):
+            cursor.insertText(piece.shown, self._format(piece))
+        cursor.setCharFormat(QTextCharFormat())
+        cursor.endEditBlock()
+
+    def between(self, start: int, end: int) -> str:
+        """Return what stands between two positions; a stand-in of which a part does, is there as a whole."""
+        taken: list[str] = []
+        for block in self._blocks():
+            for part in self._parts_of(block):
+                first, last = max(start, part.start), min(end, part.end)
+                if first < last:
+                    units = part.original.encode("utf-16-le", "surrogatepass")
+                    cut = units[2 * (first - part.start) : 2 * (last - part.start)]
+                    taken.append(part.original if part.number else cut.decode("utf-16-le", "replace"))
+            if start <= block.position() + block.length() - 1 < end:
+                taken.append("\n")
+        return "".join(taken)
+
+    def mend(self) -> None:
+        """Put the document in order after a change: no stand-in is there in part, nothing unseen as it is."""
+        if self.is_mending:
+            return
+        self.is_mending = True
+        try:
+            for part in reversed(self.parts()):
+                if part.number and not part.is_whole:
+                    piece = self._known[part.number]
+                    self._replace(part, part.original.replace(piece.shown, piece.original, 1), is_kept=piece.shown)
+                elif not part.number and has_hidden(part.original):
+                    self._replace(part, part.original)
+        finally:
+            self.is_mending = False
+
+    def _replace(self, part: ShownPart, text: str, is_kept: str = "") -> None:
+        """Write a part anew, as one step with what changed it. A stand-in of which some is gone goes as a whole."""
+        if is_kept and is_kept not in part.original:
+            text = ""
+        cursor = QTextCursor(self._document)
+        cursor.joinPreviousEditBlock()
+        cursor.setPosition(part.start)
+        cursor.setPosition(part.end, QTextCursor.MoveMode.KeepAnchor)
+        self.insert(cursor, text)
+        cursor.endEditBlock()
+
+    def _format(self, piece: TextPiece) -> QTextCharFormat:
+        text_format = QTextCharFormat()
+        if piece.is_stand_in:
+            number = len(self._known) + 1
+            self._known[number] = piece
+            text_format.setProperty(_NUMBER, number)
+        return text_format
+
+    def _blocks(self) -> Iterator[QTextBlock]:
+        block = self._document.firstBlock()
+        while block.isValid():
+            yield block
+            block = block.next()
+
+    def _parts_of(self, block: QTextBlock) -> Iterator[ShownPart]:
+        if not self._known:  # nothing stands for anything: Qt's formats need not be asked for, which is slow
+            if text := block.text():
+                yield ShownPart(block.position(), utf16_length(text), text.replace("\u2028", "\n"), 0, is_whole=False)
+            return
+        units = block.text().encode("utf-16-le", "surrogatepass")
+        for found in block.textFormats():
+            start, length, number = _place(found)
+            shown = units[2 * start : 2 * (start + length)].decode("utf-16-le", "surrogatepass")
+            piece = self._known.get(number)
+            is_whole = piece is not None and piece.shown == shown
+            original = piece.original if piece is not None and is_whole else shown.replace("\u2028", "\n")
+            known_number = number if piece is not None else 0
+            yield ShownPart(block.position() + start, length, original, known_number, is_whole)
+
+    def _forget_text(self) -> None:
+        self._text = None
+
+
+def is_stand_in(text_format: QTextCharFormat) -> bool:
+    """Whether characters of this format are a stand-in, or part of one."""
+    return text_format.hasProperty(_NUMBER)
+
+
+def position_of(parts: list[ShownPart], offset: int) -> int:
+    """Return where the character at `offset` of the text is in the document."""
+    passed, end = 0, 0
+    for part in parts:
+        passed += part.start - end  # the line feeds between
+        if passed + len(part.original) > offset:
+            inside = part.original[: max(0, offset - passed)]
+            return part.start + (0 if part.number else utf16_length(inside))
+        passed += len(part.original)
+        end = part.end
+    return end
+
+
+def _place(found: Any) -> tuple[int, int, int]:
+    """Return start, length and number of a format range, whose fields PySide6's stubs leave out."""
+    return int(found.start), int(found.length), int(found.format.intProperty(_NUMBER))
+
+
+_MOST_MARKED = 500
+"""So many stand-ins are coloured; more of them have their words alone."""
+_SLACK = 3
+"""How many pixels of a line may be cut off while it still counts as seen."""
+_GROWN_LINES = 24
+
+
+class Unseen(NamedTuple):
+    """How much of a text was not in sight yet."""
+
+    lines: int = 0
+    """How many whole lines."""
+    characters: int = 0
+    """How far the line goes on of which the beginning was seen."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all of it was in sight."""
+        return not (self.lines or self.characters)
+
+
+class ExactField(QPlainTextEdit):
+    """Shows a text with nothing hidden in it, knows which parts of it were in sight, and can be edited.
+
+    Signals:
+        seen: more of it was in sight than before, or it is another text.
+    """
+
+    seen = Signal()
+
+    def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._seen = SeenParts()
+        self._is_changed = False
+        self._causes: tuple[str, ...] = ()
+        self.most_lines = 8
+        """How many lines it shows at once."""
+        self._tell_seen = QTimer(self, interval=0, singleShot=True)
+        self._tell_seen.timeout.connect(self.seen)
+        self._exact = ExactText(self.document(), text, self)
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        self.document().contentsChange.connect(self._seen.change)
+        self.textChanged.connect(self._exact.mend)
+        self.textChanged.connect(self._mark)
+        self.textChanged.connect(self._on_changed)
+        theme.changed.connect(self._mark)
+        self._mark()
+
+    # -- the text --
+
+    @property
+    def text(self) -> str:
+        """The text, character by character as it was given or typed."""
+        return self._exact.text
+
+    def set_text(self, text: str) -> None:
+        """Put `text` in place of all there is. Can be undone like typing."""
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        self._exact.insert(cursor, text)
+
+    def setPlainText(self, text: str) -> None:
+        """Do what `set_text` does: Qt's own method would lose characters."""
+        self.set_text(text)
+
+    def mark(self, causes: tuple[str, ...]) -> None:
+        """Mark these parts of the text, for as long as they stand there: what a question is about."""
+        self._causes = causes
+        self._mark()
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        self._exact.insert(self.textCursor(), source.text())
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        cursor, data = self.textCursor(), QMimeData()
+        taken = self._exact.between(cursor.selectionStart(), cursor.selectionEnd())
+        data.setText(taken.encode("utf-8", "replace").decode())
+        return data
+
+    def keyPressEvent(self, e: QKeyEvent) -> None:
+        with self._plainly(is_typing=bool(e.text()) and e.text().isprintable()):
+            super().keyPressEvent(e)
+
+    def inputMethodEvent(self, arg__1: QInputMethodEvent) -> None:
+        with self._plainly(is_typing=bool(arg__1.commitString())):
+            super().inputMethodEvent(arg__1)
+
+    @contextmanager
+    def _plainly(self, *, is_typing: bool) -> Generator[None]:
+        """Keep what is typed from taking over the format of a stand-in before it, and so from being one."""
+        cursor = self.textCursor()
+        if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
+            yield
+            return
+        cursor.beginEditBlock()
+        cursor.removeSelectedText()
+        self.setTextCursor(cursor)
+        self.setCurrentCharFormat(QTextCharFormat())
+        yield
+        cursor.endEditBlock()
+
+    # -- what was in sight --
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is too long to be shown whole."""
+        return bool(self._exact.unshown_chars)
+
+    def unseen(self) -> Unseen:
+        """Return what was not in sight yet."""
+        first, document = self._seen.first_unseen(), self.document()
+        if first >= document.characterCount() - 1:
+            return Unseen(0, self._exact.unshown_chars)
+        block = document.findBlock(first)
+        is_begun = first > block.position()
+        characters = block.position() + block.length() - 1 - first if is_begun else 0
+        return Unseen(document.blockCount() - block.blockNumber() - is_begun, characters)
+
+    def show_more(self) -> bool:
+        """Bring what was not in sight yet into sight; return whether it wants to be higher for that."""
+        if self.most_lines < _GROWN_LINES:
+            self.most_lines = _GROWN_LINES
+            return True
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(min(self._seen.first_unseen(), self.document().characterCount() - 1))
+        rows = self.cursorRect(cursor).top() // self.fontMetrics().lineSpacing()
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + rows)
+        return False
+
+    def paintEvent(self, e: QPaintEvent) -> None:
+        super().paintEvent(e)
+        if self._note_seen() or self._is_changed:
+            self._is_changed = False
+            self._tell_seen.start()
+
+    def _on_changed(self) -> None:
+        self._is_changed = True  # what is gone need not be seen; what is new is seen when it has been painted
+
+    def _note_seen(self) -> bool:
+        area = self.viewport().visibleRegion().boundingRect()
+        block, offset, is_new = self.firstVisibleBlock(), self.contentOffset(), False
+        while block.isValid():
+            rect = self.blockBoundingGeometry(block).translated(offset)
+            if rect.top() > area.bottom():
+                break
+            layout = block.layout()
+            for index in range(layout.lineCount()):
+                line = layout.lineAt(index)
+                top = rect.top() + line.y()
+                if top >= area.top() - _SLACK and top + line.height() <= area.bottom() + 1 + _SLACK:
+                    start = block.position() + line.textStart()
+                    is_new |= self._seen.add(start, start + line.textLength() + (index == layout.lineCount() - 1))
+            block = block.next()
+        return is_new
+
+    # -- marks --
+
+    @property
+    def marked(self) -> list[str]:
+        """What is marked as the cause of the question."""
+        text = self.text
+        return [cause for cause in self._causes if cause in text]
+
+    def _mark(self) -> None:
+        if self._exact.is_mending:
+            return
+        parts = self._exact.parts()
+        named = QTextCharFormat()
+        named.setForeground(self._theme.colour("warning_text"))
+        named.setBackground(self._theme.colour("warning_bg"))
+        stand_ins = [part for part in parts if part.number and part.is_whole][:_MOST_MARKED]
+        marks = [self._selection(part.start, part.end, named) for part in stand_ins]
+        cause = QTextCharFormat(named)
+        cause.setFontUnderline(True)
+        cause.setUnderlineColor(self._theme.colour("warning_text"))
+        text = self.text
+        for words in self._causes:
+            if words and (at := text.find(words)) >= 0:
+                start, end = position_of(parts, at), position_of(parts, at + len(words))
+                marks.append(self._selection(start, end, cause))
+        self.setExtraSelections(marks)
+
+    def _selection(self, start: int, end: int, text_format: QTextCharFormat) -> QTextEdit.ExtraSelection:
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        mark = QTextEdit.ExtraSelection()
+        mark.cursor = cursor
+        mark.format = text_format
+        return mark
+
+
+def unseen_words(unseen: Unseen) -> str:
+    """Say what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
+    parts: list[str] = []
+    if unseen.characters:
+        one, many = "1 line goes on for %n character", "1 line goes on for %n characters"
+        parts.append(plural("FoldBar", unseen.characters, one, many))
+    if unseen.lines:
+        parts.append(plural("FoldBar", unseen.lines, "%n more line", "%n more lines"))
+    return " · ".join(parts)
+
+
+class FoldBar(QWidget):
+    """Stands below a field that shows only some of its text. Not there at all below one that shows everything.
+
+    Signals:
+        resize_wanted: the field wants to be higher, or this came or went.
+        changed: another part of the text was seen.
+    """
+
+    resize_wanted = Signal()
+    changed = Signal()
+
+    def __init__(self, field: ExactField, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("approvalFoldBar")
+        self._field = field
+        self._was_folded = False
+        self.hide()
+        field.seen.connect(self._on_seen)
+
+    @cached_property
+    def _parts(self) -> tuple[QLabel, QPushButton]:
+        """What it says, and the button that shows more: made when something is not in sight, which is rare."""
+        words = make_label(role="warning", parent=self)
+        # Its words give way in a narrow window: they never widen it.
+        words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        more = make_button(
+            self.tr("Show more"),
+            object_name="approvalShowMoreButton",
+            clicked=self._on_more,
+            is_compact=True,
+            parent=self,
+        )
+        hbox((words, 1), more, on=self, spacing=Space.S)
+        return words, more
+
+    @property
+    def is_all_seen(self) -> bool:
+        """Whether all of the text was in sight."""
+        return self._field.unseen().is_nothing
+
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be allowed, or not yet; empty once all of it was in sight."""
+        if self._field.is_cut:
+            return self.tr("This is too long to be shown whole, so it can only be denied")
+        return "" if self.is_all_seen else self.tr("Scroll through all of it to enable Allow")
+
+    def stay_away(self) -> None:
+        """Say nothing below a text that may be left unseen."""
+        self._field.seen.disconnect(self._on_seen)
+        self.hide()
+
+    def text(self) -> str:
+        """Return what it says."""
+        return self._parts[0].text()
+
+    def _on_seen(self) -> None:
+        unseen = self._field.unseen()
+        self._was_folded |= not unseen.is_nothing
+        if self._was_folded:
+            self._say(unseen)
+            if self.isHidden():
+                self.show()
+                self.resize_wanted.emit()
+        self.changed.emit()
+
+    def _say(self, unseen: Unseen) -> None:
+        words, more = self._parts
+        said = self.tr("You have seen all of it")
+        if not unseen.is_nothing:
+            said = self.obstacle if self._field.is_cut else f"{unseen_words(unseen)} · {self.obstacle}"
+        words.setText(said)
+        words.setAccessibleName(said)
+        words.setToolTip(said)
+        words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
+        words.style().polish(words)
+        more.setVisible(not unseen.is_nothing)
+
+    def _on_more(self) -> None:
+        if self._field.show_more():
+            self.resize_wanted.emit()

@@ -1,0 +1,86 @@
+"""Where the keyboard is when a widget goes, and what a screen reader is told of the rest of the window."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+
+def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
+    """Have these words said once: after what is being said now, or at once. Does nothing where no program listens."""
+    from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent  # 2 ms, not for a window that says nothing
+
+    if not words or not QAccessible.isActive():
+        return
+    event = QAccessibleAnnouncementEvent(widget, words)
+    politeness = QAccessible.AnnouncementPoliteness
+    event.setPoliteness(politeness.Assertive if is_urgent else politeness.Polite)
+    QAccessible.updateAccessibility(event)
+
+
+_MAX_REMEMBERED = 32
+
+
+class _Place(NamedTuple):
+    """A widget that had the focus, and where it was: it may be gone when that is asked."""
+
+    widget: QWidget
+    window: QWidget
+    is_in_conversation: bool
+
+
+class FocusKeeper(QObject):
+    """Gives the focus back to the widget that had it before, in every window of the application.
+
+    What is lost in the conversation goes to `home`, the field for messages: an answered card is done, and the user
+    writes on.
+    """
+
+    def __init__(self, conversation: QWidget, home: QWidget, parent: QObject) -> None:
+        super().__init__(parent)
+        self._conversation = conversation
+        self._home = home
+        self._places: deque[_Place] = deque(maxlen=_MAX_REMEMBERED)
+        """The one that had the focus last is the last."""
+        cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
+
+    def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
+        window = QApplication.activeWindow()
+        if window is None or not isValid(self._home):
+            return
+        lost = next(self._newest_in(window), None)
+        if lost is None:
+            is_new = now is not None and old is None and window is self._home.window()
+            # A button that is being pressed would take no click once the focus has gone on from it.
+            is_lost = is_new and QApplication.mouseButtons() == Qt.MouseButton.NoButton
+        else:
+            is_lost = not _is_usable(lost.widget) and (now is None or old is None or not _is_usable(old))
+        if is_lost and (place := self._best_in(window, lost)) is not None and place is not now:
+            place.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif now is not None and now.window() is window:
+            self._remember(now, window)
+
+    def _remember(self, widget: QWidget, window: QWidget) -> None:
+        for place in [place for place in self._places if place.widget is widget or not isValid(place.widget)]:
+            self._places.remove(place)
+        is_in_conversation = isValid(self._conversation) and self._conversation.isAncestorOf(widget)
+        self._places.append(_Place(widget, window, is_in_conversation))
+
+    def _newest_in(self, window: QWidget) -> Iterator[_Place]:
+        return (place for place in reversed(self._places) if place.window is window)
+
+    def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:
+        """Where the user worked before in this window; `None` when that is not known, and Qt may choose."""
+        is_home = window is self._home.window() and self._home.isVisible() and self._home.isEnabled()
+        before = next((place.widget for place in self._newest_in(window) if _is_usable(place.widget)), None)
+        if is_home and (before is None or lost is None or lost.is_in_conversation):
+            return self._home.focusProxy() or self._home
+        return before
+
+
+def _is_usable(widget: QWidget) -> bool:
+    """Whether it can have the focus."""
+    return isValid(widget) and widget.isVisible() and widget.isEnabled()

@@ -1,1 +1,0 @@
-"""What lies over other widgets of its window, without being a window of its own."""

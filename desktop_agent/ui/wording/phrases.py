@@ -1,0 +1,131 @@
+"""What the application says in several places: modes, moments, folders, and why a prompt was read again."""
+
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
+
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, SandboxMode
+from desktop_agent.ui.widgets.context_meter import counted
+
+_POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
+    "always": ("Asks before every call", "Asks always", "Reading, too, waits for your yes."),
+    "on_write": (
+        "Asks before writing",
+        "Asks to write",
+        "Reading is free. Edits, commands that may change something, and the network ask.",
+    ),
+    "on_request": (
+        "Asks to leave the sandbox",
+        "Asks to leave",
+        "Edits in this folder and confined commands are free. The agent asks when it wants more.",
+    ),
+    "never": ("Never asks", "Never asks", "Nothing is asked: what would need a yes is refused."),
+}
+_MODES: dict[SandboxMode, tuple[str, str, str]] = {
+    "restricted": (
+        "Sandbox: this folder",
+        "This folder",
+        "Commands may write this folder and a temporary one of their own. No network.",
+    ),
+    "strict": ("Sandbox: read-only", "Read-only", "Commands may write nothing. No network."),
+    "none": ("No sandbox", "No sandbox", "Commands can do whatever your account can."),
+}
+"""What each is called, also where there is little room, and what it comes to."""
+
+POLICIES = tuple(_POLICIES)
+MODES = tuple(_MODES)
+"""Named here once more: the window is painted before the core is imported."""
+
+
+def _mode_text(text: str) -> str:
+    return QCoreApplication.translate("Modes", text)
+
+
+def escalation_words() -> str:
+    """Return how a call runs that asks to get out of the sandbox."""
+    return _mode_text("Runs outside the sandbox: it may do whatever your account may")
+
+
+def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
+    """Return what a policy is called, and what it comes to."""
+    name, _, explanation = _POLICIES[policy]
+    return _mode_text(name), _mode_text(explanation)
+
+
+def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
+    """Return what a sandbox is called, and what it comes to."""
+    name, _, explanation = _MODES[mode]
+    return _mode_text(name), _mode_text(explanation)
+
+
+def short_words(mode: str) -> str:
+    """Return what a policy or sandbox is called where there is little room."""
+    words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
+    return _mode_text(words[mode][1])
+
+
+def cache_miss_words(miss: CacheMiss) -> str:
+    """Return a sentence on what was not in the cache, about how much that was, and why."""
+    why = _why(miss.reason)
+    if not miss.tokens:
+        return _cache_text("The last turn was not in the provider's cache: {0}.").format(why)
+    text = _cache_text("About {0} tokens of the last turn were not in the provider's cache: {1}.")
+    return text.format(counted(miss.tokens), why)
+
+
+def _why(reason: CacheMissReason) -> str:
+    match reason:
+        case "model":
+            return _cache_text("the model changed")
+        case "system":
+            return _cache_text("the instructions changed")
+        case "tools":
+            return _cache_text("the tools changed")
+        case "messages":
+            return _cache_text("the earlier conversation changed")
+        case "compaction":
+            return _cache_text("older turns were summarised")
+        case "options":
+            return _cache_text("an option of the request changed")
+        case "unknown":
+            return _cache_text("it does not say why, and keeps nothing for long")
+
+
+def _cache_text(text: str) -> str:
+    return QCoreApplication.translate("CacheMiss", text)
+
+
+def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
+    """Return the time of today, the day of this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
+
+    Both moments are aware; what is today depends on the time zone of `now`.
+    """
+    moment = moment.astimezone(now.tzinfo)
+    days = (now.date() - moment.date()).days
+    if days == 0:
+        return locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)
+    date = QDate(moment.year, moment.month, moment.day)
+    if 0 < days < 7:
+        return locale.dayName(date.dayOfWeek(), QLocale.FormatType.ShortFormat)
+    return locale.toString(date, _date_pattern("d MMM") if moment.year == now.year else _date_pattern("MMM yyyy"))
+
+
+def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
+    """Return date and time in the way of the locale."""
+    moment = moment.astimezone(now.tzinfo)
+    date = locale.toString(QDate(moment.year, moment.month, moment.day), QLocale.FormatType.ShortFormat)
+    return f"{date} {locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)}"
+
+
+def _date_pattern(pattern: str) -> str:
+    """Return the pattern of a date in the order of the user's language."""
+    return QCoreApplication.translate("Dates", pattern)
+
+
+def short_path(folder: str) -> str:
+    """Return a folder with `~` for the home folder, and names for characters that cannot be seen."""
+    path, home = Path(folder), Path.home()
+    short = f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
+    return named(short)
