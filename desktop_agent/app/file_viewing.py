@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.app.file_changes import FileWriting
 from desktop_agent.app.file_opening import open_with_application
-from desktop_agent.app.file_writing import FileWriting
-from desktop_agent.app.folder_files import FolderFiles
 from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.files.file_history import new_paths
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import SessionBridge
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.offers import FolderPaths

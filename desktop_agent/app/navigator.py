@@ -1,4 +1,4 @@
-"""Which folder and which session the window shows, and how the user gets from one to another."""
+"""Which folder and which session the window shows, how the user begins, and gets from one to another."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,14 +6,17 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
 
+from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
-from desktop_agent.app.sessions.ports import DraftPort
-from desktop_agent.app.sessions.resending import take_back_since
-from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.sessions.open_sessions import LiveSessions
+from desktop_agent.app.sessions.session_ports import DraftPort
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.model_following import ModelFollowing
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.startup.demo import make_demo_workspace
+from desktop_agent.app.welcome import Welcome
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
@@ -21,12 +24,64 @@ from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SearchHit
+from desktop_agent.core.protocol.events import REFUSALS, ChangesUndone, Notice
+from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.shown_session import SessionBridge
+
+
+async def take_back_since(bridge: SessionBridge, turn: int) -> None:
+    """Undo what `turn` and those after it changed; what clashes with the user's work stays, and is shown there.
+
+    Raises `AgentError` when the session cannot do it now.
+    """
+    transcript = bridge.transcript
+    if transcript.turns.is_running:
+        raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
+    if not any(record.turn >= turn for record in transcript.changed.active()):
+        return
+    waiting = _Undone(bridge)
+    try:
+        bridge.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=turn)))
+        problem = await waiting.done
+    finally:
+        waiting.stop()
+    if problem is not None:
+        raise AgentError(problem.title, hint=problem.hint, detail=problem.detail)
+
+
+class _Undone(QObject):
+    """Waits for the end of an undo, or for what says why it did not happen: a notice, or that nothing can."""
+
+    def __init__(self, bridge: SessionBridge) -> None:
+        super().__init__()
+        self.done: asyncio.Future[Notice | None] = asyncio.get_running_loop().create_future()
+        self._bridge = bridge
+        bridge.happened.connect(self._on_happened)
+        bridge.failed.connect(self._on_failed)
+
+    def stop(self) -> None:
+        """Hear nothing more."""
+        self._bridge.happened.disconnect(self._on_happened)
+        self._bridge.failed.disconnect(self._on_failed)
+
+    def _on_happened(self, event: object) -> None:
+        if self.done.done():
+            return
+        if isinstance(event, ChangesUndone):
+            self.done.set_result(None)
+        elif isinstance(event, Notice) and event.code in REFUSALS:
+            self.done.set_result(event)
+
+    def _on_failed(self, error: AgentError) -> None:
+        """It was asked of a session that was still being opened, and could not be."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
@@ -224,3 +279,62 @@ class Navigator(QObject):
         if root != self.workspace:
             self.workspace = root
             self.workspace_changed.emit(root)
+
+
+class WaysToBegin(QObject):
+    """Asks where to begin, wherever the window offers that, and goes there."""
+
+    def __init__(
+        self, panels: WindowPanels, theme: Theme, bench: Workbench, navigator: Navigator, setup: Setup, try_: Try
+    ) -> None:
+        super().__init__(panels.window)
+        self._window = panels.window
+        self._navigator = navigator
+        self._setup = setup
+        self._try = try_
+        self._welcome = Welcome(
+            panels.window,
+            theme,
+            bench,
+            setup.actions.local_servers,
+            try_,
+            start_demo=self.show_demo,
+            choose_folder=self.choose_folder,
+            begun=panels.composer.setFocus,
+        )
+        actions = panels.window.actions_
+        actions.connect(actions.open_folder, self.choose_folder)
+        actions.connect(actions.demo, self.show_demo)
+        panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
+        panels.conversation.banner.folder_requested.connect(self.choose_folder)
+        panels.transcript.entry_actions.folder_requested.connect(self.choose_folder)
+        panels.wiring.folder_requested.connect(self.welcome)
+        panels.pasted_keys.found.connect(self._on_key_pasted)
+
+    def welcome(self) -> None:
+        """Open the welcome."""
+        self._welcome.open(self._navigator.workspace)
+
+    def show_demo(self) -> None:
+        """Start the demo in a fresh copy of its project."""
+        self._try(self._navigator.show_demo())
+
+    def choose_folder(self) -> None:
+        """Let the user choose the folder to work in."""
+        dialog = QFileDialog(self._window, self.tr("Open a folder"))
+        dialog.setObjectName("folderDialog")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        if self._navigator.workspace is not None:
+            dialog.setDirectory(str(self._navigator.workspace))
+        dialog.fileSelected.connect(self._on_folder_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _on_folder_chosen(self, path: str) -> None:
+        self._welcome.set_folder(Path(path))
+        self._try(self._navigator.show_folder(Path(path)))
+
+    def _on_key_pasted(self, key: str) -> None:
+        if not self._welcome.takes_key(key):
+            self._setup.enter_key(key)

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtGui import QAction, QKeySequence
 
-from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.latest_question import LatestQuestion
+from desktop_agent.app.background_tasks import LatestQuestion, Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.window_sessions import WindowSessions
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId

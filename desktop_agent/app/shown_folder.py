@@ -1,15 +1,87 @@
-"""What the panels say of the open folder: its name, files and branch, its slash commands, what confines commands."""
+"""The open folder: its files, listed once for all that searches them, and what the panels say of it."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.mentions.offers import FolderPaths
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.git.repository import RepoStatus
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.files.listing import ListingGround, list_paths
+
+_FRESH_S = 5.0
+"""How long a list of the files is taken for right. An older one answers, too, and is made anew meanwhile."""
+
+
+class FolderFiles(QObject):
+    """Lists them when they are asked for, without those that are ignored, and anew when that is old.
+
+    Signals:
+        listed: they were listed (the `FolderPaths`), and whether they are others than those that were known before.
+    """
+
+    listed = Signal(object, bool)
+
+    def __init__(self, bench: Workbench, navigator: Navigator, try_: Try) -> None:
+        super().__init__(navigator)
+        self._bench = bench
+        self._navigator = navigator
+        self._try = try_
+        self._listed_at = 0.0
+        self._listing = asyncio.Lock()
+        self.known: FolderPaths | None = None
+        """What is known of them at once."""
+        navigator.workspace_changed.connect(self._on_workspace_changed)
+
+    async def latest(self) -> FolderPaths | None:
+        """Return them, at once where they are known. `None` without a folder, or when another was opened meanwhile."""
+        workspace = self._navigator.workspace
+        if workspace is None:
+            return None
+        if self.known is None:
+            async with self._listing:
+                if self.known is None:
+                    await self._list(workspace)
+        elif asyncio.get_running_loop().time() - self._listed_at > _FRESH_S and not self._listing.locked():
+            self._try(self._list_again(workspace))
+        return self.known
+
+    def _on_workspace_changed(self, _root: Path) -> None:
+        self.known = None
+
+    async def _list_again(self, workspace: Path) -> None:
+        async with self._listing:
+            await self._list(workspace)
+
+    async def _list(self, workspace: Path) -> None:
+        """List the files of the folder. A folder that cannot be listed has none."""
+        paths = await _paths_of(workspace, self._bench.environ)
+        if workspace == self._navigator.workspace:
+            before, self.known = self.known, paths
+            self._listed_at = asyncio.get_running_loop().time()
+            self.listed.emit(paths, before is not None and before.files != paths.files)
+
+
+async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
+    boundary = await asyncio.to_thread(Boundary, workspace)
+    processes = ProcessRunner(SystemClock())
+    try:
+        listing = await list_paths(boundary.root, ".", ListingGround(boundary, processes, child_environment(environ)))
+    except (ToolError, OSError):  # also a folder that is removed meanwhile
+        return FolderPaths()
+    finally:
+        await processes.aclose()
+    return await asyncio.to_thread(FolderPaths, listing.paths)
 
 
 class ShownFolder(QObject):

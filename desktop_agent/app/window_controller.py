@@ -1,40 +1,76 @@
-"""Drives one window from its start to its end: puts together what does what its panels ask for.
+"""Drives one window from its start to its end: puts together what does what its panels ask for."""
 
-It runs as one coroutine on the window's loop. Everything that can fail outside of a session (a folder that is gone, a
-session open elsewhere) ends in the banner, never in a crash.
-"""
-
+import asyncio
 from collections.abc import Iterator
 
-from PySide6.QtCore import SignalInstance
+from PySide6.QtCore import QCoreApplication, SignalInstance
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop_agent.app.background_tasks import BackgroundTasks
-from desktop_agent.app.code_applying import CodeApplying
-from desktop_agent.app.composing.content_previews import ContentPreviews
-from desktop_agent.app.composing.spell_checking import SpellChecking
+from desktop_agent.app.composing import ContentPreviews, SpellChecking
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.file_changing import FileChanging
+from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
-from desktop_agent.app.file_writing import FileWriting
 from desktop_agent.app.palette import PaletteOpening
-from desktop_agent.app.quit_question import QuitQuestion
-from desktop_agent.app.sessions.ports import OpeningPort
+from desktop_agent.app.sessions.session_ports import OpeningPort
 from desktop_agent.app.sessions.window_sessions import WindowSessions
-from desktop_agent.app.settings.model_offering import ModelOffering
-from desktop_agent.app.settings.old_lists import refresh_old_list
+from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_view import FirstView, model_named_by
 from desktop_agent.app.startup.news import News
-from desktop_agent.app.terminal.control import TerminalControl
 from desktop_agent.app.usage_display import UsageDisplay
+from desktop_agent.app.user_terminal import TerminalControl
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
+
+
+class QuitQuestion:
+    """Asks one question at a time."""
+
+    def __init__(self, window: QWidget) -> None:
+        self._window = window
+        self._is_asking = False
+
+    async def ask(self, working: int, busy: int = 0) -> bool:
+        """Ask whether to stop that many turns, and the programs of that many shells of the user's.
+
+        Closing the question is a no; so is asking while it is open.
+        """
+        if self._is_asking:
+            return False
+        self._is_asking = True
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        box = QMessageBox(self._window)
+        box.setObjectName("quitDialog")
+        box.setWindowTitle(_tr("Quit"))
+        if working:
+            box.setText(_tr("The agent is still working. Stop it and quit?"))
+            box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+        else:
+            box.setText(_tr("A program is still running in the terminal. End it and quit?"))
+        stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
+
+        def on_finished() -> None:
+            answer.set_result(box.clickedButton() is stop)
+
+        box.finished.connect(on_finished)
+        box.open()
+        try:
+            return await answer
+        finally:
+            self._is_asking = False
+            box.deleteLater()
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("QuitQuestion", text)
 
 
 class WindowController:

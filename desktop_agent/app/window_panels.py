@@ -23,7 +23,7 @@ from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.panel_wiring import SessionPanels
 from desktop_agent.ui.window.session_wiring import SessionWiring
 
 

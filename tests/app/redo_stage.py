@@ -24,11 +24,11 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.panel_wiring import SessionPanels
 from desktop_agent.ui.window.session_wiring import SessionWiring
+from desktop_agent.ui.window.shown_session import SessionBridge
 from tests.harness import Ground, Open
 from tests.ui.approvals.stage import NOW, WordRules
 

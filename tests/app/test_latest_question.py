@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 
 import pytest
 
-from desktop_agent.app.latest_question import LatestQuestion
+from desktop_agent.app.background_tasks import LatestQuestion
 
 
 class Answering:

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, QWidget
 
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog

@@ -20,7 +20,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from desktop_agent.app.composing.symbol_finding import SymbolFinding
+from desktop_agent.app.mention_finding import SymbolFinding
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, offers_for

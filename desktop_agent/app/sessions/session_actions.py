@@ -1,29 +1,135 @@
 """What the window does with whole sessions: pin, archive, copy, export, import and delete."""
 
 import asyncio
+import sys
+import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QUrl
+from PySide6.QtCore import QElapsedTimer, QLocale, QObject, QProcess, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.new_window import open_window
-from desktop_agent.app.sessions.exporting import Exporting
-from desktop_agent.app.sessions.session_choice import SessionChoice
-from desktop_agent.app.sessions.session_list import SessionListUpdater
-from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.sessions.open_sessions import LiveSessions
+from desktop_agent.app.sessions.session_list import SessionChoice, SessionListUpdater
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import SessionBusyError
+from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.export import ExportForm
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
+
+_PATIENCE_MS = 500
+"""After this an export says how far it is."""
+
+
+class Exporting(QObject):
+    """Asks where to export a session to, and writes it there."""
+
+    def __init__(self, window: QWidget, stored: StoredSessions, try_: Try) -> None:
+        super().__init__(window)
+        self._window = window
+        self._stored = stored
+        self._try = try_
+
+    def ask(self, session_id: SessionId) -> None:
+        """Ask where to, and in which form, and write the session there."""
+        forms: dict[str, ExportForm] = {
+            self.tr("Web page (*.html)"): "html",
+            self.tr("Markdown (*.md)"): "md",
+            self.tr("JSON lines, to import elsewhere (*.jsonl)"): "jsonl",
+            self.tr("Patch of the changes (*.patch)"): "patch",
+        }
+        dialog = QFileDialog(self._window, self.tr("Export the conversation"))
+        dialog.setObjectName("exportDialog")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(list(forms))
+        dialog.setDefaultSuffix("html")
+        dialog.selectFile(f"{session_id}.html")
+        dialog.filterSelected.connect(partial(_fit_suffix, dialog, forms))
+        dialog.fileSelected.connect(partial(self._on_chosen, session_id, dialog, forms))
+        dialog.open()
+
+    def _on_chosen(self, session_id: SessionId, dialog: QFileDialog, forms: dict[str, ExportForm], path: str) -> None:
+        self._try(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
+
+    async def _export(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
+        progress = _ExportProgress(self._window)
+        try:
+            # The file dialog has asked already whether to overwrite.
+            export = self._stored.export
+            await export(session_id, form, target, overwrites=True, progress=progress.tell)
+        except _CancelledError:
+            pass
+        finally:
+            progress.end()
+
+
+class _CancelledError(Exception):
+    """The user does not want the export any more."""
+
+
+class _ExportProgress(QObject):
+    """Says how much of an export is written when it takes a while, and lets the user stop it."""
+
+    _written = Signal(object)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._is_cancelled = threading.Event()
+        self._timer = QElapsedTimer()
+        self._timer.start()
+        self._dialog = QProgressDialog(self.tr("Exporting…"), self.tr("Cancel"), 0, 0, window)
+        self._dialog.setObjectName("exportProgress")
+        self._dialog.setWindowTitle(self.tr("Export the conversation"))
+        self._dialog.setMinimumDuration(2**31 - 1)  # shown from here, and only when it takes a while
+        self._dialog.reset()
+        self._dialog.canceled.connect(self._is_cancelled.set)
+        self._written.connect(self._show, Qt.ConnectionType.QueuedConnection)
+
+    def tell(self, written: int) -> None:
+        """Called in the thread that writes."""
+        if self._is_cancelled.is_set():
+            raise _CancelledError
+        self._written.emit(written)
+
+    def end(self) -> None:
+        """The export is over."""
+        self._written.disconnect(self._show)
+        self._dialog.deleteLater()
+        self.deleteLater()
+
+    def _show(self, written: int) -> None:
+        if self._timer.elapsed() >= _PATIENCE_MS and not self._is_cancelled.is_set():
+            size = QLocale().formattedDataSize(written)
+            self._dialog.setLabelText(self.tr("Exporting… {0}").format(size))
+            self._dialog.show()
+
+
+def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) -> None:
+    """Let the name end as the chosen form does."""
+    form = forms[chosen]
+    dialog.setDefaultSuffix(form)
+    if selected := dialog.selectedFiles():
+        dialog.selectFile(Path(selected[0]).with_suffix(f".{form}").name)
+
+
+def open_window(*arguments: str) -> None:
+    """Start the application once more, with these arguments of its command line.
+
+    Raises `AgentError` when the system starts no more processes.
+    """
+    started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", *arguments], "")
+    if not started:
+        raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
 
 
 class SessionActions(QObject):

@@ -5,14 +5,14 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from desktop_agent.app.sessions.ports import ViewedPort
+from desktop_agent.app.sessions.session_ports import ViewedPort
 from desktop_agent.composition.stored_sessions import POLL_S, ViewedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.transcript import replay
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import SessionBridge
 
 
 class Viewing(QObject):

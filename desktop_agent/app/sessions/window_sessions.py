@@ -1,35 +1,225 @@
-"""All that one window does with sessions, put together."""
+"""All that one window does with sessions, put together: searched, followed, and closed when they were left."""
 
+import asyncio
 from collections.abc import Callable, Mapping
+from typing import Final
+
+from PySide6.QtCore import QObject, Qt
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.composing.mention_finding import MentionFinding
-from desktop_agent.app.composing.pasting import Pasting
-from desktop_agent.app.folder_files import FolderFiles
-from desktop_agent.app.inbox.announcements import Announcements
-from desktop_agent.app.inbox.inbox import Inbox
-from desktop_agent.app.inbox.telling import InboxTelling
-from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.composing import Pasting
+from desktop_agent.app.inbox import Announcements, Inbox
+from desktop_agent.app.mention_finding import MentionFinding
+from desktop_agent.app.navigator import DEMO, Navigator, WaysToBegin
+from desktop_agent.app.notifications import InboxTelling
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
-from desktop_agent.app.sessions.left_sessions import LeftSessions
-from desktop_agent.app.sessions.ports import OpeningPort
-from desktop_agent.app.sessions.searching import Searching
+from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_actions import SessionActions
-from desktop_agent.app.sessions.session_choice import SessionChoice
-from desktop_agent.app.sessions.session_following import SessionFollowing
-from desktop_agent.app.sessions.session_list import SessionListUpdater
-from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionChoice, SessionListUpdater
+from desktop_agent.app.sessions.session_ports import OpeningPort
 from desktop_agent.app.sessions.viewing import Viewing
-from desktop_agent.app.settings.setup import Setup
-from desktop_agent.app.ways_to_begin import WaysToBegin
+from desktop_agent.app.settings.settings_dialog import Setup
+from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.model import ModelRef, SessionSummary
+from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
+from desktop_agent.core.protocol.model import ModelRef, SearchQuery, SessionSummary
+from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
+from desktop_agent.core.search.session_index_process import update_beside
+from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.store.drafts import Drafts
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.runtime.garbage import return_memory
+from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.shown_session import SessionBridge
+
+MOST_LEFT: Final = 2
+"""So many stay open: to go back to one of them takes no time."""
+
+
+class LeftSessions(QObject):
+    """Looks, whenever something else is shown, which sessions are left.
+
+    One with a turn, a question, a queued prompt or a background command stays, and so does one of which the inbox says
+    something that the user has not seen. A long one is closed at once: its end is there again as quickly as any.
+    """
+
+    def __init__(
+        self, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool], try_: Try, parent: QObject
+    ) -> None:
+        """`waits` says whether the inbox has something of a session."""
+        super().__init__(parent)
+        self._live = live
+        self._navigator = navigator
+        self._waits = waits
+        self._try = try_
+        self._order: list[SessionId] = []
+        """As they were chosen, the last at the end."""
+        navigator.shown.connect(self._on_shown)
+
+    def _on_shown(self) -> None:
+        chosen = self._navigator.chosen
+        self._order = [*(one for one in self._order if one != chosen), *([chosen] if chosen else [])]
+        self._try(self._close_some())
+
+    async def _close_some(self) -> None:
+        left = [bridge for bridge in self._live.bridges if self._is_left(bridge)]
+        left.sort(key=self._age)
+        long = [bridge for bridge in left if bridge.transcript.pages]
+        others = [bridge for bridge in left if not bridge.transcript.pages]
+        closing = [*long, *others[: max(0, len(others) - MOST_LEFT)]]
+        for bridge in closing:
+            await self._live.close_if(bridge, self._is_left)
+        if closing:
+            await return_memory()
+
+    def _is_left(self, bridge: SessionBridge) -> bool:
+        transcript = bridge.transcript
+        session_id = transcript.session.session_id
+        turns = transcript.turns
+        goes_on = (
+            turns.is_running
+            or turns.waiting
+            or turns.queued
+            or any(job.state == "running" for job in transcript.session.jobs)
+        )
+        return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
+
+    def _age(self, bridge: SessionBridge) -> int:
+        """Order them by when they were chosen, those that never were first."""
+        session_id = bridge.transcript.session.session_id
+        return self._order.index(session_id) if session_id in self._order else -1
+
+
+QUIET_S = 3.0
+"""After a turn: the next one often follows it, and users do not search for what they just saw."""
+
+
+class Searching(QObject):
+    """Serves one search panel. Runs on the window's loop until it is closed."""
+
+    def __init__(
+        self,
+        panel: SearchPanel,
+        bench: Workbench,
+        clock: Clock,
+        spawner: TaskSpawner,
+        sessions: Callable[[], Mapping[str, SessionSummary]],
+    ) -> None:
+        """`sessions` gives what is known of all sessions."""
+        super().__init__(panel)
+        self._panel = panel
+        self._bench = bench
+        self._clock = clock
+        self._spawner = spawner
+        self._sessions = sessions
+        self._is_wanted = False
+        self._task: asyncio.Task[None] | None = None
+        self._is_closed = False
+        panel.set_tools(sorted(tool.name for tool in bench.tools))
+        panel.query_changed.connect(self._on_query)
+
+    def note_news(self, delay_s: float = QUIET_S) -> None:
+        """Something was written that is not found yet: take it in soon."""
+        self._is_wanted = True
+        if self._task is None and not self._is_closed:
+            self._task = asyncio.create_task(self._keep_up(delay_s), name="session search")
+
+    async def aclose(self) -> None:
+        """Stop, and return when the process has ended."""
+        self._is_closed = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _keep_up(self, delay_s: float) -> None:
+        try:
+            while self._is_wanted:
+                await self._clock.sleep(delay_s)
+                self._is_wanted = False
+                self._panel.set_reading(is_reading=True)
+                await update_beside(self._bench.paths.sessions, self._bench.paths.blobs, self._bench.paths.cache)
+                self._panel.set_reading(is_reading=False)
+        finally:
+            self._task = None
+
+    def _on_query(self, query: SearchQuery) -> None:
+        self._spawner.spawn(self._ask(query))
+
+    async def _ask(self, query: SearchQuery) -> None:
+        if query is self._panel.query:  # or the user has typed on
+            hits = await asyncio.to_thread(self._bench.search.ask, query)
+            self._panel.show_hits(query, hits, self._sessions())
+
+
+class SessionFollowing(QObject):
+    """Keeps list and search up to date, goes where a command leads, and says how a session that is only read stands."""
+
+    def __init__(
+        self,
+        panels: WindowPanels,
+        navigator: Navigator,
+        viewing: Viewing,
+        choice: SessionChoice,
+        listed: SessionListUpdater,
+        searching: Searching,
+        try_: Try,
+    ) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._viewing = viewing
+        self._choice = choice
+        self._listed = listed
+        self._searching = searching
+        self._try = try_
+        navigator.session_opened.connect(self._follow)
+        viewing.freed.connect(self._on_freed)
+        viewing.refused.connect(panels.conversation.banner.show_error)
+        viewing.lost.connect(choice.show)
+
+    def _follow(self, bridge: SessionBridge) -> None:
+        bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+        bridge.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
+        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
+        # been made is not known here yet: what it tells first is listed.
+        if session_id := bridge.transcript.session.session_id:
+            self._try(self._listed.refresh_session(session_id))
+
+    def _on_happened(self, event: Event) -> None:
+        bridge = self.sender()
+        assert isinstance(bridge, SessionBridge)
+        is_shown = bridge is self._panels.wiring.bridge
+        if event.type in LISTED_EVENTS:
+            self._try(self._listed.refresh_session(bridge.transcript.session.session_id))
+        match event:
+            case CommandRun(is_error=False) if is_shown:
+                self._go_where_it_leads(event)
+            case TurnEnded(turn=turn, reason=reason):
+                self._searching.note_news()
+                if turn == 1 and reason == "completed" and is_shown:
+                    self._offer_follow_up(bridge)
+            case _:
+                pass
+
+    def _go_where_it_leads(self, command: CommandRun) -> None:
+        """Show the session that a command made, or the empty conversation that it asks for."""
+        if command.opens:
+            self._choice.show(command.opens)
+        elif parse(command.text).name == "clear":
+            self._choice.begin()
+
+    def _offer_follow_up(self, shown: SessionBridge) -> None:
+        """After the first turn of the demo, write down what to ask next, unless the user is writing."""
+        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
+            self._panels.composer.set_text(DEMO_FOLLOW_UP)
+
+    def _on_freed(self, is_free: bool) -> None:
+        self._panels.conversation.viewing_bar.show_state(is_free=is_free)
+        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
+        self._panels.composer.set_blocked(reason)
 
 
 class WindowSessions:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_wiring import SessionWiring
+from desktop_agent.ui.window.shown_session import SessionBridge
 
 
 class ModelFollowing(QObject):

@@ -1,24 +1,193 @@
-"""Keeps the model picker up to date, and carries out what is chosen in it."""
+"""Keeps the model picker up to date with the accounts' models, and carries out what is chosen in it."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 
-from PySide6.QtCore import QObject
+from msgspec.structs import replace
+from PySide6.QtCore import QCoreApplication, QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.settings.model_lists import ModelLists
-from desktop_agent.app.settings.model_offers import accounts_offered, at_address, demo_offers
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
-from desktop_agent.core.models.vendors import known_vendor, vendor_of
+from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
+from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.vendors import DEMO, VENDORS, LocalServer, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.providers.auth.keys import beside, entry_of, resolve_key
+from desktop_agent.core.providers.local import Place, is_here, look_at
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey
+from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
+
+
+def accounts_offered(
+    loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
+) -> Iterator[Account]:
+    """Yield the accounts that may be chosen, that of the present model first. None of a broken file is.
+
+    Two vendors at one address, with one key, are one to the user: the second is offered where it is used already.
+    """
+    if loaded.problems:
+        return
+    seen: set[tuple[str, str]] = set()
+    for vendor in sorted(VENDORS, key=lambda vendor: now is None or vendor.id != now.provider):
+        place = (vendor.address, vendor.key_variable)
+        is_named = any(account.provider == vendor.id for account in loaded.added)
+        if place not in seen or is_named:
+            accounts = loaded.of(vendor.id)
+            for account in sorted(accounts, key=lambda account: now is None or account.name != now.account):
+                yield _in_force(loaded, account, now) or reached(account)
+        seen.add(place)
+
+
+def offers_of(
+    account: Account,
+    models: Iterable[KnownModel],
+    *,
+    is_connected: bool,
+    listed_at: datetime | None,
+    is_refreshing: bool,
+    problem: str,
+) -> AccountOffers:
+    """Return what the picker shows of an account."""
+    return AccountOffers(
+        provider=account.provider,
+        account=account.name,
+        label=account.full_label,
+        models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
+        is_connected=is_connected,
+        is_plan=account.kind == "oauth",
+        is_listing=True,
+        listed_at=listed_at,
+        is_refreshing=is_refreshing,
+        problem=problem,
+    )
+
+
+def demo_offers() -> AccountOffers:
+    """Return the scripted model, which needs no account."""
+    label = QCoreApplication.translate("Models", "Demo model")
+    offer = ModelOffer(ModelKey(DEMO, "", DEMO), KnownModel(provider=DEMO, name=DEMO, label=label, price=FREE))
+    heading = QCoreApplication.translate("Models", "Without a key")
+    return AccountOffers(provider=DEMO, label=heading, models=(offer,), is_fixed=True)
+
+
+def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) -> Account | None:
+    """Return the account of the present model, at the address that this has."""
+    if now is None or (now.provider, now.account) != (account.provider, account.name) or not known_vendor(now.provider):
+        return None
+    try:
+        return loaded.of_model(now)
+    except AgentError:  # it belongs elsewhere: then it is not the one in force
+        return None
+
+
+def at_address(account: Account, address: str | None) -> Account:
+    """Return the account as one that is asked at this address; without one, where it is anyway."""
+    return replace(account, address=address) if address else account
+
+
+_Key = tuple[str, str]
+
+
+class ModelLists:
+    """What the catalogue has of each account, and what is being done about it."""
+
+    def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
+        """`changed` is called when a list, or the work on one, is another than before."""
+        self._catalogue = catalogue
+        self._changed = changed
+        self._models: dict[_Key, Sequence[KnownModel]] = {}
+        self._refreshing: set[_Key] = set()
+        self._problems: dict[_Key, str] = {}
+
+    def offers(self, account: Account, *, is_connected: bool) -> AccountOffers:
+        """Return what the picker shows of an account that was read."""
+        key = _key(account)
+        return offers_of(
+            account,
+            self._models.get(key, ()),
+            is_connected=is_connected,
+            listed_at=self._catalogue.fetched_at(account),
+            is_refreshing=key in self._refreshing,
+            problem=self._problems.get(key, ""),
+        )
+
+    async def read(self, accounts: Iterable[Account]) -> None:
+        """Read what the catalogue keeps of these accounts."""
+        for account in accounts:
+            self._models[_key(account)] = await self._catalogue.read(account)
+
+    async def refresh(self, accounts: Iterable[Account]) -> None:
+        """Ask the addresses of these accounts, all at once. Why one could not be read is part of its offers."""
+        asked = [account for account in accounts if _key(account) not in self._refreshing]
+        self._refreshing |= set(map(_key, asked))
+        self._changed()
+        await asyncio.gather(*map(self._refresh, asked))
+
+    async def look_around(self, accounts: Iterable[Account]) -> None:
+        """Offer the models of servers that run on this machine. Nothing is said of those that do not."""
+        local = [account for account in accounts if vendor_of(account.provider).is_local and is_here(account.where)]
+        found = await asyncio.gather(*map(_server_of, local))
+        running = [account for account, server in zip(local, found, strict=True) if server.is_usable]
+        if running:
+            await self.refresh(running)
+
+    async def _refresh(self, account: Account) -> None:
+        key = _key(account)
+        try:
+            problem = await _why_not(account)
+            if not problem:
+                self._models[key] = await self._catalogue.refresh(account)
+        except AgentError as error:
+            problem = " ".join(filter(None, (error.title, error.hint)))
+        finally:
+            self._refreshing.discard(key)
+        self._problems[key] = problem
+        self._changed()
+
+
+async def _why_not(account: Account) -> str:
+    """Return why a server on this machine cannot be asked, in words; empty when it can, or is elsewhere."""
+    if not vendor_of(account.provider).is_local or not is_here(account.where):
+        return ""
+    server = await _server_of(account)
+    return "" if server.is_usable else server.words
+
+
+async def _server_of(account: Account) -> LocalServer:
+    return await look_at(Place(provider=account.provider, address=account.where))
+
+
+def _key(account: Account) -> _Key:
+    return account.provider, account.name
+
+
+logger = logging.getLogger(__name__)
+
+
+async def refresh_old_list(bench: Workbench) -> None:
+    """Refresh the list if there is one that is older than a day; a failure changes nothing and is only logged.
+
+    An address that was never asked for its models is not asked unbidden: a key would travel before the user did
+    anything.
+    """
+    model = bench.default_model()
+    if known_vendor(model.provider) is None:
+        return
+    try:
+        account = (await asyncio.to_thread(bench.accounts.load)).of_model(model)
+        await bench.models.read(account)
+        if bench.models.is_old(account):
+            await bench.models.refresh(account)
+    except AgentError as error:
+        logger.info("The list of models was not refreshed: %s", error.title)
 
 
 class ModelOffering(QObject):

@@ -1,17 +1,17 @@
-"""What the settings dialog does with MCP servers: show, start, switch, add, import and remove them."""
+"""What the settings dialog does with MCP servers: show, start, switch, add, import, remove, and sign in."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.settings.server_signing_in import ServerSigningIn
-from desktop_agent.app.settings.server_tools import ServerTools
+from desktop_agent.app.connections import WindowBrowser
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
+from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import (
@@ -23,12 +23,117 @@ from desktop_agent.core.mcp.definition_file import (
     switch_tool,
 )
 from desktop_agent.core.mcp.new_servers import servers_in_file
-from desktop_agent.core.mcp.server_status import ServerStatus
+from desktop_agent.core.mcp.server_status import OfferedTool, ServerStatus
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView, SignInProgress, ToolView
+
+
+class ServerTools:
+    """The tools of all servers as the page of servers shows them, kept until a server lists others."""
+
+    def __init__(self, try_: Try, changed: Callable[[], None]) -> None:
+        """`changed` is called when tools are known that were not."""
+        self._try = try_
+        self._changed = changed
+        self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
+        """By server: what it listed, and what that comes to."""
+        self._wanted: dict[str, Connection] = {}
+        self._is_looking = False
+
+    def of(self, connection: Connection) -> tuple[ToolView, ...]:
+        """Return the tools that a server listed last, or those before, until they are known."""
+        name, offered = connection.definition.name, connection.status.tools
+        listed, views = self._known.get(name, ((), ()))
+        if offered == ():
+            return ()
+        if listed is not offered:
+            self._wanted[name] = connection
+            if not self._is_looking:
+                self._is_looking = True
+                self._try(self._look())
+        return views
+
+    async def _look(self) -> None:
+        try:
+            while self._wanted:
+                name, connection = self._wanted.popitem()
+                offered = connection.status.tools
+                self._known[name] = offered, await asyncio.to_thread(_views, connection, offered)
+        finally:
+            self._is_looking = False
+        self._changed()
+
+
+def _views(connection: Connection, offered: tuple[OfferedTool, ...]) -> tuple[ToolView, ...]:
+    return tuple(_view(McpTool(connection, tool)) for tool in offered)
+
+
+def _view(tool: McpTool) -> ToolView:
+    offered = tool.offered
+    about = offered.unusable or tool.description.strip().partition("\n")[0]
+    tokens = round(tool_tokens([tool.definition()]))
+    return ToolView(name=offered.name, about=about, tokens=tokens, is_usable=not offered.unusable)
+
+
+class ServerSigningIn:
+    """Carries them out, at most one for each server. None blocks the window."""
+
+    def __init__(self, sign_ins: ServerSignIns, try_: Try, changed: Callable[[], None]) -> None:
+        """`changed` is called whenever one has come further."""
+        self._sign_ins = sign_ins
+        self._try = try_
+        self._changed = changed
+        self._progress: dict[str, SignInProgress] = {}
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+
+    def progress(self, name: str) -> SignInProgress | None:
+        """Return how far the sign-in with a server is; None: none is under way."""
+        return self._progress.get(name)
+
+    def begin(
+        self, definition: ServerDefinition, done: Callable[[], Awaitable[None]], fail: Callable[[AgentError], None]
+    ) -> None:
+        """Have the user sign in, and then `done`; what goes wrong is shown by `fail`."""
+        if definition.name not in self._progress:
+            self._show(definition.name, SignInProgress())
+            self._try(self._carry_out(definition, done, fail))
+
+    def cancel(self, name: str) -> None:
+        """Give up the sign-in with a server, if one is under way."""
+        if (task := self._tasks.get(name)) is not None:
+            task.cancel()
+
+    async def _carry_out(
+        self, definition: ServerDefinition, done: Callable[[], Awaitable[None]], fail: Callable[[AgentError], None]
+    ) -> None:
+        name, task = definition.name, asyncio.current_task()
+        assert task is not None
+        self._tasks[name] = task
+
+        def show(address: str, is_open: bool) -> None:
+            self._show(name, SignInProgress(address=address, is_open=is_open))
+
+        try:
+            await self._sign_ins.sign_in(definition, WindowBrowser(show))
+        except AgentError as error:
+            fail(error)
+            return
+        finally:
+            del self._tasks[name]
+            self._show(name, None)
+        await done()
+
+    def _show(self, name: str, progress: SignInProgress | None) -> None:
+        if progress is None:
+            self._progress.pop(name, None)
+        else:
+            self._progress[name] = progress
+        self._changed()
+
 
 _LOG_LINES = 60
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.app.file_opening import open_in_editor
 from desktop_agent.app.settings.look import apply_keys, apply_look
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError

@@ -1,6 +1,13 @@
-"""Keeps the data folders of the application from other users of the machine."""
+"""Keeps the application's folders from other users of the machine, and its log in them."""
 
+import logging
+import os
+from collections.abc import Mapping
 from contextlib import suppress
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others, make_private_file, make_private_folder
@@ -12,3 +19,55 @@ def close_data_folders(paths: AppPaths, layout_name: str) -> None:
     with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
         make_private_folder(paths.config)
         make_private_file(paths.config / layout_name)
+
+
+_NAME: Final = "desktop-agent.log"
+_MAX_BYTES: Final = 1_000_000
+_KEPT: Final = 3
+_QUIET: Final = ("httpx2", "httpcore2", "asyncio")
+"""At `DEBUG` some of them write down request headers."""
+
+
+class _LogFile(RotatingFileHandler):
+    """A log that fails in silence: a full disk is reported where it matters, not once for each line here."""
+
+    def _open(self) -> TextIOWrapper:
+        make_private_file(Path(self.baseFilename))
+        return super()._open()
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the method it overrides
+        pass
+
+
+class WindowLog:
+    """Logging to a file in `folder`, turned over at 1 MB, from its making to `close`. Both block shortly."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
+        """`environ` has the keys, which are masked whatever they look like."""
+        from desktop_agent.core.system.masked_logs import MaskingFormatter  # here is a thread, which may take its time
+
+        self._handler = _open(folder)
+        self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
+        levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)
+        self._levels_before = {name: logging.getLogger(name).level for name in levels}
+        _set_levels(levels)
+        logging.getLogger().addHandler(self._handler)
+
+    def close(self) -> None:
+        """Stop logging to it."""
+        logging.getLogger().removeHandler(self._handler)
+        _set_levels(self._levels_before)
+        self._handler.close()
+
+
+def _open(folder: Path) -> logging.Handler:
+    try:
+        make_private_folder(folder)
+        return _LogFile(folder / _NAME, maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8")
+    except OSError:
+        return logging.NullHandler()  # a disk that takes no log must not keep the window from opening
+
+
+def _set_levels(levels: Mapping[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)

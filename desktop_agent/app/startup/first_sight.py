@@ -1,16 +1,14 @@
-"""What the window shows before what opens a session is loaded: all sessions, and the end of the one to go on with.
+"""What the window shows before what opens a session is loaded: all sessions, and the end of the one to open."""
 
-Reading them takes a few milliseconds, and importing what opens a session a quarter of a second.
-"""
-
+import os
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.app.sessions.ports import OpeningPort
-from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.first_session import first_session
+from desktop_agent.app.sessions.session_ports import OpeningPort
+from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
@@ -20,9 +18,30 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Yielder, read_last_page
 from desktop_agent.core.store.session_folder import is_locked
+from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.markdown.block_parser import parser
 from desktop_agent.ui.runtime.eventloop import idle
+
+
+def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:
+    """Return the session that the command line asks for, else the one last used; None when it is none.
+
+    Raises `AgentError` when the one that was asked for is not there.
+    """
+    if arguments.is_demo:
+        return None
+    if arguments.resume == NEWEST:
+        return catalog.latest(arguments.workspace or current_folder())
+    if arguments.resume is not None:
+        return catalog.find(arguments.resume)
+    return _last_usable(catalog.summaries()) if arguments.workspace is None else None
+
+
+def _last_usable(summaries: Iterable[SessionSummary]) -> SessionId | None:
+    """The session last used whose folder is still there."""
+    found = (item for item in summaries if item.workspace and item.is_listed)
+    return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
 
 class FirstSight(Struct, frozen=True):

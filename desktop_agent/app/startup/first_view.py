@@ -6,11 +6,10 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.settings.key_actions import KeyActions
+from desktop_agent.app.navigator import Navigator, WaysToBegin
+from desktop_agent.app.settings.account_actions import KeyActions
 from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.first_session import first_session
-from desktop_agent.app.ways_to_begin import WaysToBegin
+from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import real_path

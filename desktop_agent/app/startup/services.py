@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.app.startup.log_file import WindowLog
+from desktop_agent.app.startup.data_folders import WindowLog
 from desktop_agent.ui.runtime.painting import Movement, PaintTurns
 from desktop_agent.ui.runtime.watchdog import Watchdog
 from desktop_agent.ui.theme import Theme

@@ -23,7 +23,7 @@ from desktop_agent.ui.window.main_window import MainWindow
 if TYPE_CHECKING:
     import asyncio
 
-    from desktop_agent.app.sessions.ports import OpeningPort
+    from desktop_agent.app.sessions.session_ports import OpeningPort
     from desktop_agent.app.startup.early_wishes import EarlyWishes
     from desktop_agent.app.startup.first_sight import FirstSight
     from desktop_agent.app.startup.services import WindowServices
@@ -105,10 +105,10 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.app.startup.data_folders import WindowLog
         from desktop_agent.app.startup.desktop_wishes import follow_desktop
         from desktop_agent.app.startup.early_wishes import EarlyWishes
         from desktop_agent.app.startup.first_sight import show_first_sight
-        from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.app.startup.preloading import preload
         from desktop_agent.app.startup.services import WindowServices
         from desktop_agent.ui.runtime.eventloop import idle

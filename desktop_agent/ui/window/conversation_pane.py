@@ -1,14 +1,66 @@
 """The conversation, and above it the bars that appear when there is something to say or to find in it."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.settings.settings_banners import HoldBanner, ProjectBanner
-from desktop_agent.ui.widgets.banner import Banner
+from desktop_agent.ui.widgets.banner import Banner, BannerFrame
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import vbox
-from desktop_agent.ui.window.bar.news_bar import NewsBar
-from desktop_agent.ui.window.viewing_bar import ViewingBar
+
+
+class NewsBar(BannerFrame):
+    """Stays until one of its buttons was clicked.
+
+    Signals:
+        wanted: the user wants to read what is new.
+    """
+
+    wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("newsBar")
+        self.setProperty("role", "bar")  # nothing to be warned of
+        self._title.setProperty("role", "strong")
+        read = self.add_button(self.tr("What is new…"), "readNewsButton")
+        read.clicked.connect(self.hide)
+        read.clicked.connect(self.wanted)
+        self.add_button(self.tr("Dismiss"), "dismissNewsButton", is_flat=True).clicked.connect(self.hide)
+
+    def show_version(self, version: str) -> None:
+        """Say that this version runs now."""
+        self.say(self.tr("Desktop Agent was updated to {0}.").format(version), "")
+        self.show()
+
+
+class ViewingBar(BannerFrame):
+    """Stays for as long as the session is only read. What it says changes when the session becomes free.
+
+    Signals:
+        take_over_requested: the user wants to go on with the session here.
+    """
+
+    take_over_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("viewingBar")
+        self._button = self.add_button(self.tr("Take over"), "takeOverButton")
+        self._button.clicked.connect(self.take_over_requested)
+        self.show_state(is_free=False)
+
+    def show_state(self, *, is_free: bool) -> None:
+        """Say whether it can be taken over now."""
+        if is_free:
+            title = self.tr("This session is no longer open in another window.")
+            hint = self.tr("Take it over to go on with it here.")
+        else:
+            title = self.tr("This session is open in another window. You can read it here.")
+            hint = self.tr("You can take it over when it is closed there.")
+        self.say(title, hint)
+        self._button.setEnabled(is_free)
+        self._button.setToolTip("" if is_free else hint)
+        self._button.setAccessibleDescription(hint)
 
 
 class ConversationPane(QWidget):

@@ -1,19 +1,194 @@
-"""The main window: where the panels stand, in a wide window and in a narrow one. Nothing in here knows a session."""
+"""The main window: where the panels stand, in a wide window and in a narrow one, and what the next start remembers."""
 
+from collections.abc import Iterable, Sequence
+from typing import Literal, cast
+
+import msgspec
 from msgspec import Struct
-from PySide6.QtCore import QSettings, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.runtime.pacing import in_next_turn
+from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import screen_room
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bar import TopBar
-from desktop_agent.ui.window.edges.edge_panel import EdgePanel
-from desktop_agent.ui.window.edges.settled_column import SettledColumn
-from desktop_agent.ui.window.keys_first import KeysFirst
-from desktop_agent.ui.window.window_memory import WindowMemory
+from desktop_agent.ui.window.edge_panel import EdgePanel
+from desktop_agent.ui.window.top_bar import TopBar
+
+
+class KeysFirst(QObject):
+    """Puts the keys of some actions before what they do in a field. On GNOME and KDE Ctrl+K deletes in all fields.
+
+    It listens to the widget that has the keyboard only: every event that is listened to costs. One that `keepsKeys`
+    says for itself which keys it takes.
+    """
+
+    def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._actions = tuple(actions)
+        cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
+
+    def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
+        if old is not None and isValid(old):
+            old.removeEventFilter(self)
+        if now is not None and now.window() is self._window and not now.property("keepsKeys"):
+            now.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return False
+        is_ours = any(QKeySequence(event.keyCombination()) in action.shortcuts() for action in self._actions)
+        if is_ours:
+            event.ignore()
+        return is_ours
+
+
+class SettledColumn(QVBoxLayout):
+    """Waits with what is in it until the panels at the edges came or went.
+
+    Qt lays out the window before the window hears of its new size and shows or hides the panels, each of which is one
+    more layout. A long conversation would be wrapped for every width on the way.
+    """
+
+    def __init__(self, column: QWidget) -> None:
+        super().__init__(column)
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setSpacing(0)
+        self._column = column
+        self._window_size = QSize()
+        self._room: QRect | None = None
+
+    def unsettle(self) -> None:
+        """Wait until `settle`, whatever size the window has."""
+        self._window_size = QSize()
+
+    def settle(self, window_size: QSize) -> None:
+        """Take the room there is now: all panels are where they belong in a window of this size."""
+        self._window_size = window_size
+        if self._room is not None:
+            room, self._room = self._room, None
+            super().setGeometry(room)
+
+    def setGeometry(self, arg__1: QRect) -> None:
+        window = self._column.window()
+        if window.isVisible() and window.size() != self._window_size:
+            self._room = QRect(arg__1)
+        else:
+            self._room = None
+            super().setGeometry(arg__1)
+
+
+KeptModel = tuple[str, str, str]
+"""Provider, account and model."""
+
+KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
+"""What was chosen in the palette: its kind, and by what the application knows it."""
+
+
+class WindowMemory:
+    """Kept in one file. What is damaged in there counts as not kept."""
+
+    def __init__(self, store: QSettings) -> None:
+        self._store = store
+
+    @property
+    def geometry(self) -> QByteArray | None:
+        """Size and place of the window, as Qt writes them."""
+        return self._bytes("geometry")
+
+    @property
+    def state(self) -> QByteArray | None:
+        """Sizes and places of the docks in the wide window, as Qt writes them."""
+        return self._bytes("state")
+
+    def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
+        """Keep sizes and places; without `state`, those of the docks stay as they were kept last."""
+        self._store.setValue("geometry", geometry)
+        if state is not None:
+            self._store.setValue("state", state)
+        self._store.sync()
+
+    @property
+    def side_sizes(self) -> QByteArray | None:
+        """How the sessions and the files share the panel at the left, as Qt writes it."""
+        return self._bytes("side_sizes")
+
+    def remember_side_sizes(self, sizes: QByteArray) -> None:
+        """Share the panel at the left like this at the next start, too."""
+        self._store.setValue("side_sizes", sizes)
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """How the user arranged the list of sessions."""
+        try:
+            return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=learned(Arrangement))
+        except msgspec.MsgspecError:
+            return Arrangement()
+
+    def remember_arrangement(self, arrangement: Arrangement) -> None:
+        """List the sessions like this at the next start, too."""
+        self._store.setValue("sessions", msgspec.json.encode(arrangement).decode())
+
+    @property
+    def diff_mode(self) -> RowMode | None:
+        """How the user chose to see diffs; `None` when they did not choose: what fits the width."""
+        match self._store.value("diff_mode"):
+            case "unified" | "side_by_side" as mode:
+                return mode
+            case _:
+                return None
+
+    def remember_diff_mode(self, mode: str) -> None:
+        """Show diffs like this at the next start, too."""
+        self._store.setValue("diff_mode", mode)
+
+    def remember_look(self, theme: str, interface_px: int) -> None:
+        """Paint the first frame of the next start in this theme and size."""
+        self._store.setValue("theme", theme)
+        self._store.setValue("interface_px", interface_px)
+
+    @property
+    def version(self) -> str:
+        """The version of the application that was started last; empty before the first start."""
+        return str(self._store.value("version", ""))
+
+    def remember_version(self, version: str) -> None:
+        """Tell of what is newer than this at the next start."""
+        self._store.setValue("version", version)
+
+    def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
+        """Return the user's favourite models in their order, or those used last."""
+        try:
+            return msgspec.json.decode(str(self._store.value(name, "[]")), type=learned(list[KeptModel]))
+        except msgspec.MsgspecError:
+            return ()
+
+    def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
+        """Offer these at the next start, too."""
+        self._store.setValue(name, msgspec.json.encode(models).decode())
+
+    @property
+    def choices(self) -> Sequence[KeptChoice]:
+        """What was chosen in the palette, the last first."""
+        try:
+            return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=learned(list[KeptChoice]))
+        except msgspec.MsgspecError:
+            return ()
+
+    def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
+        """Offer these first at the next start, too."""
+        self._store.setValue("recent_choices", msgspec.json.encode(choices).decode())
+
+    def _bytes(self, key: str) -> QByteArray | None:
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) else None
+
 
 NARROW_BELOW = 1180
 """Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""

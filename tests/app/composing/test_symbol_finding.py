@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from desktop_agent.app.background_tasks import BackgroundTasks
-from desktop_agent.app.composing.symbol_finding import SymbolFinding
+from desktop_agent.app.mention_finding import SymbolFinding
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mentions import symbol_search
 from desktop_agent.core.mentions.mention_grammar import TypedMention

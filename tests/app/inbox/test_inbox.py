@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
-from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.inbox.inbox_popup import InboxRow
+from desktop_agent.ui.window.top_bar import InboxButton
 from tests.app.conftest import Go
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.sessions import left_sessions
+from desktop_agent.app.sessions import window_sessions
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.session_folder import is_locked
@@ -43,7 +43,7 @@ def test_the_one_left_longest_ago_is_closed_and_comes_back_whole(go: Go, tmp_pat
         ids = [await shown_id(user)]
         entries = len(user.transcript.entries)
         user.window.panels.composer.set_text("not sent yet")
-        for _ in range(left_sessions.MOST_LEFT + 1):
+        for _ in range(window_sessions.MOST_LEFT + 1):
             sessions.action_requested.emit("copy", (ids[0],))
             ids.append(await shown_id(user, other_than=ids[-1]))
         await user.until_true(lambda: not is_open(isolated_home, ids[0]), "the first one is closed")
@@ -58,7 +58,7 @@ def test_the_one_left_longest_ago_is_closed_and_comes_back_whole(go: Go, tmp_pat
 
 
 def test_one_that_asks_stays_open(go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+    monkeypatch.setattr(window_sessions, "MOST_LEFT", 0)
 
     async def journey(user: Driver) -> None:
         await user.click("sendButton")
@@ -77,7 +77,7 @@ def test_one_that_asks_stays_open(go: Go, isolated_home: Path, monkeypatch: pyte
 def test_the_user_is_where_they_were_in_one_that_was_closed(
     go: Go, project: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+    monkeypatch.setattr(window_sessions, "MOST_LEFT", 0)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
     ask_for_no_titles()
 
@@ -106,7 +106,7 @@ def test_the_user_is_where_they_were_in_one_that_was_closed(
 def test_nothing_of_one_that_was_closed_stays_in_memory(
     go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_sessions, "MOST_LEFT", 0)
+    monkeypatch.setattr(window_sessions, "MOST_LEFT", 0)
 
     async def journey(user: Driver) -> None:
         user.window.main_window.actions_.import_session.trigger()

@@ -153,7 +153,7 @@ def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_wi
     go: Go, journal: Path, slow: SlowBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A machine that does much else may need longer to open a long session than a user would wait.
-    monkeypatch.setattr("desktop_agent.app.sessions.sessions.FILING_WAIT_S", 120)
+    monkeypatch.setattr("desktop_agent.app.sessions.open_sessions.FILING_WAIT_S", 120)
 
     async def journey(user: Driver) -> None:
         await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")

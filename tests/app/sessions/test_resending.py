@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.sessions.resending import take_back_since
+from desktop_agent.app.navigator import take_back_since
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import SessionBridge
 from tests.harness import PATIENCE_S, Ground, Open
 from tests.journals import turn
 

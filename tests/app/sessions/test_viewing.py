@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.window.viewing_bar import ViewingBar
+from desktop_agent.ui.window.conversation_pane import ViewingBar
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers.script import reply, text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.app.settings.model_offers import accounts_offered, at_address
+from desktop_agent.app.settings.model_offering import accounts_offered, at_address
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.app.settings.old_lists import refresh_old_list
+from desktop_agent.app.settings.model_offering import refresh_old_list
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account

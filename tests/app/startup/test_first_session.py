@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.app.startup.arguments import parse_arguments
-from desktop_agent.app.startup.first_session import first_session
+from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths

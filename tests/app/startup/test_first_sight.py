@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
-from desktop_agent.app.sessions.ports import OpeningPort
+from desktop_agent.app.sessions.session_ports import OpeningPort
 from desktop_agent.app.startup import first_sight
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import OpenedSession

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QMenu, QTextBrowser
 
-from desktop_agent.app.startup.changelog import beginning_of, changelog_path, is_update, part_since
+from desktop_agent.app.startup.news import beginning_of, changelog_path, is_update, part_since
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
 from tests.app.conftest import Go

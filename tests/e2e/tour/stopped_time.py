@@ -14,7 +14,7 @@ _WHERE_ASKED = (
     "ui.sessions.session_panel",
     "ui.sessions.session_search.panel",
     "app.window_panels",
-    "app.inbox.inbox",
+    "app.inbox",
     "app.review.rule_judge",
 )
 """Modules of the window that ask the machine what time it is."""

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ContextUse, Pin
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.widgets.context_meter import ContextMeter
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import SessionBridge
 from tests.ui.chat.stage import MODEL
 from tests.ui.context.test_inspector import REPORT
 

@@ -8,12 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.labels import CodeLabel
+from desktop_agent.ui.window.top_bar import InboxButton
 from tests.presses import click_where
 from tests.ui.inbox.stage import NOW, asking, ended, item
 

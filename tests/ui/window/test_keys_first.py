@@ -6,7 +6,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.window.keys_first import KeysFirst
+from desktop_agent.ui.window.main_window import KeysFirst
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

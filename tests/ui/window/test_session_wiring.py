@@ -37,11 +37,11 @@ from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.panel_wiring import SessionPanels
 from desktop_agent.ui.window.session_wiring import SessionWiring
+from desktop_agent.ui.window.shown_session import SessionBridge
 from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
 from tests.ui.review.stage import Session, Source, Tasks

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bar import TopBar
+from desktop_agent.ui.window.top_bar import TopBar
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.window.viewing_bar import ViewingBar
+from desktop_agent.ui.window.conversation_pane import ViewingBar
 
 
 @pytest.fixture

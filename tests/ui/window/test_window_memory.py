@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 
-from desktop_agent.ui.window.window_memory import KeptChoice, WindowMemory
+from desktop_agent.ui.window.main_window import KeptChoice, WindowMemory
 
 MODELS = [("anthropic", "", "opus-5"), ("openrouter", "wörk", 'qwen/"x", [y]')]
 

@@ -1,0 +1,221 @@
+"""What the composer shows beside its text: previews of contents, what was pasted, and misspelled words."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLocale, QObject, QSize, Qt
+from PySide6.QtGui import QImage, QImageWriter
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.content_windows import ContentWindows
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.spelling import Speller, open_speller
+from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
+from desktop_agent.ui.chat.composer.mention_offers import MentionedContent
+from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks, SpellingMenu
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
+from desktop_agent.ui.theme import Theme
+
+_MOST_READ_BYTES = 32 * 2**20
+"""Of a file. Of a larger one only its size is said."""
+
+
+class ContentPreviews(QObject):
+    """Answers the composer. Contents are read and made small in threads."""
+
+    def __init__(
+        self, panels: WindowPanels, bench: Workbench, navigator: Navigator, windows: ContentWindows, try_: Try
+    ) -> None:
+        """`windows` shows one large."""
+        super().__init__(panels.window)
+        self._contents = panels.composer.contents
+        self._bench = bench
+        self._navigator = navigator
+        self._windows = windows
+        self._try = try_
+        self._contents.wanted.connect(self._on_wanted)
+        self._contents.opened.connect(self._on_opened)
+        navigator.workspace_changed.connect(self._contents.look_again)
+
+    def _on_wanted(self, content: MentionedContent) -> None:
+        self._try(self._preview(content))
+
+    def _on_opened(self, content: MentionedContent) -> None:
+        self._try(self._open(content))
+
+    async def _preview(self, content: MentionedContent) -> None:
+        workspace = self._navigator.workspace
+        preview = await asyncio.to_thread(self._read_preview, content, workspace)
+        if workspace == self._navigator.workspace:
+            self._contents.show(content, preview)
+
+    async def _open(self, content: MentionedContent) -> None:
+        read = await asyncio.to_thread(self._read, content, self._navigator.workspace)
+        if read is not None and read[0]:
+            self._windows.show_draft_content(content.name, read[0], is_picture=content.is_picture)
+
+    def _read_preview(self, content: MentionedContent, workspace: Path | None) -> ContentPreview | None:
+        from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
+
+        read = self._read(content, workspace)
+        if read is None:
+            return None
+        data, size = read
+        if not content.is_picture:
+            return ContentPreview(size)
+        picture = read_picture(data, THUMBNAIL) if data else CardPicture.without("too large" if size else "damaged")
+        sides = picture.size.width(), picture.size.height()
+        is_too_large = not content.is_pasted and (size > LARGEST_PICTURE_BYTES or max(sides) > LONGEST_SIDE)
+        return ContentPreview(size, picture, is_too_large=is_too_large)
+
+    def _read(self, content: MentionedContent, workspace: Path | None) -> tuple[bytes, int] | None:
+        """Return a content, which is empty where it is too much, and its size; None where there is none. Blocks."""
+        from desktop_agent.core.mentions.pasted import PastedContents
+        from desktop_agent.core.store.journal.lines import open_regular
+
+        try:
+            if content.is_pasted:
+                data = PastedContents.of(self._bench.paths).read(content.name)
+                return data, len(data)
+            if workspace is None or "\0" in content.name:
+                return None
+            root = workspace.resolve()
+            place = (root / content.name).resolve()
+            if not place.is_relative_to(root):
+                return None  # that is said when the message is sent
+            with open_regular(place) as file:
+                size = os.fstat(file.fileno()).st_size  # of what was opened: the name may lead elsewhere by now
+                return (file.read(_MOST_READ_BYTES) if size <= _MOST_READ_BYTES else b""), size
+        except (OSError, UsageError, StorageError):
+            return None
+
+
+LONGEST_SIDE = 2_000
+"""Of a picture, in pixels. Models look at no more, so a larger one is scaled."""
+
+_MOST_BYTES = 3_900_000
+_QUALITY = 85
+
+
+class Pasting(QObject):
+    """Follows the message field."""
+
+    def __init__(self, panels: WindowPanels, bench: Workbench, clock: Clock, try_: Try) -> None:
+        super().__init__(panels.window)
+        self._mentions = panels.composer.mentions
+        self._bench = bench
+        self._clock = clock
+        self._try = try_
+        self._keeping = asyncio.Lock()
+        panels.composer.edit.picture_given.connect(self._on_picture)
+        panels.composer.edit.long_text_given.connect(self._on_text)
+
+    def _on_picture(self, picture: QImage) -> None:
+        self._try(self._mention(lambda: ("picture", *_encoded(picture))))
+
+    def _on_text(self, text: str) -> None:
+        self.mention_text(text, "text")
+
+    def mention_text(self, text: str, kind: str) -> None:
+        """Keep a text that does not come from a clipboard, and mention it; `kind` is what its name begins with."""
+        self._try(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
+
+    async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
+        """Keep a content and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
+
+        def kept() -> str:
+            from desktop_agent.core.mentions.pasted import PastedContents
+
+            kind, data, suffix = content()
+            return PastedContents.of(self._bench.paths).keep(data, kind, suffix, self._clock.now())
+
+        async with self._keeping:  # what is pasted at once comes in this order, each by a name of its own
+            self._mentions.insert_pasted(await asyncio.to_thread(kept))
+
+
+def _encoded(picture: QImage) -> tuple[bytes, str]:
+    """Return a picture as models take it, and the suffix of its format. For a thread. Raises `UsageError`."""
+    if picture.isNull():
+        raise UsageError(
+            "What was pasted is no picture that can be read.", hint="Save it as a file, and drop that here."
+        )
+    if max(picture.width(), picture.height()) > LONGEST_SIDE:
+        size = QSize(LONGEST_SIDE, LONGEST_SIDE)
+        smooth = Qt.TransformationMode.SmoothTransformation
+        picture = picture.scaled(size, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+    content = _saved(picture, b"PNG", -1)
+    return (content, "png") if len(content) <= _MOST_BYTES else (_saved(picture, b"JPG", _QUALITY), "jpg")
+
+
+def _saved(picture: QImage, form: bytes, quality: int) -> bytes:
+    data = QByteArray()
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QImageWriter(buffer, QByteArray(form))
+    writer.setQuality(quality)
+    writer.write(picture)
+    return bytes(data.data())
+
+
+T = TypeVar("T")
+
+
+class SpellChecking(QObject):
+    """Answers the composer while the setting says so. Dictionaries are opened with the first word, in a thread."""
+
+    def __init__(self, panels: WindowPanels, theme: Theme, live: LiveSettings, try_: Try) -> None:
+        super().__init__(panels.window)
+        self._live = live
+        self._try = try_
+        self._languages = QLocale.system().uiLanguages()
+        self._speller: Speller | None = None
+        self._is_opened = False
+        self._turn = asyncio.Lock()
+        """A speller is not for two threads at once."""
+        self._marks = SpellingMarks(panels.composer.edit, theme)
+        self._menu = SpellingMenu(panels.composer.edit, self._marks)
+        self._marks.unknown_met.connect(self._on_unknown_met)
+        self._menu.suggestions_wanted.connect(self._on_suggestions_wanted)
+        self._menu.learned.connect(self._on_learned)
+        self._unsubscribe = live.subscribe(self._follow_setting)
+        panels.window.destroyed.connect(self._unsubscribe)
+        self._follow_setting()
+
+    def _follow_setting(self) -> None:
+        self._marks.set_on(is_on=self._live.current.ui.spelling)
+
+    def _on_unknown_met(self, words: frozenset[str]) -> None:
+        self._try(self._look_up(words))
+
+    def _on_suggestions_wanted(self, word: str) -> None:
+        self._try(self._suggest(word))
+
+    def _on_learned(self, word: str) -> None:
+        self._try(self._learn(word))
+
+    async def _look_up(self, words: frozenset[str]) -> None:
+        misspelled = await self._ask(lambda speller: speller.misspelled(words), frozenset[str]())
+        self._marks.take(words, misspelled)
+
+    async def _suggest(self, word: str) -> None:
+        self._menu.offer(word, await self._ask(lambda speller: speller.suggestions(word), ()))
+
+    async def _learn(self, word: str) -> None:
+        await self._ask(lambda speller: speller.learn(word), None)
+        self._marks.take(frozenset({word}), frozenset())
+
+    async def _ask(self, ask: Callable[[Speller], T], otherwise: T) -> T:
+        """Return what the speller answers; `otherwise` where there is none."""
+        async with self._turn:
+            if not self._is_opened:
+                self._speller = await asyncio.to_thread(open_speller, self._languages)
+                self._is_opened = True
+            return otherwise if self._speller is None else await asyncio.to_thread(ask, self._speller)

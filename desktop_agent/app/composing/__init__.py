@@ -1,1 +1,0 @@
-"""What serves the message field: what can be mentioned, what was pasted, and how contents in it look."""

@@ -1,0 +1,136 @@
+"""Ways to an account's models: sign-ins in the browser, the list of models as the test, and local servers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import LocalServer, SignInWay, vendor_of
+from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
+from desktop_agent.core.providers.auth.browser_sign_in import Browser
+from desktop_agent.core.providers.auth.credential import Credential
+from desktop_agent.core.providers.auth.keys import beside, resolve_key
+from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
+from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
+from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
+from desktop_agent.core.settings.model_choice import NamedModel
+
+
+class WindowBrowser:
+    """Opens pages of a service, and has their address shown: a browser may be open and hidden, or be another one."""
+
+    def __init__(self, show: Callable[[str, bool], None]) -> None:
+        """`show` shows an address, and whether a browser seems to have opened."""
+        self._show = show
+
+    async def open(self, address: str) -> bool:
+        """Open it in the desktop's browser, and return whether that seems to have worked."""
+        self._show(address, True)
+        return QDesktopServices.openUrl(QUrl(address))
+
+    def show(self, address: str) -> None:
+        """Show the address, for the user to open it by hand."""
+        self._show(address, False)
+
+
+async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[ListedModel]:
+    """Return the models that an account can use, with a typed key, or what it has if that is empty.
+
+    The usual account is asked where settings and environment say that its provider is. Raises `AgentError`.
+    """
+    asked = account
+    if account.is_usual and not account.address:
+        meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
+        asked = replace(account, address=meant.base_url or "")
+    client = account_provider(
+        asked,
+        await _credential(bench, account, typed),
+        environ=bench.environ,
+        allows_readable_proxy=bench.settings.model.allow_readable_proxy,
+    )
+    try:
+        return await client.list_models()
+    finally:
+        await client.aclose()
+
+
+async def _credential(bench: Workbench, account: Account, typed: str) -> Credential:
+    if account.kind in ("oauth", "profile"):
+        return await bench.sign_ins.credential(account)
+    key = typed or (await beside(lambda: resolve_key(account, bench.environ, bench.keys))).value
+    if not key and account.kind == "key":
+        raise CredentialsError("There is no key to check.")
+    return key_credential(account, key)
+
+
+def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
+    """Return the vendor's usual model, if the account has it, else the first that can answer; empty for none.
+
+    A listed name may have a date after the usual one.
+    """
+    names = [model.name for model in listed]
+    for usual in vendor_of(account.provider).models:
+        for name in names:
+            if name == usual or name.startswith(f"{usual}-2"):
+                return name
+    return next(iter(names), "")
+
+
+async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
+    """Have the user sign in, and return the account, which is kept; without a `name` it gets its usual one.
+
+    Raises `AgentError`. Being cancelled leaves everything as it was.
+    """
+    match way:
+        case "chatgpt":
+            return await bench.sign_ins.sign_in_with_chatgpt(browser, name or CHATGPT_NAME)
+        case "openrouter":
+            return await bench.sign_ins.sign_in_with_openrouter(browser, name)
+        case "profile":
+            return await bench.sign_ins.use_profile(name or await asyncio.to_thread(_active_profile, bench))
+
+
+def _active_profile(bench: Workbench) -> str:
+    found = [profile.name for profile in profiles(bench.environ)]
+    active = active_name(bench.environ)
+    if active in found or found:
+        return active if active in found else found[0]
+    others = (each for each in other_sign_ins(bench.environ) if each.program == "Claude Code")
+    raise CredentialsError(
+        "Anthropic's tools have no profile with a sign-in.",
+        hint=" ".join(["Make one with `ant auth login`, or use a key.", *(each.why_not for each in others)]),
+    )
+
+
+class LocalServers:
+    """Looks for them beside the window."""
+
+    def __init__(self, bench: Workbench, try_: Try, show: Callable[[Account, LocalServer], None]) -> None:
+        """`show` shows what runs at the address of an account."""
+        self._bench = bench
+        self._try = try_
+        self._show = show
+
+    def look_for(self, account: Account) -> None:
+        """Show whether the server of an account runs. Nothing is shown of one on another machine."""
+        self._try(self._look_for(account))
+
+    async def all(self) -> tuple[LocalServer, ...]:
+        """Return what is at every place of this machine where a server may be."""
+        chosen = self._bench.settings.model
+        loaded = await asyncio.to_thread(self._bench.accounts.load)
+        places = local_places(loaded.added, self._bench.environ, {chosen.provider: chosen.base_url})
+        return await look_for_servers(places)
+
+    async def _look_for(self, account: Account) -> None:
+        meant = self._bench.model_meant(NamedModel(provider=account.provider, account=account.label))
+        address = meant.base_url or account.where
+        if is_here(address):
+            self._show(account, await look_at(Place(provider=account.provider, address=address)))

@@ -1,0 +1,256 @@
+"""Changes that the user makes in the window: edits in the viewer, renamed and deleted files, code of an answer."""
+
+import asyncio
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.shown_folder import FolderFiles
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
+from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
+from desktop_agent.core.system.files import FileState, digest_of, read_state
+from desktop_agent.ui.files.file_marks import displayed
+from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
+from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.window.shown_session import SessionBridge
+
+_PATIENCE_S = 60.0
+_NOT_WRITTEN = ("not_written", "storage", "busy")
+
+
+class Written(NamedTuple):
+    """What came of a write: why it was not done, or the changes that it is on record as."""
+
+    problem: str
+    changes: tuple[ChangeId, ...] = ()
+
+
+class FileWriting(QObject):
+    """A `FileStore`: asks the session, and waits for what it says. A conversation begins with the first write."""
+
+    def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._navigator = navigator
+        self._one_at_a_time = asyncio.Lock()
+        self._path = ""
+        self._outcome: asyncio.Future[Written] | None = None
+
+    async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
+        """See `FileStore.save`."""
+        return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
+
+    async def write(self, root: Path, op: WriteFile | MoveFile) -> Written:
+        """Do what `op` asks for in the folder `root`, and return what came of it."""
+        async with self._one_at_a_time:
+            bridge = self._panels.wiring.bridge
+            if bridge is None or root != self._navigator.workspace:
+                return Written(self.tr("Another folder is open now. Open {0} first.").format(root))
+            if reason := bridge.read_only or turn_obstacle(is_running=bridge.transcript.turns.is_running):
+                return Written(reason)
+            return await self._ask(bridge, op)
+
+    def undo(self, changes: tuple[ChangeId, ...]) -> None:
+        """Take back what the user wrote in these changes, at their own request."""
+        if (bridge := self._panels.wiring.bridge) is not None:
+            bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
+
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
+        """See `FileStore.compare`."""
+        kind = "created" if before is None else "modified"
+        change = FileChange(id="viewer", path=path, kind=kind, author="person", before=None, after=None)
+        return await self._panels.diffs.compare(change, before, after)
+
+    async def _ask(self, bridge: SessionBridge, op: WriteFile | MoveFile) -> Written:
+        self._path = op.path
+        outcome = self._outcome = asyncio.get_running_loop().create_future()
+        bridge.happened.connect(self._on_happened)
+        begun: list[SessionBridge] = []
+
+        def follow(opened: SessionBridge) -> None:  # a conversation that begins with this
+            opened.happened.connect(self._on_happened)
+            begun.append(opened)
+
+        self._navigator.session_opened.connect(follow)
+        try:
+            bridge.submit(op)
+            return await asyncio.wait_for(outcome, _PATIENCE_S)
+        except TimeoutError:
+            return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
+        finally:
+            self._outcome = None
+            self._navigator.session_opened.disconnect(follow)
+            for each in (bridge, *begun):
+                each.happened.disconnect(self._on_happened)
+
+    def _on_happened(self, event: ev.Event) -> None:
+        if self._outcome is None or self._outcome.done():
+            return
+        match event:
+            case ev.ChangesRecorded(changes=changes) if any(
+                change.author == "person" and change.path == self._path for change in changes
+            ):
+                self._outcome.set_result(Written("", tuple(change.id for change in changes)))
+            case ev.Notice(code=code, title=title, hint=hint) if code in _NOT_WRITTEN:
+                self._outcome.set_result(Written(f"{core_words(title)} {core_words(hint)}".strip()))
+            case _:
+                pass
+
+
+class FileChanging(QObject):
+    """Does what the menu of the tree asks for, and says below the tree what came of it."""
+
+    def __init__(self, panels: WindowPanels, navigator: Navigator, saving: FileWriting, try_: Try) -> None:
+        super().__init__(panels.window)
+        self._files = panels.files
+        self._navigator = navigator
+        self._saving = saving
+        self._try = try_
+        panels.files.rename_requested.connect(self._on_rename)
+        panels.files.delete_requested.connect(self._on_delete)
+        panels.files.done.undo_requested.connect(saving.undo)
+
+    def _on_rename(self, path: str, to: str) -> None:
+        if (root := self._navigator.workspace) is not None:
+            self._try(self._rename(root, path, to))
+
+    def _on_delete(self, path: str) -> None:
+        if (root := self._navigator.workspace) is not None:
+            self._try(self._delete(root, path))
+
+    async def _rename(self, root: Path, path: str, to: str) -> None:
+        state = await asyncio.to_thread(_state, root, path)
+        op = MoveFile(path=path, to=to, expected=state.digest, is_folder=state.kind == "folder")
+        problem, changes = await self._saving.write(root, op)
+        self._say(problem or self.tr("{0} is {1} now.").format(path, to), changes)
+
+    async def _delete(self, root: Path, path: str) -> None:
+        state = await asyncio.to_thread(_state, root, path)
+        problem, changes = await self._saving.write(root, WriteFile(path=path, expected=state.digest, content=None))
+        self._say(problem or self.tr("{0} was deleted.").format(path), changes)
+
+    def _say(self, words: str, changes: tuple[str, ...]) -> None:
+        self._files.done.say(displayed(words), changes)
+        self._files.refresh()
+
+
+def _state(root: Path, path: str) -> FileState:
+    """Return what is there now. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
+    try:
+        state = read_state(root / path, with_special=True)
+    except OSError as error:
+        raise WorkspaceError(f"{path} cannot be read.", hint="Nothing was done.", detail=str(error)) from error
+    if state is None:
+        raise WorkspaceError(f"{path} is no longer there.", hint="It was moved or deleted since.")
+    return state
+
+
+_LARGEST_BYTES = 2_000_000
+_OFFERED = 12
+
+
+class CodeApplying(QObject):
+    """Opens the dialog for a block of code, and answers what it asks: an `ApplySource`."""
+
+    def __init__(self, panels: WindowPanels, theme: Theme, files: FolderFiles, spawn: Spawn) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._theme = theme
+        self._files = files
+        self._spawn = spawn
+        panels.transcript.entry_actions.apply_requested.connect(self._open)
+
+    def _open(self, code: str, paths: Sequence[str]) -> None:
+        self._spawn(self._open_with(code, paths))
+
+    async def _open_with(self, code: str, paths: Sequence[str]) -> None:
+        from desktop_agent.ui.review.code_dialog import ApplyDialog  # with the first one
+
+        known = await self._files.latest()
+        found = await asyncio.to_thread(likely_paths, paths, known.files if known is not None else frozenset[str]())
+        dialog = ApplyDialog(self._theme, code, found, self, self._spawn, self._panels.window)
+        dialog.chosen.connect(self._write)
+        dialog.open()
+
+    def _write(self, op: object) -> None:
+        from desktop_agent.core.protocol.ops import WriteFile
+
+        if (bridge := self._panels.wiring.bridge) is not None and isinstance(op, WriteFile):
+            bridge.submit(op)
+
+    # -- what the dialog asks --
+
+    async def read(self, path: str) -> ApplyTarget:
+        """See `ApplySource.read`."""
+        bridge = self._panels.wiring.bridge
+        if bridge is None:
+            raise WorkspaceError(self.tr("No folder is open"), hint=self.tr("Open one first."))
+        return await asyncio.to_thread(read_target, Path(bridge.transcript.session.workspace), path)
+
+    async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
+        """See `ApplySource.compare`."""
+        before = target.text.encode() if target.text is not None else None
+        kind = "created" if before is None else "modified"
+        change = FileChange(id="apply", path=target.path, kind=kind, author="person", before=None, after=None)
+        return await self._panels.diffs.compare(change, before, new.encode())
+
+    async def offers(self, typed: str) -> Sequence[str]:
+        """See `ApplySource.offers`."""
+        known = await self._files.latest()
+        if known is None or not typed.strip():
+            return ()
+        found = await asyncio.to_thread(lambda: list(known.offers(typed, _OFFERED)))
+        return [offer.label for offer in found if offer.kind == "file"]
+
+    def obstacle(self) -> str:
+        """See `ApplySource.obstacle`."""
+        bridge = self._panels.wiring.bridge
+        if bridge is None or bridge.read_only:
+            return self.tr("This conversation cannot be changed here.")
+        return turn_obstacle(is_running=bridge.transcript.turns.is_running)
+
+
+def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
+    """Return the paths that are named, those of known files first, also where only their last parts were named."""
+    known: list[str] = []
+    for path in named:
+        if path in files:
+            known.append(path)
+        else:
+            known += sorted((file for file in files if file.endswith(f"/{path}")), key=lambda file: (len(file), file))[
+                :3
+            ]
+    return list(dict.fromkeys([*known, *named]))
+
+
+def read_target(root: Path, path: str) -> ApplyTarget:
+    """Read the file at `path` below `root`. Raises `WorkspaceError` when code cannot be written there. Blocks."""
+    parts = Path(path).parts
+    file = root / path
+    if not parts or Path(path).is_absolute() or ".." in parts or not file.resolve().is_relative_to(root.resolve()):
+        raise WorkspaceError("The file does not lie in the open folder.", hint="Give its path from the folder on.")
+    relative = Path(path).as_posix()
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_BYTES:
+            raise WorkspaceError(f"{relative} is no file that code can be applied to.", hint="Choose another one.")
+        content = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return ApplyTarget(relative, None, None)
+    except OSError as error:
+        raise WorkspaceError(f"{relative} cannot be read.", hint="Choose another file.", detail=str(error)) from error
+    text = decoded(content)
+    if text is None:
+        raise WorkspaceError(f"{relative} is not a text in UTF-8.", hint="Choose another file.")
+    return ApplyTarget(relative, text, digest_of(content))

@@ -1,0 +1,225 @@
+"""Keeps the inbox up to date: follows every open session, announces, and carries out what the user asks for."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.sessions.open_sessions import LiveSessions
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.events import ApprovalRequested, Event, Notice, TurnEnded
+from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
+from desktop_agent.core.protocol.ops import AnswerApproval
+from desktop_agent.ui.inbox import inbox_items
+from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.focus import announce
+from desktop_agent.ui.window.shown_session import SessionBridge
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.inbox.inbox_popup import InboxPopup
+
+_TELLING = LISTED_EVENTS | {"tool_call_started"}
+"""Events after which something else may wait."""
+
+
+class Inbox(QObject):
+    """Everything that waits for the user, in the sessions that are open and in those of the list.
+
+    Signals:
+        came: something new waits, or ended (an `InboxItem`), wherever the user is looking.
+        changed: after what waits was looked through (the list of all `InboxItem`).
+    """
+
+    came = Signal(object)
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        panels: WindowPanels,
+        theme: Theme,
+        live: LiveSessions,
+        listed: SessionListUpdater,
+        navigator: Navigator,
+        try_: Try,
+    ) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._theme = theme
+        self._live = live
+        self._listed = listed
+        self._navigator = navigator
+        self._try = try_
+        self._bridges: list[SessionBridge] = []
+        """Those that were opened, and the one that is only read."""
+        self._asking: tuple[SessionSummary, ...] = ()
+        self._seen: dict[SessionId, int] = {}
+        self._popup: InboxPopup | None = None
+        self.items: list[InboxItem] = []
+        """What waits, as it was shown last."""
+        listed.follow(self._on_listed)
+        navigator.session_opened.connect(self._follow)
+        panels.window.actions_.connect(panels.window.actions_.open_inbox, self.toggle)
+
+    def toggle(self) -> None:
+        """Open the inbox, or close it."""
+        if self._popup is not None and self._popup.isVisible():
+            self._popup.close_popup()
+            return
+        if self._popup is None:
+            self._popup = self._build()
+        self.refresh()
+        self._popup.show_items(self.items)
+        self._popup.open_popup()
+        self._try(self._listed.refresh())  # another process may have asked, or been answered
+
+    def has(self, session_id: SessionId) -> bool:
+        """Whether something of this session waits, or ended without being seen."""
+        return any(item.session_id == session_id for item in self.items)
+
+    def refresh(self) -> None:
+        """Look through all sessions, and show what waits by now."""
+        opened = self._bridges = [bridge for bridge in self._bridges if self._is_there(bridge)]
+        for bridge in opened:
+            turns, session_id = bridge.transcript.turns, bridge.transcript.session.session_id
+            if bridge is self._panels.wiring.bridge or session_id not in self._seen:
+                self._seen[session_id] = turns.turn - turns.is_running
+        sessions = [InboxSession(bridge.transcript, bool(bridge.read_only)) for bridge in opened]
+        self.items = items_of(sessions, self._asking, self._seen)
+        self._panels.window.top_bar.inbox_button.show_count(len(self.items), sum(item.waits for item in self.items))
+        if self._popup is not None and self._popup.isVisible():
+            self._popup.show_items(self.items)
+        self.changed.emit(self.items)
+
+    def answer(self, item: InboxItem, *, is_yes: bool) -> None:
+        """Give the answer of the user to the session that asks, if its question still waits."""
+        bridge = next((one for one in self._bridges if _id(one) == item.session_id and self._is_there(one)), None)
+        request = item.request
+        if bridge is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
+            return
+        decision = Allowed(scope="once") if is_yes else Denied()
+        bridge.submit(AnswerApproval(call_id=request.call_id, decision=decision))
+
+    def show(self, item: InboxItem) -> None:
+        """Show the session, at what waits in it."""
+        self._try(self._show(item))
+
+    async def _show(self, item: InboxItem) -> None:
+        if await self._navigator.show_session(item.session_id):
+            self.refresh()
+            if (request := item.request) is None:
+                return
+            if request.spending is not None or request.question is not None:  # they stand below all calls
+                self._panels.transcript.row_layout.scroll_to_bottom()
+            else:
+                self._panels.transcript.navigation.show_turn(item.turn, request.call_id)
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def _on_listed(self, summaries: Iterable[SessionSummary]) -> None:
+        self._asking = tuple(summary for summary in summaries if summary.asks)
+        self.refresh()
+
+    def _follow(self, bridge: SessionBridge) -> None:
+        if bridge not in self._bridges:
+            self._bridges.append(bridge)
+            bridge.happened.connect(self._on_happened)
+            bridge.replaced.connect(self.refresh)
+        # The session is shown only after this signal; then a turn that had ended in it is seen.
+        self._seen[_id(bridge)] = bridge.transcript.turns.turn
+        self.refresh()
+
+    def _on_happened(self, event: Event) -> None:
+        if event.type not in _TELLING:
+            return
+        bridge = self.sender()
+        assert isinstance(bridge, SessionBridge)
+        self.refresh()
+        if bridge.read_only:
+            return
+        match event:
+            case ApprovalRequested(request=request):
+                key = (_id(bridge), request.call_id)
+            case TurnEnded():
+                self.came.emit(_ended(bridge))
+                return
+            case _:
+                return
+        for item in self.items:
+            if item.key == key:
+                self.came.emit(item)
+
+    def _is_there(self, bridge: SessionBridge) -> bool:
+        """Whether the session is open, or is the one that is only read and shown."""
+        return bridge in self._live.bridges or bridge is self._panels.wiring.bridge
+
+    # --- the rows ---------------------------------------------------------------------------------------------------
+
+    def _build(self) -> "InboxPopup":
+        from desktop_agent.ui.inbox.inbox_popup import InboxPopup
+
+        popup = InboxPopup(self._theme, self._panels.window, self._panels.window.top_bar.inbox_button, now=_now)
+        popup.wished.connect(self._on_wished)
+        popup.all_seen.connect(self._on_all_seen)
+        return popup
+
+    def _on_wished(self, wish: str, item: InboxItem) -> None:
+        match wish:
+            case "allow" | "deny":
+                self.answer(item, is_yes=wish == "allow")
+            case "seen":
+                self._see([item])
+            case _:
+                self.show(item)
+
+    def _on_all_seen(self) -> None:
+        self._see(self.items)
+
+    def _see(self, items: Iterable[InboxItem]) -> None:
+        self._seen |= {item.session_id: item.turn for item in items if not item.waits}
+        self.refresh()
+
+
+def _id(bridge: SessionBridge) -> SessionId:
+    return bridge.transcript.session.session_id
+
+
+def _ended(bridge: SessionBridge) -> InboxItem:
+    """Return the end of the last turn, which is no row where the user is looking at it."""
+    (item,) = items_of([InboxSession(bridge.transcript)], (), {_id(bridge): -1})
+    return item
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()
+
+
+class Announcements(QObject):
+    """Says that a question waits, that a turn has ended, and what went wrong. Banners say themselves what they show."""
+
+    def __init__(self, panels: WindowPanels, inbox: Inbox, navigator: Navigator) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        inbox.came.connect(self._on_came)
+        navigator.session_opened.connect(self._follow)
+
+    def _on_came(self, item: InboxItem) -> None:
+        """Say it with the title of its session, if that is not the one in sight."""
+        bridge = self._panels.wiring.bridge
+        is_shown = bridge is not None and bridge.transcript.session.session_id == item.session_id
+        parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
+        announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
+
+    def _follow(self, bridge: SessionBridge) -> None:
+        bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+
+    def _on_happened(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.level == "error" and self.sender() is self._panels.wiring.bridge:
+            text = f"{core_words(event.title)} {core_words(event.hint)}"
+            announce(self._panels.window, text.strip(), is_urgent=True)

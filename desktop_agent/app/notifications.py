@@ -1,0 +1,347 @@
+"""Tells the user that something waits while they do not look: by the desktop's notifications, else by the tray."""
+
+import asyncio
+import html
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from importlib import import_module
+
+from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
+from jeepney.bus_messages import message_bus
+from jeepney.io.asyncio import DBusRouter, open_dbus_connection
+from msgspec import Struct
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QStyle, QSystemTrayIcon, QWidget
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.inbox import Inbox
+from desktop_agent.core.settings import UiSettings
+from desktop_agent.ui.inbox import inbox_items
+from desktop_agent.ui.inbox.inbox_items import InboxItem
+
+NotificationKey = tuple[str, str]
+"""What a notification is about: a session, and what waits in it."""
+
+
+class Notification(Struct, frozen=True, kw_only=True):
+    """What a notification says. Plain text, which other users of the screen may read."""
+
+    key: NotificationKey
+    title: str
+    body: str
+    can_deny: bool = False
+    show_words: str
+    deny_words: str
+    makes_sound: bool = False
+
+
+# jeepney has no complete types; what it hands over is checked here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false
+
+
+NAME = "org.freedesktop.Notifications"
+PATH = "/org/freedesktop/Notifications"
+
+
+class NotificationServer:
+    """The connection with the server of notifications."""
+
+    def __init__(
+        self,
+        router: DBusRouter,
+        stack: AsyncExitStack,
+        acted: Callable[[NotificationKey, str], None],
+        signals: asyncio.Queue[Message],
+    ) -> None:
+        self._router = router
+        self._stack = stack
+        self._acted = acted
+        self._owner = ""
+        """Who answers for the name: only its signals count."""
+        self._shown: dict[NotificationKey, int] = {}
+        self._can: frozenset[str] = frozenset()
+        self._listening = asyncio.create_task(self._listen(signals), name="notifications")
+
+    async def ask_what_it_can(self) -> None:
+        """Find out about buttons and markup."""
+        (found,) = await self._call("GetCapabilities")
+        self._can = frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+    async def show(self, notification: Notification) -> bool:
+        """Show a notification in the place of the one with the same key. Whether the server says that it does."""
+        body = html.escape(notification.body, quote=False) if "body-markup" in self._can else notification.body
+        actions = ["default", notification.show_words, "show", notification.show_words]
+        actions += ["deny", notification.deny_words] if notification.can_deny else []
+        hints: dict[str, tuple[str, object]] = {"urgency": ("y", 1), "desktop-entry": ("s", "desktop-agent")}
+        hints |= {"sound-name": ("s", "message")} if notification.makes_sound else {"suppress-sound": ("b", True)}
+        (number,) = await self._call(
+            "Notify",
+            "susssasa{sv}i",
+            (
+                "Desktop Agent",
+                self._shown.get(notification.key, 0),
+                "",
+                notification.title,
+                body,
+                actions if "actions" in self._can else [],
+                hints,
+                -1,
+            ),
+        )
+        if not isinstance(number, int):
+            return False
+        self._shown[notification.key] = number
+        return True
+
+    async def withdraw(self, key: NotificationKey) -> None:
+        """Take a notification back, if it is shown."""
+        if (number := self._shown.pop(key, None)) is not None:
+            await self._call("CloseNotification", "u", (number,))
+
+    async def aclose(self) -> None:
+        """Leave the bus."""
+        self._listening.cancel()
+        await asyncio.wait([self._listening])
+        with suppress(Exception):  # the bus may be gone
+            await self._stack.aclose()
+
+    async def _call(
+        self, method: str, signature: str | None = None, body: tuple[object, ...] = ()
+    ) -> tuple[object, ...]:
+        """Return the body of the answer. Raises `ConnectionError` when it is an error."""
+        address = DBusAddress(PATH, bus_name=NAME, interface=NAME)
+        reply = await self._router.send_and_get_reply(new_method_call(address, method, signature, body))
+        if reply.header.message_type is not MessageType.method_return:
+            raise ConnectionError(method)
+        self._owner = str(reply.header.fields.get(HeaderFields.sender, ""))
+        return tuple(reply.body)
+
+    async def _listen(self, signals: asyncio.Queue[Message]) -> None:
+        while True:
+            signal = await signals.get()
+            if signal.header.fields.get(HeaderFields.sender) != self._owner or not signal.body:
+                continue
+            key = next((key for key, number in self._shown.items() if number == signal.body[0]), None)
+            if key is None:
+                continue
+            match signal.header.fields.get(HeaderFields.member):
+                case "ActionInvoked":
+                    self._acted(key, "deny" if signal.body[1:] == ("deny",) else "show")
+                case "NotificationClosed":
+                    self._shown.pop(key, None)
+                case _:
+                    pass
+
+
+async def connect(acted: Callable[[NotificationKey, str], None]) -> NotificationServer:
+    """Return the server that owns the name. Raises an `OSError`, a `KeyError` or the like where there is none."""
+    stack = AsyncExitStack()
+    try:
+        connection = await open_dbus_connection()
+        stack.push_async_callback(connection.close)
+        router = await stack.enter_async_context(DBusRouter(connection))
+        rule = MatchRule(type="signal", interface=NAME, path=PATH)
+        signals = stack.enter_context(router.filter(rule, bufsize=64))
+        await router.send_and_get_reply(message_bus.AddMatch(MatchRule(type="signal", sender=NAME, path=PATH)))
+    except BaseException:
+        await stack.aclose()
+        raise
+    server = NotificationServer(router, stack, acted, signals)
+    try:
+        await server.ask_what_it_can()
+    except BaseException:
+        await server.aclose()
+        raise
+    return server
+
+
+PATIENCE_S = 5.0
+"""How long a bus and a server of notifications may take for one answer."""
+
+_MODULES = ("jeepney", "jeepney.bus_messages", "jeepney.io.asyncio")
+
+_log = logging.getLogger(__name__)
+
+
+class DesktopNotifications:
+    """Shows notifications, and says what the user does with them.
+
+    Connects when the first is shown, and waits without waking.
+    `acted` gets the key of a notification and `show` or `deny`.
+    """
+
+    def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
+        self._acted = acted
+        self._patience_s = patience_s
+        self._lock = asyncio.Lock()
+        self._server: NotificationServer | None = None
+
+    async def show(self, notification: Notification) -> bool:
+        """Show a notification in the place of the one with the same key. False when the desktop has no way to."""
+        async with self._lock:
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    if self._server is None:
+                        self._server = await self._connect()
+                    return await self._server.show(notification)
+            except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
+                _log.info("The desktop shows no notification: %s", type(error).__name__)
+                await self._drop()
+                return False
+            except asyncio.CancelledError:  # the window closes
+                await self._drop()
+                raise
+
+    async def withdraw(self, key: NotificationKey) -> None:
+        """Take a notification back, if it is shown."""
+        async with self._lock:
+            if self._server is None:
+                return
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    await self._server.withdraw(key)
+            except Exception:  # noqa: BLE001 - as above
+                await self._drop()
+
+    async def aclose(self) -> None:
+        """Leave the bus. Who waits for an answer of it gets none."""
+        await self._drop()
+
+    async def _connect(self) -> "NotificationServer":
+        for module in _MODULES:  # together they take longer than a frame
+            await asyncio.to_thread(import_module, module)
+
+        return await connect(self._acted)
+
+    async def _drop(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            await server.aclose()
+
+
+class TrayMessages(QObject):
+    """Shows notifications at an icon in the tray, which is there as long as one may be in sight.
+
+    `acted` gets the key of a notification and `show`.
+    """
+
+    def __init__(self, window: QWidget, acted: Callable[[NotificationKey, str], None]) -> None:
+        super().__init__(window)
+        self._acted = acted
+        self._icon: QSystemTrayIcon | None = None
+        self._key: NotificationKey | None = None
+        """Of the notification that was shown last: Qt does not say which is clicked."""
+
+    def show(self, notification: Notification) -> bool:
+        """Show a notification. False when there is no tray."""
+        if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
+            return False
+        icon = QApplication.windowIcon()
+        if icon.isNull():
+            icon = QApplication.style().standardIcon(QStyle.StandardPixmap.SP_MessageBoxInformation)
+        if self._icon is None:
+            self._icon = QSystemTrayIcon(icon, self)
+            self._icon.messageClicked.connect(self._on_clicked)
+            self._icon.activated.connect(self._on_clicked)
+        self._key = notification.key
+        self._icon.setToolTip(notification.title)
+        self._icon.show()
+        self._icon.showMessage(notification.title, notification.body, icon)
+        return True
+
+    def hide(self) -> None:
+        """Take the icon away."""
+        if self._icon is not None:
+            self._icon.hide()
+
+    def _on_clicked(self) -> None:
+        if self._key is not None:
+            self._acted(self._key, "show")
+
+
+class InboxTelling(QObject):
+    """Shows a notification of the desktop, else at the tray, else only the number at the top of the window.
+
+    A notification says what kind of thing waits and in which session: others may see the screen. So nothing can be
+    allowed from there, because what a yes is for cannot be seen; a no can be given.
+    """
+
+    def __init__(self, inbox: Inbox, window: QWidget, settings: Callable[[], UiSettings], try_: Try) -> None:
+        """`settings` are those in force."""
+        super().__init__(window)
+        self._inbox = inbox
+        self._window = window
+        self._settings = settings
+        self._try = try_
+        self._desktop = DesktopNotifications(self._on_acted)
+        self._tray = TrayMessages(window, self._on_acted)
+        self._told: dict[NotificationKey, InboxItem] = {}
+        inbox.came.connect(self._on_came)
+        inbox.changed.connect(self._on_changed)
+        app = QGuiApplication.instance()
+        assert isinstance(app, QGuiApplication)
+        app.applicationStateChanged.connect(self._on_state)
+
+    @property
+    def is_in_front(self) -> bool:
+        """Whether the user is looking at the window, as far as can be known."""
+        is_active = QGuiApplication.applicationState() == Qt.ApplicationState.ApplicationActive
+        return is_active and not self._window.isMinimized() and self._window.isVisible()
+
+    async def aclose(self) -> None:
+        """Tell nothing more, and leave the desktop's bus."""
+        self._inbox.came.disconnect(self._on_came)
+        self._tray.hide()
+        await self._desktop.aclose()
+
+    def _on_came(self, item: InboxItem) -> None:
+        if self.is_in_front or not self._settings().notifications:
+            return
+        QApplication.alert(self._window)
+        self._told[item.key] = item
+        self._try(self._tell(item))
+
+    async def _tell(self, item: InboxItem) -> None:
+        notification = Notification(
+            key=item.key,
+            title=inbox_items.kind(item),
+            body=inbox_items.title(item),
+            can_deny=item.can_deny,
+            show_words=self.tr("Show"),
+            deny_words=self.tr("Deny"),
+            makes_sound=self._settings().notification_sound,
+        )
+        if not await self._desktop.show(notification):
+            self._tray.show(notification)
+
+    def _on_changed(self, items: Sequence[InboxItem]) -> None:
+        """Take back what was answered in the window."""
+        waiting = {item.key for item in items}
+        self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
+
+    def _on_state(self, _state: Qt.ApplicationState) -> None:
+        """Take back what has ended: the user is there."""
+        if self.is_in_front:
+            self._tray.hide()
+            self._take_back(key for key, item in self._told.items() if not item.waits)
+
+    def _take_back(self, keys: Iterable[NotificationKey]) -> None:
+        for key in list(keys):
+            del self._told[key]
+            self._try(self._desktop.withdraw(key))
+
+    def _on_acted(self, key: NotificationKey, action: str) -> None:
+        item = self._told.get(key)
+        if item is None:
+            return
+        if action == "deny":
+            self._inbox.answer(item, is_yes=False)
+            return
+        if self._window.isMinimized():
+            self._window.showNormal()
+        self._window.raise_()
+        self._window.activateWindow()
+        self._inbox.show(item)

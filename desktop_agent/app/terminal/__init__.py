@@ -1,1 +1,0 @@
-"""The user's terminal: their shell in the open folder, started, shown and ended."""

@@ -1,0 +1,305 @@
+"""The user's terminal: one shell in each folder, opened from the window, and all ended with it."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt
+
+from desktop_agent.app.composing import Pasting
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.child import ChildProcess
+from desktop_agent.core.system.processes.command_streams import Keyboard, Terminal, hang_up_on
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.terminal.emulator import FLOOD_BYTES, Backlog, Emulator, without_unseen
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.terminal.screen_text import TerminalLink
+from desktop_agent.ui.terminal.terminal_panel import TerminalDock, TerminalPanel
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.phrases import short_path
+
+_SLICE_S: Final = 0.003
+_PAUSE_S: Final = 0.008
+"""What comes so soon after what was taken in is taken in together: a turn of the loop for each line would cost more."""
+
+_SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
+_OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
+
+
+class UserShell:
+    """Runs from `start` until it ends by itself or by `end`."""
+
+    def __init__(
+        self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
+    ) -> None:
+        """`changed` is called when the screen shows something else, or the shell has ended."""
+        self.folder = folder
+        self.emulator = Emulator(rows, columns, answered=self.type)
+        self.exit_code: int | None = None
+        """How it ended; None while it runs."""
+        self._spawner = spawner
+        self._changed = changed
+        self._backlog = Backlog()
+        self._loop = asyncio.get_running_loop()
+        self._keyboard: Keyboard | None = None
+        self._typed_early = b""
+        """What was typed while the shell was being started."""
+        self._child: ChildProcess | None = None
+        self._is_taking_in = False
+
+    async def start(self, runner: ProcessRunner, environ: Mapping[str, str]) -> None:
+        """Start the user's shell. Raises `OSError` where there are no terminals, or no shell can be started."""
+        screen = self.emulator.screen
+        terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
+        self._keyboard = Keyboard(terminal)
+        command = Command(argv=shell_command(environ), cwd=self.folder, environ=terminal_environment(environ))
+        try:
+            self._child = await runner.interact(command, terminal, self._on_output)
+        except OSError:
+            self._keyboard.hang_up()
+            raise
+        self._keyboard.type(self._typed_early)
+        self._spawner.spawn(self._see_through(self._child))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a program has the terminal, and not the shell that waits for a command."""
+        if self._keyboard is None or self._child is None or self.exit_code is not None:
+            return False
+        return self._keyboard.foreground() not in (None, self._child.pid)
+
+    def type(self, content: bytes) -> None:
+        """Send what the user typed."""
+        if self._child is None or self._keyboard is None:
+            self._typed_early += content
+        else:
+            self._keyboard.type(content)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Have another size, and tell the programs."""
+        screen = self.emulator.screen
+        if (rows, columns) != (screen.height, screen.columns):
+            screen.resize(rows, columns)
+            if self._keyboard is not None:
+                self._keyboard.resize(rows, columns)
+            self._changed(self)
+
+    async def end(self) -> None:
+        """End the shell and all that it started, and return when nothing of it is left."""
+        self._backlog.close()
+        if self._child is not None:
+            hang_up_on(self._child.pid)
+            await self._child.end()
+
+    async def _see_through(self, child: ChildProcess) -> None:
+        await child.wait()
+        end = await child.end()
+        self.exit_code = end.exit_code
+        if self._keyboard is not None:
+            self._keyboard.hang_up()
+        self._changed(self)
+
+    # -- what it prints --
+
+    def _on_output(self, output: bytes) -> None:
+        """Take output from the thread that reads."""
+        if self._backlog.put(output):
+            self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        if not self._is_taking_in:
+            self._is_taking_in = True
+            self._spawner.spawn(self._take_in())
+
+    async def _take_in(self) -> None:
+        try:
+            while output := self._backlog.take():
+                await self._take_in_all_of(await self._to_be_seen(output))
+                await asyncio.sleep(_PAUSE_S)
+        finally:
+            self._is_taking_in = False
+
+    async def _to_be_seen(self, output: bytes) -> bytes:
+        """Return `output` without what has scrolled away before it could be seen or scrolled back to."""
+        if len(output) < FLOOD_BYTES or not self.emulator.is_scrolling:
+            return output
+        screen = self.emulator.screen
+        return await asyncio.to_thread(without_unseen, output, (screen.history.maxlen or 0) + screen.height)
+
+    async def _take_in_all_of(self, output: bytes) -> None:
+        end = time.perf_counter() + _SLICE_S
+        for _ in self.emulator.steps(output):
+            if time.perf_counter() >= end:
+                self._changed(self)
+                await asyncio.sleep(0)
+                end = time.perf_counter() + _SLICE_S
+        self._changed(self)
+
+
+def shell_command(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the user's shell, as a terminal of this system starts it."""
+    named = environ.get("SHELL", "")
+    candidates = (named, *_SHELLS) if Path(named).is_absolute() else _SHELLS
+    shell = next((each for each in candidates if os.access(each, os.X_OK)), _SHELLS[-1])
+    return (shell, "-l") if sys.platform == "darwin" else (shell,)
+
+
+def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `environ`, which must hold no secrets, for programs in this terminal."""
+    own = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TERM_PROGRAM": "desktop-agent"}
+    return {**{name: value for name, value in environ.items() if name not in _OF_OTHER_TERMINALS}, **own}
+
+
+class TerminalControl(QObject):
+    """The terminal of one window. Panel and shell are made when they are wanted first."""
+
+    def __init__(
+        self,
+        panels: WindowPanels,
+        theme: Theme,
+        bench: Workbench,
+        navigator: Navigator,
+        pasting: Pasting,
+        spawner: TaskSpawner,
+    ) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._theme = theme
+        self._bench = bench
+        self._navigator = navigator
+        self._pasting = pasting
+        self._spawner = spawner
+        self._runner = ProcessRunner(SystemClock())
+        self._shells: dict[Path, UserShell] = {}
+        self._parts: tuple[TerminalDock, TerminalPanel] | None = None
+        actions = panels.window.actions_
+        actions.connect(actions.toggle_terminal, self.toggle)
+        actions.connect(actions.attach_terminal, self._attach)
+        navigator.workspace_changed.connect(self._on_workspace_changed)
+
+    @property
+    def busy(self) -> int:
+        """In how many shells a program runs that closing the window would end."""
+        return sum(shell.is_busy for shell in self._shells.values())
+
+    def toggle(self) -> None:
+        """Show the terminal and give it the keyboard; hide it from there."""
+        dock, panel = self._parts or self._build()
+        if dock.isVisible() and panel.isAncestorOf(self._panels.window.focusWidget() or dock):
+            self._hide()
+            return
+        dock.show()
+        self._show_shell()
+        panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    async def aclose(self) -> None:
+        """End all shells with what they started, and return when nothing of them is left."""
+        for shell in self._shells.values():
+            await shell.end()
+        await self._runner.aclose()
+
+    def _build(self) -> tuple[TerminalDock, TerminalPanel]:
+        panel = TerminalPanel(self._theme)
+        dock = TerminalDock(self._panels.window, panel)
+        self._parts = dock, panel
+        panel.typed.connect(self._on_typed)
+        panel.view.resized.connect(self._on_resized)
+        panel.attach_requested.connect(self._on_attached)
+        panel.start_requested.connect(self._start)
+        panel.view.pointer.known_file = self._panels.transcript.row_layout.files.find
+        panel.view.pointer.followed.connect(self._on_followed)
+        panel.closed.connect(self._hide)
+        return self._parts
+
+    def _hide(self) -> None:
+        if self._parts is not None:
+            self._parts[0].hide()
+            self._panels.composer.setFocus()
+
+    def _attach(self) -> None:
+        if self._parts is not None and self._parts[0].isVisible():
+            self._parts[1].attach()
+
+    def _on_attached(self, text: str) -> None:
+        self._pasting.mention_text(text, "terminal")
+        self._panels.composer.setFocus()
+
+    def _on_followed(self, link: TerminalLink) -> None:
+        """Open what a link leads to as the conversation opens it."""
+        actions = self._panels.transcript.entry_actions
+        if link.is_web:
+            actions.link_activated.emit(link.target)
+        else:
+            actions.file_requested.emit(link.target, link.line)
+
+    # -- the shell of the folder --
+
+    @property
+    def _shell(self) -> UserShell | None:
+        folder = self._navigator.workspace
+        return self._shells.get(folder) if folder is not None else None
+
+    def _on_workspace_changed(self) -> None:
+        if self._parts is not None and self._parts[0].isVisible():
+            self._show_shell()
+
+    def _show_shell(self) -> None:
+        """Show the shell of the open folder; one that was never started starts."""
+        shell = self._shell
+        if shell is None:
+            self._start()
+        elif self._parts is not None:
+            self._parts[1].show_terminal(shell.emulator, short_path(str(shell.folder)))
+            self._on_resized()
+            self._on_changed(shell)
+
+    def _start(self) -> None:
+        folder = self._navigator.workspace
+        if folder is None or self._parts is None:
+            return
+        if sys.platform == "win32":
+            self._parts[1].show_unavailable(_tr("There is no terminal on Windows yet. Use one of your own."))
+            return
+        shell = UserShell(folder, *self._parts[1].view.fitting(), self._spawner, self._on_changed)
+        self._shells[folder] = shell
+        self._parts[1].show_terminal(shell.emulator, short_path(str(folder)))
+        self._spawner.spawn(self._run(shell))
+        self._parts[1].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    async def _run(self, shell: UserShell) -> None:
+        passed = self._bench.settings_in(shell.folder).current.execution.passed_variables
+        try:
+            await shell.start(self._runner, child_environment(self._bench.environ, passed))
+        except OSError as error:
+            del self._shells[shell.folder]
+            if self._parts is not None:
+                why = _tr("The shell could not be started: {0}. Set SHELL to one that can, and start again.")
+                self._parts[1].show_unavailable(why.format(error.strerror or error))
+
+    def _on_changed(self, shell: UserShell) -> None:
+        if shell is not self._shell or self._parts is None:
+            return
+        code = shell.exit_code
+        ended = "" if code is None else _tr("Ended.") if code == 0 else _tr("Ended with code {0}.").format(code)
+        self._parts[1].show_state(ended, shell.emulator.title)
+        self._parts[1].view.refresh()
+
+    def _on_typed(self, content: bytes) -> None:
+        if (shell := self._shell) is not None:
+            shell.type(content)
+
+    def _on_resized(self) -> None:
+        if (shell := self._shell) is not None and self._parts is not None and self._parts[0].isVisible():
+            shell.resize(*self._parts[1].view.fitting())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Terminal", text)

@@ -1,0 +1,256 @@
+"""Shows the welcome and carries out what it asks for: connections are tested before anything of them is kept."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.connections import LocalServers, WindowBrowser, model_to_begin_with, models_at, signed_in
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import VENDORS, SignInWay
+from desktop_agent.core.providers.auth.anthropic_profiles import profiles
+from desktop_agent.core.providers.auth.keys import beside, entry_of
+from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import left_behind
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
+
+
+async def choose(live: LiveSettings, account: Account, model: str) -> None:
+    """Let new conversations be by this account and model; what was set for another provider is taken out.
+
+    Raises what `LiveSettings.change` raises.
+    """
+    for key in left_behind(live.loaded, account.provider):
+        await live.reset(key)
+    await live.change("model.provider", account.provider)
+    await _change(live, "model.account", account.name)
+    if account.is_usual and account.address:
+        await live.change("model.base_url", account.address)
+    await live.change("model.name", model)
+
+
+async def _change(live: LiveSettings, key: str, value: str) -> None:
+    """Write a setting, or take it out of the file when it is to be empty."""
+    if value:
+        await live.change(key, value)
+    elif key in live.loaded.sources:
+        await live.reset(key)
+
+
+async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
+    """Return an account that works with a typed key, or with what it has if that is empty. Both are kept then.
+
+    Raises `AgentError` that says why it does not work, and nothing is kept.
+    """
+    await _require_free(bench, account)
+    models = await _models(bench, account, typed)
+    note = await _keep_key(bench, account, typed) if typed else ""
+    if not account.is_usual:
+        await asyncio.to_thread(bench.accounts.put, account)
+    return connected(account, models, note)
+
+
+def connected(account: Account, models: Sequence[ListedModel], note: str = "") -> Connected:
+    """Return an account that listed its models."""
+    names = tuple(model.name for model in models)
+    return Connected(account=account, models=names, usual_model=model_to_begin_with(account, models), note=note)
+
+
+async def _require_free(bench: Workbench, account: Account) -> None:
+    """Raise `UsageError` when another account has the name of a new one."""
+    loaded = await asyncio.to_thread(bench.accounts.load)
+    known = None if account.is_usual else loaded.find(account.provider, account.name)
+    if known is not None and known != account:
+        raise UsageError(
+            _tr("There is another account called “{0}”.").format(known.label), hint=_tr("Choose another name.")
+        )
+
+
+async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[ListedModel]:
+    """Return the models of an account. A key that is refused was typed here, and is corrected here."""
+    try:
+        return await models_at(bench, account, typed)
+    except ProviderError as error:
+        if error.fault != "authentication" or not typed:
+            raise
+        hint = _tr("Look whether it is whole, and for {0}.").format(account.full_label)
+        raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
+
+
+async def _keep_key(bench: Workbench, account: Account, key: str) -> str:
+    """Keep a key that works, and return what the user should know about that."""
+    try:
+        await beside(lambda: bench.keys.set(entry_of(account), key))
+    except CredentialsError as error:
+        bench.keys.keep_for_now(entry_of(account), key)
+        return _tr("{0} The key is kept for this run only.").format(error.title)
+    return ""
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Welcome", text)
+
+
+class Welcome(QObject):
+    """The welcome of one window. One thing is done at a time; closing the dialog gives it up."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        theme: Theme,
+        bench: Workbench,
+        servers: LocalServers,
+        try_: Try,
+        *,
+        start_demo: Callable[[], None],
+        choose_folder: Callable[[], None],
+        begun: Callable[[], None],
+    ) -> None:
+        """`begun` is called when a model was chosen, and a first prompt can be written."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._bench = bench
+        self._servers = servers
+        self._try = try_
+        self._begun = begun
+        self._work: asyncio.Task[object] | None = None
+        self._dialog: OnboardingDialog | None = None
+        self._actions = WelcomeActions(
+            start_demo=start_demo,
+            choose_folder=choose_folder,
+            look_for_servers=self._on_look,
+            connect=self._on_connect,
+            sign_in=self._on_sign_in,
+            cancel=self._on_cancel,
+            begin=self._on_begin,
+        )
+
+    def open(self, folder: Path | None) -> None:
+        """Open it, with the folder that is worked in."""
+        if self._dialog is None:
+            from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
+
+            self._dialog = OnboardingDialog(self._theme, self._actions, self._window)
+            self._dialog.finished.connect(self._forget)
+            self._try(self._find())
+        self._dialog.set_folder(folder)
+        self._dialog.open()
+
+    def set_folder(self, folder: Path) -> None:
+        """Show another folder, if it is open."""
+        if self._dialog is not None:
+            self._dialog.set_folder(folder)
+
+    def takes_key(self, key: str) -> bool:
+        """Take a key that was pasted where none belongs, if it is open, and return whether it is."""
+        if self._dialog is not None:
+            self._dialog.offer_key(key)
+        return self._dialog is not None
+
+    def _forget(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+
+    # --- what the dialog asks for -----------------------------------------------------------------------------------
+
+    def _on_look(self) -> None:
+        self._try(self._look())
+
+    def _on_connect(self, account: Account, key: str) -> None:
+        self._try(self._carry_out(self._connect(account, key)))
+
+    def _on_sign_in(self, way: SignInWay, name: str) -> None:
+        self._try(self._carry_out(self._sign_in(way, name)))
+
+    def _on_cancel(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+
+    def _on_begin(self, account: Account, model: str) -> None:
+        self._try(self._carry_out(self._begin(account, model)))
+
+    # --- carrying it out --------------------------------------------------------------------------------------------
+
+    async def _find(self) -> None:
+        found = await asyncio.to_thread(_found, self._bench)
+        if self._dialog is not None:
+            self._dialog.show_found(found)
+
+    async def _look(self) -> None:
+        servers = await self._servers.all()
+        if self._dialog is not None:
+            self._dialog.show_servers(servers)
+
+    async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
+        """Do one thing that can be given up, and show why it failed where the user is."""
+        task = self._work = asyncio.current_task()
+        try:
+            await work
+        except AgentError as error:
+            self._show_failure(error)
+        except Exception:
+            self._show_failure(AgentError(self.tr("Something went wrong inside the application.")))
+            raise
+        finally:
+            if self._work is task:
+                self._work = None
+
+    async def _connect(self, account: Account, typed: str) -> None:
+        self._show_busy(self.tr("Asking {0}…").format(account.full_label))
+        self._show_connected(await tried(self._bench, account, typed))
+
+    async def _sign_in(self, way: SignInWay, name: str) -> None:
+        self._show_busy(self.tr("Preparing the sign-in…"))
+        account = await signed_in(self._bench, way, name, WindowBrowser(self._show_waiting))
+        self._show_busy(self.tr("You are signed in. Asking {0}…").format(account.full_label))
+        self._show_connected(connected(account, await models_at(self._bench, account)))
+
+    async def _begin(self, account: Account, model: str) -> None:
+        await choose(self._bench.live, account, model)
+        self._work = None  # it is done: closing the dialog has nothing to give up
+        if self._dialog is not None:
+            self._dialog.accept()
+        self._begun()
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+
+    def _show_busy(self, words: str) -> None:
+        if self._dialog is not None:
+            self._dialog.show_busy(words)
+
+    def _show_waiting(self, address: str, is_open: bool) -> None:
+        if self._dialog is not None:
+            self._dialog.show_waiting(address, is_open=is_open)
+
+    def _show_failure(self, error: AgentError) -> None:
+        if self._dialog is not None:
+            self._dialog.show_failure(error)
+
+    def _show_connected(self, outcome: Connected) -> None:
+        if self._dialog is not None:
+            self._dialog.show_connected(outcome)
+
+
+def _found(bench: Workbench) -> Found:
+    """Return what is there before the user enters anything. Blocks."""
+    environ = bench.environ
+    return Found(
+        provider=bench.settings.model.provider,
+        keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
+        profiles=tuple(profile.name for profile in profiles(environ)),
+        others=tuple(f"{other.why_not} {other.instead}" for other in other_sign_ins(environ)),
+    )

@@ -1,0 +1,156 @@
+"""A panel at an edge of the window: in a dock beside the conversation, in a narrow window in a drawer over it."""
+
+from typing import Literal
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QVBoxLayout, QWidget
+
+from desktop_agent.ui.widgets.layouts import vbox
+
+Side = Literal["left", "right"]
+
+_MARGIN = 56
+"""How much of what lies below stays visible, so that it is plain that a drawer can be closed."""
+
+
+class Drawer(QFrame):
+    """Covers one side of `over` while open. Escape or a click beside it closes it.
+
+    Signals:
+        closed: the drawer went away; the panel's owner may take it back.
+    """
+
+    closed = Signal()
+
+    def __init__(self, over: QWidget, side: Side, width: int) -> None:
+        super().__init__(over)
+        self.setObjectName(f"{side}Drawer")
+        self.setProperty("role", "drawer")
+        self.setAutoFillBackground(True)
+        self._over = over
+        self._side: Side = side
+        self._wanted_width = width
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self.hide()
+
+    def open_with(self, panel: QWidget) -> None:
+        """Show `panel` in the drawer and give it the focus."""
+        self._layout.addWidget(panel)
+        panel.show()
+        self._over.installEventFilter(self)
+        self._place()
+        self.show()
+        self.raise_()
+        panel.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def close_drawer(self) -> None:
+        """Close it, if it is open, also in a window that is hidden."""
+        if not self.isHidden():
+            self._over.removeEventFilter(self)
+            self.hide()
+            self.closed.emit()
+
+    def _place(self) -> None:
+        area = self._over.rect()
+        width = min(self._wanted_width, max(area.width() - _MARGIN, 0))
+        left = 0 if self._side == "left" else area.width() - width
+        self.setGeometry(left, 0, width, area.height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        elif event.type() == QEvent.Type.MouseButtonPress:
+            self.close_drawer()
+        return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_drawer()
+        else:
+            super().keyPressEvent(event)
+
+
+_AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetArea.RightDockWidgetArea}
+
+
+class EdgePanel(QObject):
+    """Shows and hides one panel, and remembers in a narrow window whether it stood open in the wide one.
+
+    Signals:
+        drawer_opening: its drawer is about to cover a part of the conversation.
+    """
+
+    drawer_opening = Signal()
+
+    def __init__(
+        self, window: QMainWindow, over: QWidget, side: Side, name: str, title: str, drawer_width: int
+    ) -> None:
+        """`over` is what the drawer covers; `name` is the object name of the dock."""
+        super().__init__(window)
+        self._panel = QWidget()
+        self._is_narrow = False
+        self._was_open = False
+        self.dock = QDockWidget(title, window)
+        self.dock.setObjectName(name)
+        self._place = QWidget(self.dock)
+        """Keeps the room of the panel in the dock, also while the panel is elsewhere or not shown yet."""
+        self._layout = vbox(self._panel, on=self._place)
+        self.dock.setWidget(self._place)
+        # The panels have headings of their own; a second title above each would only be noise.
+        self.dock.setTitleBarWidget(QWidget(self.dock))
+        window.addDockWidget(_AREAS[side], self.dock)
+        self.drawer = Drawer(over, side, drawer_width)
+        self.drawer.closed.connect(self._take_back)
+
+    def set_panel(self, panel: QWidget) -> None:
+        """Put the panel into its place."""
+        self._panel.deleteLater()
+        self._panel = panel
+        self._take_back()
+
+    def show(self) -> None:
+        """Bring the panel into sight."""
+        if self._is_narrow:
+            self.drawer_opening.emit()
+            self.drawer.open_with(self._panel)
+        else:
+            self._panel.show()
+            self.dock.show()
+            self.dock.raise_()
+
+    def toggle(self) -> None:
+        """Hide the panel if it is in sight, else show it."""
+        if not self._is_narrow:
+            self.dock.setVisible(not self.dock.isVisible())
+        elif self.drawer.isVisible():
+            self.drawer.close_drawer()
+        else:
+            self.show()
+
+    def set_narrow(self, *, is_narrow: bool) -> None:
+        """Leave the dock in a window that became narrow, and be as before in one that became wide."""
+        if is_narrow and not self._is_narrow:
+            self._was_open = not self.dock.isHidden()
+        elif self._is_narrow and not is_narrow and self._was_open:
+            self._show_beside()
+        self._is_narrow = is_narrow
+        self.drawer.close_drawer()
+        if is_narrow:
+            self.dock.hide()
+
+    def _show_beside(self) -> None:
+        """Take the place beside the conversation. What was in sight in the drawer stays in sight."""
+        if self.dock.window().isVisible() and not self.drawer.isVisible():
+            self._panel.hide()
+        self.dock.show()
+
+    def fill(self) -> bool:
+        """Show the panel in a place that was made for it in the wider window; whether there was one to fill."""
+        is_empty = self._panel.isHidden()
+        self._panel.show()
+        return is_empty
+
+    def _take_back(self) -> None:
+        self._layout.addWidget(self._panel)

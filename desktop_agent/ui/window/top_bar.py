@@ -1,0 +1,307 @@
+"""The bar at the top: folder and branch, the session's title, what waits for the user, and the menus."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
+
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.ui import jobs_panel
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
+from desktop_agent.ui.widgets.buttons import MenuButton
+from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_SIGN = "⚑"
+_MOST = 99
+
+
+class InboxButton(QToolButton):
+    """Amber while something waits for an answer. Before icons are attached a sign stands in for them."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("inboxButton")
+        self.setProperty("variant", "flat")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._has_icon = False
+        self._number = ""
+        self.show_count(0, 0)
+
+    def note_icon(self) -> None:
+        """An icon stands in the place of the sign from now on."""
+        self._has_icon = True
+        self._show_text()
+
+    def show_count(self, items: int, waiting: int) -> None:
+        """Show that there are so many rows, and how many of them wait for an answer."""
+        self._number = "" if not items else f"{_MOST}+" if items > _MOST else str(items)
+        self._show_text()
+        spoken = self._spoken(items, waiting)
+        self.setAccessibleName(spoken)
+        self.setToolTip(spoken)
+        variant = "warning" if waiting else "flat"
+        if self.property("variant") != variant:
+            self.setProperty("variant", variant)
+            self.style().unpolish(self)
+            self.style().polish(self)
+
+    def _spoken(self, items: int, waiting: int) -> str:
+        """Say how much there is, as the name of the button."""
+        if not items:
+            return self.tr("Inbox, nothing waits")
+        if not waiting:
+            return self.tr("Inbox, {0} new").format(items)
+        if waiting == items:
+            return self.tr("Inbox, {0} waiting for you").format(waiting)
+        return self.tr("Inbox, {0} waiting for you, {1} new").format(waiting, items - waiting)
+
+    def _show_text(self) -> None:
+        self.setText(self._number if self._has_icon else f"{_SIGN} {self._number}".strip())
+        is_bare = self._has_icon and not self._number
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if is_bare else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        self.setToolButtonStyle(style)
+
+
+class FolderMenu(QMenu):
+    """The menu.
+
+    Signals:
+        folder_chosen: begin in this folder (its absolute path).
+    """
+
+    folder_chosen = Signal(str)
+
+    def __init__(self, actions: Actions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("folderMenu")
+        self.setToolTipsVisible(True)
+        self.addActions([actions.open_folder, actions.new_session, actions.new_window, actions.demo])
+        self._recent = self.addSection(self.tr("Recent folders"))
+        self._recent.setVisible(False)
+        self._folders: tuple[str, ...] = ()
+
+    def show_recent(self, folders: Sequence[str]) -> None:
+        """Offer these, the last used first."""
+        if tuple(folders) == self._folders:
+            return
+        self._folders = tuple(folders)
+        for action in self.actions()[self.actions().index(self._recent) + 1 :]:
+            self.removeAction(action)
+            action.deleteLater()
+        for folder in folders:
+            action = self.addAction(short_path(folder).replace("&", "&&"))
+            action.setToolTip(plain_tooltip(folder))
+            action.triggered.connect(partial(self.folder_chosen.emit, folder))
+        self._recent.setVisible(bool(folders))
+
+
+def main_menu(actions: Actions, parent: QWidget) -> QMenu:
+    """Return the menu. What is looked for most often stands in it, the rest in menus of its own."""
+    menu = QMenu(parent)
+    menu.setObjectName("mainMenu")
+    menu.addActions([actions.command_palette, actions.settings, actions.usage])
+    menu.addSeparator()
+    session = (actions.new_session, actions.new_window, actions.open_folder, actions.demo)
+    _add(menu, _tr("Session"), (*session, None, actions.import_session, actions.export_session))
+    conversation = (actions.focus_composer, actions.quote, actions.choose_model, actions.stop, actions.rewind)
+    _add(menu, _tr("Conversation"), (*conversation, None, actions.inspect_context, actions.compact))
+    going = (actions.go_to_file, actions.filter_files, actions.find, actions.search)
+    _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))
+    deciding = (actions.keep_file, actions.undo_file, actions.keep_all, actions.send_comments)
+    _add(menu, _tr("Changes"), (actions.undo_turn, actions.redo_turn, None, actions.choose_changes, *deciding))
+    showing = (actions.toggle_side, actions.toggle_review, actions.toggle_jobs, actions.open_inbox)
+    _add(menu, _tr("Show"), (*showing, None, actions.toggle_terminal, actions.attach_terminal))
+    menu.addSeparator()
+    menu.addActions([actions.shortcuts, actions.whats_new, actions.quit])
+    return menu
+
+
+def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
+    """Add a menu; None stands for a line between two groups."""
+    inner = menu.addMenu(title)
+    for action in actions:
+        if action is None:
+            inner.addSeparator()
+        else:
+            inner.addAction(action)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("MainMenu", text)
+
+
+_TITLE_CHARS = 120
+
+
+class TopBar(QWidget):
+    """What is being worked on, at a glance, and how much waits for the user."""
+
+    def __init__(self, theme: Theme, actions: Actions) -> None:
+        super().__init__()
+        self.setObjectName("topBar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(Height.TOP_BAR)
+        self._theme = theme
+        self._actions = actions
+        self.folder_menu = FolderMenu(actions, self)
+        self.workspace_button = self._build_workspace_button()
+        self.branch_label = self._build_branch_label()
+        self.title_label = self._build_title_label()
+        self.demo_label = self._build_demo_label()
+        self.search_button = self._build_search_button()
+        self.palette_button = self._build_palette_button()
+        self.inbox_button = InboxButton(self)
+        self.inbox_button.clicked.connect(actions.open_inbox.trigger)
+        self.jobs_button = self._build_hidden_button("", actions.toggle_jobs.trigger)
+        self.jobs_button.setObjectName("jobsButton")
+        self.jobs_button.setToolTip(actions.toggle_jobs.text())
+        self.review_button = self._build_hidden_button(self.tr("Review"), actions.toggle_review.trigger)
+        self.menu_button = self._build_menu_button()
+        self.side_button = self._build_side_button()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(Space.M, 0, Space.M, 0)
+        layout.setSpacing(Space.S)
+        for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
+            layout.addWidget(widget)
+        layout.addWidget(self.title_label, 1)
+        for widget in (self.search_button, self.palette_button, self.jobs_button):
+            layout.addWidget(widget)
+        for widget in (self.review_button, self.inbox_button, self.menu_button):
+            layout.addWidget(widget)
+        self.set_workspace(None)
+        self._take_fonts()
+        theme.changed.connect(self._take_fonts)
+
+    def attach_icons(self, icons: Icons) -> None:
+        """Use icons from now on, where signs stood in for them."""
+        icons.attach(self.menu_button, "gear")
+        icons.attach(self.side_button, "side")
+        icons.attach(self.inbox_button, "inbox")
+        self.inbox_button.note_icon()
+        self.menu_button.setText("")
+        self.side_button.setText("")
+
+    def set_workspace(self, workspace: Path | None) -> None:
+        """Show the folder's name; its whole path is the tool tip."""
+        name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
+        name = " ".join(name.split())  # a name may have line breaks; a button has one line
+        self.workspace_button.setText(f"{name} ▾")
+        self.workspace_button.setAccessibleName(self.tr("Workspace folder: {0}").format(name))
+        self.workspace_button.setAccessibleDescription(named(str(workspace)) if workspace else "")
+        self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
+
+    def set_branch(self, branch: str) -> None:
+        """Show the branch; nothing when there is none."""
+        self.branch_label.setText(f"⎇ {branch}" if branch else "")
+        self.branch_label.setVisible(bool(branch))
+        self.branch_label.setAccessibleName(self.tr("Branch {0}").format(branch) if branch else "")
+
+    def set_title(self, title: str, *, is_demo: bool) -> None:
+        """Show the session's title, and whether a scripted model answers."""
+        self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
+        self.title_label.setToolTip(plain_tooltip(title))
+        self.demo_label.setVisible(is_demo)
+
+    def set_jobs(self, *, running: int, total: int) -> None:
+        """Show how many background commands run; nothing when there never was one."""
+        self.jobs_button.setText(jobs_panel.count(running))
+        self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
+        self.jobs_button.setVisible(total > 0)
+
+    def set_narrow(self, *, is_narrow: bool) -> None:
+        """In a narrow window offer the way to what is out of sight there; the palette is in the menu."""
+        self.side_button.setVisible(is_narrow)
+        self.palette_button.setVisible(not is_narrow)
+        self.search_button.show_keys(is_shown=not is_narrow)
+
+    def set_review_hidden(self, *, is_hidden: bool) -> None:
+        """Offer the way to the review panel while it is not in sight."""
+        self.review_button.setVisible(is_hidden)
+
+    def _take_fonts(self) -> None:
+        """Also later: the bar is there before the settings are read."""
+        self.workspace_button.setFont(self._theme.strong_font())
+        self.branch_label.setFont(self._theme.code_font())
+
+    def _build_workspace_button(self) -> QToolButton:
+        button = MenuButton(self)
+        button.setObjectName("workspaceButton")
+        button.setAccessibleName(self.tr("Workspace folder"))
+        button.setMenu(self.folder_menu)
+        return button
+
+    def _build_side_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setProperty("variant", "flat")
+        button.setText("☰")
+        button.setAccessibleName(self._actions.toggle_side.text())
+        button.setToolTip(self._actions.toggle_side.text())
+        button.setVisible(False)
+        button.clicked.connect(self._actions.toggle_side.trigger)
+        return button
+
+    def _build_branch_label(self) -> QLabel:
+        label = QLabel(self)
+        label.setProperty("role", "secondary")
+        label.setVisible(False)
+        return label
+
+    def _build_title_label(self) -> QLabel:
+        label = ElidedLabel(parent=self)
+        label.setProperty("role", "strong")
+        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        return label
+
+    def _build_demo_label(self) -> QLabel:
+        label = QLabel(self.tr("Demo"), self)
+        label.setProperty("role", "tag")
+        label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
+        label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        label.setVisible(False)
+        return label
+
+    def _build_search_button(self) -> ShortcutButton:
+        button = self._build_shortcut_button(self.tr("Search"), self._actions.search)
+        button.setObjectName("searchButton")
+        button.setAccessibleName(self.tr("Search all sessions"))
+        return button
+
+    def _build_palette_button(self) -> ShortcutButton:
+        button = self._build_shortcut_button(self.tr("Commands"), self._actions.command_palette)
+        button.setObjectName("paletteButton")
+        button.setAccessibleName(self.tr("Command palette"))
+        return button
+
+    def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
+        button = ShortcutButton(self._theme, text, "", colour_role="muted", parent=self)
+        self._actions.show_keys(action, button.set_keys)
+        button.setProperty("variant", "flat")
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # what it opens gives the keyboard back to where it was
+        button.clicked.connect(action.trigger)
+        return button
+
+    def _build_hidden_button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
+        """Return a button that is there only while it has something to say."""
+        button = QPushButton(text, self)
+        button.setProperty("variant", "flat")
+        button.setVisible(False)
+        button.clicked.connect(clicked)
+        return button
+
+    def _build_menu_button(self) -> QToolButton:
+        button = MenuButton(self)
+        button.setProperty("variant", "flat")
+        button.setText("⚙")
+        button.setAccessibleName(self.tr("Menu"))
+        button.setToolTip(self.tr("Settings and more"))
+        button.setMenu(main_menu(self._actions, button))
+        return button
