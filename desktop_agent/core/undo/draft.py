@@ -403,24 +403,23 @@ class _Draft:
             if (then is not None and then.kind == "folder") or self._will_be_empty(path, gone, after):
                 continue
             is_found = True
-            if case.wanted is None and then is None and self._has_only_standing_files(path, after):
+            if case.wanted is None and then is None and self._has_only_standing(path, after):
                 case.wanted, case.state, case.note = case.base, now, refusals.STAYS_WITH_FILES
                 self._into[path] = case
             else:
                 case.refuse(NOT_EMPTY)
         return is_found
 
-    def _has_only_standing_files(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether all files in a folder are on record, and stay: it goes with the last of them."""
-        root = self._files.root
-        files = [
-            Path(place, name).relative_to(root).as_posix()
-            for place, _, names in os.walk(root / folder)
-            for name in names
+    def _has_only_standing(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
+        """Whether all that stays in a folder is on record: it goes with the last of that."""
+        inside = [
+            Path(place, name).relative_to(self._files.root).as_posix()
+            for place, folders, names in os.walk(self._files.root / folder)
+            for name in (*folders, *names)
         ]
-        return bool(files) and all(
-            after[path] is not None if path in after else self._known.at(path) is not None for path in files
-        )
+        staying = {path for path in inside if path not in after or after[path] is not None}
+        recorded = {path for path in staying if path in after or self._known.at(path) is not None}
+        return bool(recorded) and staying - recorded <= {above for path in recorded for above in folders_above(path)}
 
     def _after(self, path: str) -> FileState | None:
         """Return what will be at a path."""

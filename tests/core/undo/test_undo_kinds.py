@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.undo.plan import draft_revert
-from tests.harness import Ground
+from tests.harness import Ground, Open
 from tests.trees import tree_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it has no such files")
@@ -48,6 +48,11 @@ COMMANDS = {
     "all round": "mv a t; mv d a; mv t d; rm link; mv pipe link; mv other pipe; ln -s OUTSIDE other",
     "everything": "rm -rf ./*",
 }
+
+
+def undone_paths(session: Open) -> set[str]:
+    """The paths of which a change is undone."""
+    return {record.change.path for record in session.transcript.changes.values() if record.is_undone}
 
 
 @pytest.fixture
@@ -128,6 +133,24 @@ async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_rep
         (ground.workspace / "a").unlink()
         s.submit(ops.RedoSteps())
         redone = await s.rx.expect(ev.ChangesRedone)
+    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert tree_of(ground.workspace) == after
+
+
+async def test_a_folder_that_was_removed_stays_while_an_empty_one_that_came_back_stands_in_it(ground: Ground) -> None:
+    """Undone alone, the removal of `d/deep` brings `d` with it, whose own removal stays in force, also after a redo."""
+    (ground.workspace / "d/deep/g").unlink()
+    call = Call("run_terminal_cmd", {"command": "rm -r d"})
+    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection(path="d/deep")))
+        await s.rx.expect(ev.ChangesUndone)
+        after, undone = tree_of(ground.workspace), undone_paths(s)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        s.submit(ops.RedoSteps())
+        redone = await s.rx.expect(ev.ChangesRedone)
+        assert undone_paths(s) == undone
     assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
     assert tree_of(ground.workspace) == after
 
