@@ -18,8 +18,9 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import cost_text
-from desktop_agent.core.export import ExportSource, Facts, document_words, read_facts, read_turns
+from desktop_agent.core.export import document_words
 from desktop_agent.core.export.document_words import one_line, shown
+from desktop_agent.core.export.export_source import ExportSource, Facts, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import (

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 
 from desktop_agent.core.base.plain_text import cost_text, number_of
-from desktop_agent.core.export import ExportSource, document_words, read_facts, read_turns
+from desktop_agent.core.export import document_words
 from desktop_agent.core.export.document_words import one_line, shown
+from desktop_agent.core.export.export_source import ExportSource, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript import CompactionEntry, Entry, TextEntry, ToolEntry
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.export import ExportSource
+from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store.journal.journal_reader import Readable, read_each_line
 from desktop_agent.core.transcript import ChangeState
