@@ -245,7 +245,7 @@ def sorted_messages(messages: Iterable[Message]) -> list[Message]:
 PACKAGE = Path(desktop_agent.__file__).parent
 
 _MODULES = (
-    *("core/policy/engine.py", "core/policy/risks.py", "core/policy/offers.py", "core/approvals"),
+    *("core/policy/engine.py", "core/policy/risks.py", "core/policy/offers.py", "core/approvals.py"),
     *(
         "core/session",
         "core/context_window",
@@ -256,8 +256,6 @@ _MODULES = (
     *(
         "core/store/session_upkeep.py",
         "core/store/blobs.py",
-        "core/store/session_upkeep.py",
-        "core/store/session_upkeep.py",
     ),
     *("core/undo", "core/capture/safety.py", "core/capture/capture.py", "core/capture/scan.py"),
     *(
@@ -273,7 +271,6 @@ _MODULES = (
     *("core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(
         "core/mentions/prompts.py",
-        "core/mentions/files.py",
         "core/mentions/files.py",
         "core/models/known_model.py",
         "core/slash",

@@ -12,7 +12,7 @@ _WHERE_ASKED = (
     "ui.chat.transcript.view",
     "ui.chat.entries.notices",
     "ui.sessions.session_panel",
-    "ui.sessions.session_search.panel",
+    "ui.sessions.session_search",
     "app.window_panels",
     "app.inbox",
     "app.review.rule_judge",

@@ -28,10 +28,8 @@ def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]
     """Return from where to where they stand, in their order. `sources` are what may stand before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
-    from desktop_agent.core.mentions.mention_grammar import (
-        mentions_in,  # with the first `@`
-        paths_in,
-    )
+    # with the first `@`
+    from desktop_agent.core.mentions.mention_grammar import mentions_in, paths_in
 
     spans = {
         path.start: path.start + len(path.written) for path in paths_in(text) if path.is_certain or is_path(path.path)
@@ -62,10 +60,8 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
     found: dict[MentionedContent, list[tuple[int, int]]] = {}
     if PASTED not in lower and not any(ending in lower for ending in _PICTURES):
         return found
-    from desktop_agent.core.mentions.mention_grammar import (
-        mentions_in,  # with the first of them
-        paths_in,
-    )
+    # with the first `@`
+    from desktop_agent.core.mentions.mention_grammar import mentions_in, paths_in
 
     pasted = [each for each in mentions_in(text) if each.source == PASTED]
     paths = [each for each in paths_in(text) if each.path.lower().endswith(_PICTURES) and not each.first]
