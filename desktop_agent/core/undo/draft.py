@@ -411,12 +411,13 @@ class _Draft:
         return is_found
 
     def _has_only_standing(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether all that stays in a folder is on record: it goes with the last of that."""
-        inside = [
+        """Whether all that will be in a folder is on record: it goes with the last of that."""
+        here = {
             Path(place, name).relative_to(self._files.root).as_posix()
             for place, folders, names in os.walk(self._files.root / folder)
             for name in (*folders, *names)
-        ]
+        }
+        inside = here | {path for path in after if path.startswith(f"{folder}/")}
         staying = {path for path in inside if path not in after or after[path] is not None}
         recorded = {path for path in staying if path in after or self._known.at(path) is not None}
         return bool(recorded) and staying - recorded <= {above for path in recorded for above in folders_above(path)}

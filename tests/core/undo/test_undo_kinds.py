@@ -155,6 +155,26 @@ async def test_a_folder_that_was_removed_stays_while_an_empty_one_that_came_back
     assert tree_of(ground.workspace) == after
 
 
+async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_brings_back(ground: Ground) -> None:
+    make = Call("create_file", {"path": "d/new/x", "content": "x\n"})
+    remove = Call("run_terminal_cmd", {"command": "rm -r d"})
+    async with ground.session([[make], [Say("Done.")], [remove], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        await s.prompt()
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        after, undone = tree_of(ground.workspace), undone_paths(s)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        s.submit(ops.RedoSteps())
+        redone = await s.rx.expect(ev.ChangesRedone)
+        assert undone_paths(s) == undone
+    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert tree_of(ground.workspace) == after
+
+
 RINGS = {
     "two": "mv a t; mv b a; mv t b",
     "two, by copies": "cp a t; cat b > a; cat t > b; rm t",
