@@ -77,8 +77,9 @@ class _Case(Struct):
     @property
     def place(self) -> str:
         """Where to look for the file: where it is wanted, else where it is."""
-        placed = self.wanted or self.base
-        return placed.path if placed else self.lineage.steps[-1].change.path
+        last = self.lineage.steps[-1]
+        placed = self.wanted or self.base or last.after or last.before
+        return placed.path if placed else last.change.path
 
     @property
     def here(self) -> str:

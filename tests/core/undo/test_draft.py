@@ -433,6 +433,16 @@ def test_a_redo_does_not_bring_back_what_the_user_had_removed_before_the_undo(hi
     assert history.tree() == after
 
 
+def test_a_folder_of_which_nothing_is_left_is_named_by_its_own_path(history: History) -> None:
+    start = len(history.records)
+    for path, content in (("new/x", TEXT), ("new/x", None), ("new", None), ("new/x", b"again\n")):
+        history.set(path, content)
+    first, deleted, folder, again = history.records[start:]
+    history.undo((first, deleted, again))
+    (outcome,) = history.undo((folder,))
+    assert (outcome.path, outcome.state) == ("new", "unchanged")
+
+
 def test_a_folder_that_moved_away_under_a_link_in_its_place_comes_back_with_its_files(history: History) -> None:
     """`mv d e && ln -s e d`: behind the link the files seem to be there already, and they must not be taken for it."""
     history.set("d", FOLDER)

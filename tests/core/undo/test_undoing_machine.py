@@ -295,7 +295,8 @@ class Histories(RuleBasedStateMachine):
         event = self.last_revert(party)
         after = self.tree()
         self.check_outcomes(event, before, after)
-        self.check_lines(party, "undo", meant, before, after)
+        again = [records[part.change_id].change for step in steps for part in step.parts]
+        self.check_lines(party, "undo", meant, before, after, again)
         if all(outcome.is_done for outcome in event.outcomes):
             assert not {step.seq for step in steps} & {step.seq for step in party.steps}
 
@@ -413,15 +414,27 @@ class Histories(RuleBasedStateMachine):
         return [*with_partners(bound, [r.change for r in party.records()]), *loose]
 
     def check_lines(
-        self, party: Party, direction: Direction, meant: Sequence[FileChange], before: Tree, after: Tree
+        self,
+        party: Party,
+        direction: Direction,
+        meant: Sequence[FileChange],
+        before: Tree,
+        after: Tree,
+        again: Sequence[FileChange] = (),
     ) -> None:
-        """Only lines of the selected changes came and went, and those that stayed are in their order."""
+        """Only lines of the selected changes came and went, and those that stayed are in their order.
+
+        `again` are changes that an undo, whose writes are `meant`, had turned: what they did comes back.
+        """
         olds = [lines_of(self.state(party, change.before)) for change in meant]
         news = [lines_of(self.state(party, change.after)) for change in meant]
         added = {line for old, new in zip(olds, news, strict=True) for line in set(new) - set(old)}
         removed = {line for old, new in zip(olds, news, strict=True) for line in set(old) - set(new)}
         if direction == "redo":
             added, removed = removed, added
+        for change in again:
+            old, new = (set(lines_of(self.state(party, image))) for image in (change.before, change.after))
+            added, removed = added | old - new, removed | new - old
         kinds = [{path: state.kind for path, state in tree.items()} for tree in (before, after)]
         if kinds[0] != kinds[1]:  # a file that comes is what all its standing changes make of it
             paths = {path for one in meant for path in self.places(party, one) | self.origins(party, one)}
