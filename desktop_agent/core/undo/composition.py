@@ -279,7 +279,8 @@ class Composition:
         if clash is None:
             with suppress(NeededError):
                 then = self._composed(origin, earlier, anchor.status)
-                return self._applied(now, then, anchor.after), None
+                if now is not None or then is not None:  # a file that was removed says nothing of what differs
+                    return self._applied(now, then, anchor.after), None
         # Change by change: what stood then and does not stand now is taken back, and the reverse is applied.
         changes = [
             (one, (was[1], was[0])) for one in reversed(differing) if (was := self._in_force(one, anchor.status))

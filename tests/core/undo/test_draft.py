@@ -433,6 +433,22 @@ def test_a_redo_does_not_bring_back_what_the_user_had_removed_before_the_undo(hi
     assert history.tree() == after
 
 
+def test_an_edit_of_a_renamed_file_is_redone_after_the_renaming_though_the_user_had_removed_the_file(
+    history: History,
+) -> None:
+    history.set("a", TEXT)
+    start = len(history.records)
+    history.rename("a", "b")
+    history.set("b", TEXT + b"more\n")
+    arrival, departure, edit = history.records[start:]
+    assert all(outcome.is_done for outcome in history.undo((arrival, departure, edit)))
+    (history.root / "a").unlink()
+    assert all(outcome.is_done for outcome in history.redo((arrival, departure)))
+    assert (history.root / "b").read_bytes() == TEXT
+    assert states(history.redo((edit,))) == {"restored"}
+    assert (history.root / "b").read_bytes() == TEXT + b"more\n"
+
+
 def test_a_folder_of_which_nothing_is_left_is_named_by_its_own_path(history: History) -> None:
     start = len(history.records)
     for path, content in (("new/x", TEXT), ("new/x", None), ("new", None), ("new/x", b"again\n")):
