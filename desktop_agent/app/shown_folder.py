@@ -20,11 +20,11 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import ListingGround, list_paths
 
 _FRESH_S = 5.0
-"""How long a list of the files is taken for right. An older one answers, too, and is made anew meanwhile."""
+"""How long a list of files counts as fresh. A stale list still answers while it is rebuilt."""
 
 
 class FolderFiles(QObject):
-    """Lists them when they are asked for, without those that are ignored, and anew when that is old.
+    """Lists the files that git does not ignore on first use, and again once the list is stale.
 
     Signals:
         listed: they were listed (the `FolderPaths`), and whether they are others than those that were known before.

@@ -1,4 +1,4 @@
-"""`desktop-agent run`: prompts without a window. What is asked for, how it is told, and what it came to."""
+"""`desktop-agent run`: runs prompts without a window and reports the result."""
 
 import argparse
 import asyncio
@@ -144,7 +144,7 @@ class RunListener:
             raise
 
     def on_rejected(self, line: int, reason: str) -> None:
-        """Tell the program that writes ops of a line that is none; what it asked for before goes on."""
+        """Report an invalid line to the program that writes ops; ops that it sent before go on."""
         if self._is_stream:
             self._console.line({"type": "op_rejected", "line": line, "reason": reason})
         else:

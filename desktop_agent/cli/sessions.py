@@ -179,7 +179,7 @@ def _describe_tool(entry: ToolEntry) -> str:
 
 
 CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
-"""Whatever keeps something about sessions that can be made anew."""
+"""The checks of what is cached about sessions and can be rebuilt from their journals."""
 
 
 def verify_stored(args: argparse.Namespace, console: Console) -> int:
