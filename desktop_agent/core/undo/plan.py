@@ -84,8 +84,10 @@ def draft_revert(
     for record in records:
         if record.change not in shared:
             turned |= _turn(record, direction, composition)
+    wanted: Undone = None if direction == "undo" else _NOTHING
     for change_id in _other_halves(turned, every):
-        turned.setdefault(change_id, None if direction == "undo" else _NOTHING)
+        if composition.status.get(change_id, _NOTHING) != wanted:
+            turned[change_id] = wanted
     draft = Drafter(ledger, composition).draft(direction, turned)
     left += (_left(change, refusals.OTHER_SESSION) for change in shared)
     return UndoDraft(draft.writes, (*draft.settled, *left))

@@ -167,6 +167,18 @@ async def test_what_is_left_is_undone_at_the_old_name_and_the_user_keeps_their_l
         assert review.s.session.transcript.changed.steps == []
 
 
+async def test_an_undo_of_what_was_redone_at_the_old_name_does_not_name_the_renaming_again(ground: Ground) -> None:
+    async with renamed(ground, WAYS["by a command"]) as review:
+        await review.undo(ChangeSelection())
+        await review.redo(review.five)
+        (left,) = (r.change for r in review.s.session.transcript.changes.values() if r.change.moved_from)
+
+        (outcome,) = await review.undo(ChangeSelection())
+
+        assert (outcome.path, outcome.change_ids) == ("a.txt", (left.id,))
+        assert review.files() == {"a.txt": text_with()}
+
+
 async def test_the_undo_of_a_hunk_of_a_renamed_file_is_a_step_that_is_redone(ground: Ground, way: list[Call]) -> None:
     async with renamed(ground, way) as review:
         start = review.told()
