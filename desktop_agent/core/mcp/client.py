@@ -71,7 +71,6 @@ class ServerRegistration:
     client_secret: str | None = field(default=None, repr=False)
     proof: ClientProof = "none"
     token_url: str
-    """Where tokens are renewed."""
     resource: str = ""
     """What the tokens are for: RFC 8707; empty where that is not asked for."""
 
@@ -92,15 +91,11 @@ SampledStop = Literal["endTurn", "maxTokens"]
 
 
 class SampledMessage(Struct, frozen=True, kw_only=True):
-    """One message of the conversation that the server made up."""
-
     role: Literal["user", "assistant"]
     text: str
 
 
 class SamplingRequest(Struct, frozen=True, kw_only=True):
-    """What is to be asked; its size is within limits."""
-
     server: str
     fingerprint: str
     """Of the server's definition: another definition of the same name is another server."""
@@ -112,8 +107,6 @@ class SamplingRequest(Struct, frozen=True, kw_only=True):
 
 
 class SampledAnswer(Struct, frozen=True, kw_only=True):
-    """What the model answered."""
-
     text: str
     model: str
     stop: SampledStop = "endTurn"
@@ -169,7 +162,6 @@ class SignInNeededError(ServerError):
 
 
 def _some(texts: Sequence[str]) -> str:
-    """Return a few of the texts, none of them long."""
     shown = ", ".join(text[:_LONGEST_SCOPE] for text in texts[:_MOST_SCOPES])
     return f"{shown} and {len(texts) - _MOST_SCOPES} more" if len(texts) > _MOST_SCOPES else shown
 
@@ -177,9 +169,7 @@ def _some(texts: Sequence[str]) -> str:
 class BearerTokens(Protocol):
     """The tokens of a sign-in. Methods raise `ServerError`: `SignInNeededError` when the sign-in is over."""
 
-    async def access_token(self) -> str:
-        """Return a token that is good now."""
-        ...
+    async def access_token(self) -> str: ...
 
     async def refused(self, token: str) -> str:
         """Return another token after the server refused `token`."""
@@ -203,29 +193,17 @@ class Client(Protocol):
         """Its process, if it was started here."""
         ...
 
-    async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool that it offers now."""
-        ...
+    async def tools(self) -> tuple[OfferedTool, ...]: ...
 
-    async def prompts(self) -> tuple[OfferedPrompt, ...]:
-        """Return every prompt that it offers now."""
-        ...
+    async def prompts(self) -> tuple[OfferedPrompt, ...]: ...
 
-    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
-        """Return the text that a prompt comes to."""
-        ...
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str: ...
 
-    async def resources(self) -> tuple[OfferedResource, ...]:
-        """Return every resource that it lists now."""
-        ...
+    async def resources(self) -> tuple[OfferedResource, ...]: ...
 
-    async def templates(self) -> tuple[ResourceTemplate, ...]:
-        """Return every template of resources that it lists now."""
-        ...
+    async def templates(self) -> tuple[ResourceTemplate, ...]: ...
 
-    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
-        """Return what the resource at `uri` holds, in its parts."""
-        ...
+    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]: ...
 
     async def complete(
         self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
@@ -264,7 +242,6 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     """For a process of the server, already without credentials."""
     log: ServerLog
-    """Where its standard error goes, and what it says besides."""
     confine: Confine
     """Has the command that runs a server confined as it is defined, until that is left. Raises `ServerError`."""
     tools_changed: Callable[[], None]
@@ -274,13 +251,9 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 class ServerCredentials(Protocol):
     """What proves to a server at an address who asks."""
 
-    async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
-        """Return its secret headers with their values. Raises `ServerError` when one has none."""
-        ...
+    async def headers(self, definition: ServerDefinition) -> Mapping[str, str]: ...
 
-    async def tokens(self, definition: ServerDefinition) -> BearerTokens | None:
-        """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
-        ...
+    async def tokens(self, definition: ServerDefinition) -> BearerTokens | None: ...
 
 
 OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager[Client]]

@@ -35,8 +35,6 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 
 class PackageRunner(Struct, frozen=True, kw_only=True):
-    """One of them."""
-
     programs: tuple[str, ...]
     caches: Mapping[str, str]
     """Variables that name folders it writes, each with a folder in the cache."""
@@ -45,9 +43,7 @@ class PackageRunner(Struct, frozen=True, kw_only=True):
     offline: Mapping[str, str]
     """Variables that have it do with what it has."""
     registries: tuple[str, ...]
-    """Hosts."""
     named_by: tuple[str, ...]
-    """Variables that name other registries."""
 
     def hosts(self, environ: Mapping[str, str]) -> tuple[str, ...]:
         """Return the hosts that it downloads packages from: its registry, and those that the environment names."""
@@ -55,7 +51,6 @@ class PackageRunner(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((*self.registries, *filter(None, map(_host_of, named)))))
 
     def environ(self, cache: Path) -> dict[str, str]:
-        """Return the variables with which it keeps everything in `cache`."""
         return {**{name: str(cache / folder) for name, folder in self.caches.items()}, **self.quiet}
 
 
@@ -102,14 +97,11 @@ _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 
 
 class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
-    """Confines the servers of one application."""
-
     search: Callable[[Path], Awaitable[SandboxSearch]]
     """Finds what this machine can confine with, for a workspace."""
     cache: Path
     """The folder for what they download, and for their temporary files."""
     environ: Mapping[str, str]
-    """The application's own."""
     secrets_in: Callable[[Path], tuple[Path, ...]]
     """Returns the files of a folder that often hold secrets. Blocks. Raises `ToolError` when there is too much."""
     secrets_beside: Callable[[Iterable[Path]], tuple[Path, ...]]
@@ -151,7 +143,6 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     async def _is_fetched(
         self, marker: Path, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner
     ) -> bool:
-        """Have what the command runs downloaded, unless it was. Returns whether it is there for certain."""
         if not await asyncio.to_thread(marker.exists):
             run.log.say(f"{command.argv[0]} downloads what it runs.")
             if not await self._fetch(registries, run, command, runner):
@@ -239,7 +230,6 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return tuple(dict.fromkeys((found, *launching(found, theirs))))
 
     def _chosen(self, command: Command, programs: Iterable[Path], kernel: Sandbox) -> Iterator[Path]:
-        """Yield those `programs` that it may read wherever they are; secrets only if the user named them. Blocks."""
         for program in programs:
             if str(program) == command.argv[0] or not is_within(program.resolve(), kernel.guards.hidden):
                 yield program

@@ -48,7 +48,6 @@ class CircuitBreaker:
         self._may_try_at = 0.0
 
     def require_may_try(self, status: ServerStatus) -> None:
-        """Raise `ServerError` when the server of this status may not be tried now."""
         if status.state == "resting":
             title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
             raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
@@ -63,7 +62,6 @@ class CircuitBreaker:
         self._may_try_at = self._clock.monotonic() + pause_s
 
     def reset(self) -> None:
-        """Let it be tried at once."""
         self._may_try_at = 0.0
 
 
@@ -88,7 +86,6 @@ class Relisting:
         self._pause_s = 0.0
         self._next_at = 0.0
         self._waiting: dict[asyncio.Future[None], int] = {}
-        """Who waits, and for how many changes to be listed."""
 
     @property
     def is_pending(self) -> bool:
@@ -103,7 +100,6 @@ class Relisting:
         return 0.0 if self._waiting else max(0.0, self._next_at - self._clock.monotonic())
 
     def note_change(self) -> None:
-        """Take note that the server said its tools changed."""
         self._changes += 1
         self._on_due()
 
@@ -140,7 +136,6 @@ class Relisting:
 
 
 async def list_all_but_tools(client: Client, log: ServerLog) -> dict[str, object]:
-    """Return its prompts, resources and templates. A server whose lists are broken is used for its tools."""
     try:
         prompts = await client.prompts() if client.facts.has_prompts else ()
         return {"prompts": prompts, **await list_resources_of(client)}
@@ -152,7 +147,6 @@ async def list_all_but_tools(client: Client, log: ServerLog) -> dict[str, object
 
 
 async def list_resources_of(client: Client) -> dict[str, object]:
-    """Return its resources and templates. Raises `ServerError`."""
     if not client.facts.has_resources:
         return {"resources": (), "templates": ()}
     return {"resources": await client.resources(), "templates": await client.templates()}
@@ -170,8 +164,6 @@ _COMPLETION_S = 5.0
 
 
 class Connection:
-    """The connection with one server, for everyone who uses it."""
-
     def __init__(
         self,
         definition: ServerDefinition,
@@ -219,7 +211,6 @@ class Connection:
 
     @property
     def is_relisting(self) -> bool:
-        """Whether the server said that its tools changed, and has not listed them since."""
         return self._relisting.is_pending
 
     async def call(
@@ -254,7 +245,6 @@ class Connection:
             self._note_call(tool, begun, problem)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Return the text that a prompt comes to, starting the server if it does not run. Raises `ServerError`."""
         async with self._used() as client:
             return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
 
@@ -273,7 +263,6 @@ class Connection:
             return self.status
 
     async def complete(self, template: str, name: str, value: str, others: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what a part of a template may be that begins with `value`. Raises `ServerError`."""
         async with self._used() as client:
             return await client.complete(template, name, value, others, timeout_s=_COMPLETION_S)
 
@@ -312,7 +301,6 @@ class Connection:
         await asyncio.wait({owner})
 
     async def aclose(self) -> None:
-        """End it for good."""
         try:
             await self.stop()
         finally:
@@ -416,7 +404,6 @@ class Connection:
         self._change(state=state, pid=None, **fields)
 
     async def _explained(self, error: ServerError) -> ServerError:
-        """Return the error with how the server ended, when it ended under the call."""
         if isinstance(error, ConnectionLostError):
             if self._owner is not None:
                 await asyncio.wait({self._owner}, timeout=_LAST_WORDS_S)

@@ -49,7 +49,6 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
 
     @property
     def in_full(self) -> str:
-        """The same, with all of it."""
         return f"confined: {self._may(None)}"
 
     def _may(self, most: int | None) -> str:
@@ -59,7 +58,6 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
 
 
 def sandbox_in(values: Mapping[str, object]) -> ServerSandbox | None:
-    """Return what a definition's table says of the sandbox. Raises `ValueError` that says what is wrong with it."""
     if not flag_in(values, "sandbox"):
         if wrong := next((key for key in SANDBOX_KEYS[1:] if key in values), None):
             raise ValueError(f"{wrong!r} is for a server in the sandbox: add sandbox = true")
@@ -95,7 +93,6 @@ def _folders(values: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 
 def _host(text: str) -> str:
-    """Return a host as it is compared. Raises `ValueError` for what is none."""
     host = text.strip().rstrip(".").lower()
     match = _HOST.fullmatch(host)
     if match is None or not 0 < int(match["port"] or 443) < 65536:
@@ -193,7 +190,6 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def startup_timeout_s(self) -> float:
-        """How long it may take until its tools are known, in seconds."""
         return self.startup_timeout_ms / 1000
 
     @property

@@ -42,8 +42,6 @@ _MOST_PORT = 65_535
 
 
 class SignInValues(TypedDict):
-    """The fields of an address that say it."""
-
     client_id: str
     issuer: str
     grant: Grant
@@ -74,8 +72,6 @@ def _is_issuer(url: str) -> bool:
 
 
 class Keyring(Protocol):
-    """What keeps secrets by the name of their entry."""
-
     def get(self, entry: str, /) -> str | None: ...
 
     def set(self, entry: str, secret: str, /) -> None: ...
@@ -84,7 +80,6 @@ class Keyring(Protocol):
 
 
 def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Mapping[str, str]]:
-    """Return the definition as it may be written down, and the headers that it may not have."""
     address = definition.reached_by
     if not isinstance(address, Address):
         return definition, {}
@@ -125,7 +120,6 @@ def read_secret_headers(keyring: Keyring, definition: ServerDefinition) -> Mappi
 
 
 def forget_secret_headers(keyring: Keyring, definition: ServerDefinition) -> None:
-    """Delete the values of a server's secret headers. No error when there are none."""
     for name in _names(definition):
         keyring.delete(_entry(definition, name))
 
@@ -162,7 +156,6 @@ class Definitions(Struct, frozen=True, kw_only=True):
     problems: tuple[FileProblem, ...] = ()
 
     def named(self, name: str) -> ServerDefinition | None:
-        """Return the server of that name, if there is one."""
         return next((server for server in self.servers if server.name == name), None)
 
 
@@ -204,7 +197,6 @@ def _require_no_secrets(definition: ServerDefinition) -> None:
 
 
 def definition_in(entry: object) -> ServerDefinition:
-    """Return the server that one table defines. Raises `ValueError` that says what is wrong with it."""
     if not isinstance(entry, dict):
         raise ValueError(f"{LIST} entries must be tables")
     values = table_of(cast("dict[str, object]", entry), KEYS)
@@ -223,7 +215,6 @@ def definition_in(entry: object) -> ServerDefinition:
 
 
 def server_name(values: Mapping[str, object]) -> str:
-    """Return the name that a table gives. Raises `ValueError` for one that cannot be used."""
     if "name" not in values:
         raise ValueError("mcp definition missing required 'name'")
     name = values["name"]
@@ -375,13 +366,10 @@ def remove_definition(path: Path, name: str) -> ServerDefinition | None:
 
 
 def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:
-    """Let a server be used, or not. Blocks. Raises as `remove_definition` does."""
     _change_one(path, name, lambda _: {"enabled": None if is_enabled else False})
 
 
 def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
-    """Let the model be offered a tool of a server, or not. Blocks. Raises as `remove_definition` does."""
-
     def change(table: Mapping[str, object]) -> dict[str, object | None]:
         disabled = [item for item in cast("list[str]", table.get("disabled_tools", [])) if item != tool]
         disabled += [] if is_enabled else [tool]

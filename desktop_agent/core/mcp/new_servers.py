@@ -36,11 +36,8 @@ class KnownServer(Struct, frozen=True, kw_only=True):
 
     name: str
     about: str
-    """What it is good for, in a sentence."""
     needs: str
-    """What has to be there before it works."""
     where: str
-    """A command line or an address."""
     sandbox: ServerSandbox | None = None
     """What confines it unless the user says otherwise; None: it needs more than a sandbox has, or runs elsewhere."""
 
@@ -115,7 +112,6 @@ KNOWN_SERVERS: tuple[KnownServer, ...] = (
 
 
 def known_server(name: str) -> KnownServer:
-    """Return the server of this name. Raises `UsageError` that names those there are."""
     found = next((server for server in KNOWN_SERVERS if server.name == name), None)
     if found is None:
         known = ", ".join(server.name for server in KNOWN_SERVERS)
@@ -146,7 +142,6 @@ def typed_definition(
 
 
 def is_address(where: str) -> bool:
-    """Whether this is an address, and not a command line."""
     return where.strip().lower().startswith(("https://", "http://"))
 
 
@@ -182,7 +177,6 @@ def servers_in_file(path: Path) -> ImportedServers:
 
 
 def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:
-    """Return the server with its folder absolute: it is relative to the file it was written in, which is not ours."""
     program = server.reached_by
     if isinstance(program, Program) and program.cwd:
         return replace(server, reached_by=replace(program, cwd=str(folder / program.cwd)))

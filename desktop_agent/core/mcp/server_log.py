@@ -45,11 +45,9 @@ class ServerLog:
         return self._writing if len(self._pending) > _PENDING_BYTES else None
 
     def say(self, sentence: str) -> None:
-        """Add a line of ours."""
         self.feed(f"[{sentence}]\n".encode())
 
     def hide(self, secrets: Collection[str]) -> None:
-        """Mask these as well from now on."""
         self._secrets = tuple({*self._secrets, *secrets})
 
     def tail(self, lines: int = 0) -> str:
@@ -58,7 +56,6 @@ class ServerLog:
         return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
 
     async def aclose(self) -> None:
-        """Return when everything is on the disk."""
         while self._writing is not None:
             await asyncio.wait({self._writing})
         if self.path is not None and self._pending:

@@ -28,8 +28,6 @@ _SDK = "desktop_agent.core.mcp.sdk.sdk_client"
 
 
 class _Key(Struct, frozen=True):
-    """What makes two sessions use the same connection."""
-
     name: str
     fingerprint: str
     workspace: Path
@@ -98,7 +96,6 @@ class ServerPool:
         return Lease(connection, give_back)
 
     def connections(self, workspace: Path) -> tuple[Connection, ...]:
-        """Return the connections that sessions of a folder use or used. May be called in a thread."""
         return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
 
     def activities(self, workspace: Path) -> tuple[tuple[Connection, Activity, bool], ...]:
@@ -111,7 +108,6 @@ class ServerPool:
         return tuple(found)
 
     def statuses(self) -> tuple[ServerStatus, ...]:
-        """Return how every server is that is or was in use, by name."""
         return tuple(sorted((each.status for each in self._connections.values()), key=lambda status: status.name))
 
     def subscribe(self, listener: Callable[[ServerStatus], None]) -> Callable[[], None]:

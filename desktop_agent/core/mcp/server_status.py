@@ -17,8 +17,6 @@ Era = Literal["stateless", "handshake"]
 
 
 class OfferedTool(Struct, frozen=True, kw_only=True):
-    """One tool, by the server's own name."""
-
     name: str
     title: str = ""
     description: str = ""
@@ -35,15 +33,11 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True):
-    """What a prompt is made with."""
-
     name: str
     is_required: bool = False
 
 
 class OfferedPrompt(Struct, frozen=True, kw_only=True):
-    """A prompt that the server writes, by its own name."""
-
     name: str
     title: str = ""
     description: str = ""
@@ -51,8 +45,6 @@ class OfferedPrompt(Struct, frozen=True, kw_only=True):
 
 
 class OfferedResource(Struct, frozen=True, kw_only=True):
-    """Something that the server lets its clients read, by its address there."""
-
     uri: str
     name: str
     title: str = ""
@@ -91,8 +83,6 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
 
 
 class TextPart(Struct, frozen=True):
-    """Text for the model."""
-
     text: str
 
 
@@ -170,22 +160,18 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     name: str
     state: ServerState = "idle"
     problem: str = ""
-    """What went wrong last, in a sentence."""
     hint: str = ""
-    """What the user can do about it."""
     facts: ServerFacts | None = None
     """Who answered; kept when it ends."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
     """As they were when it started."""
     resources: tuple[OfferedResource, ...] = ()
-    """As they were when they were listed last."""
     templates: tuple[ResourceTemplate, ...] = ()
     """Likewise."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0
-    """How many tries in a row failed."""
     needs_sign_in: bool = False
     """Whether it said last that the user has to sign in, or to allow more."""
     last_calls: tuple[LastCall, ...] = ()

@@ -52,7 +52,6 @@ def definition_digest(tool: OfferedTool) -> Digest:
 
 
 def is_same_definition(one: OfferedTool, other: OfferedTool) -> bool:
-    """Whether a server says the same of a tool in both."""
     return definition_digest(one) == definition_digest(other)
 
 
@@ -118,8 +117,6 @@ _LOCK_TIMEOUT_S = 5.0
 
 
 class TrustedTools(Struct, frozen=True):
-    """What is on record of one server."""
-
     tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
     """By the server's own names."""
     is_broken: bool = False
@@ -127,8 +124,6 @@ class TrustedTools(Struct, frozen=True):
 
 
 class _Record(Struct, frozen=True):
-    """What stands in a file."""
-
     server: str
     fingerprint: str
     tools: tuple[OfferedTool, ...]
@@ -151,7 +146,6 @@ class ToolTrust:
         self._lock = threading.Lock()
 
     def path_for(self, server: ServerDefinition) -> Path:
-        """Where the record of a server is kept."""
         return self._folder / f"{digest_of(f'{server.name} {server.fingerprint}'.encode())[:32]}.json"
 
     def read(self, server: ServerDefinition) -> TrustedTools:
@@ -223,7 +217,6 @@ def tool_change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -
 
 
 def _content(path: Path) -> bytes | None:
-    """Return what stands in a file; nothing (`b""`) where that cannot be read, and None where there is no file."""
     try:
         return read_plain(path, _LARGEST_BYTES)
     except FileNotFoundError:

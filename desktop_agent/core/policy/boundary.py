@@ -23,8 +23,6 @@ _HANDLES = Path("/proc/self/fd")
 
 
 class ResolvedPath(Struct, frozen=True):
-    """A path inside the workspace, or inside a folder that may be read beside it."""
-
     absolute: Path
     """Where it is, as named: parents resolved, a symlink in the last place kept."""
     relative: str
@@ -117,7 +115,6 @@ class Boundary:
             )
 
     def _require_workspace(self, resolved: ResolvedPath, text: str) -> None:
-        """Refuse to write what may only be read."""
         if not (_lies_in(resolved.target, self.root) and not PurePosixPath(resolved.relative).is_absolute()):
             raise ToolError(
                 f"{text!r} is outside the workspace {str(self.root)!r}: it may be read, but not written.",

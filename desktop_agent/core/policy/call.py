@@ -9,8 +9,6 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, Capability, Rule, 
 
 
 class CallFacts(Struct, frozen=True, kw_only=True):
-    """What the decision is about."""
-
     tool: str
     capabilities: tuple[Capability, ...]
     command: str | None = None
@@ -25,15 +23,12 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     """Which of `paths` are another name (a hard link) of a secret, each with the name that says so."""
     source: ToolSource = "workspace"
     server: str = ""
-    """The MCP server whose tool it is; empty for all others."""
     tool_change: Literal["", "changed", "unknown"] = ""
     """How the server's tool differs from what the user allowed; as in `ToolChange.kind`, empty when it does not."""
     asks: str = ""
     """Why a tool wants the user's word itself; empty for all others."""
     wants_unconfined: bool = False
-    """Whether the model asks to run the command outside the sandbox."""
     justification: str = ""
-    """Why, in the model's words."""
     repository: str = ""
     """The repository that all of the command would run in, as in `Rule`; empty if it goes to another one."""
     repository_mark: str = ""

@@ -167,7 +167,6 @@ _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{
 _WHOLE_OPTIONS = frozenset({"-perm", "-form", "-confirm", "-transform", "-farm", "-norm"})
 """Words behind one dash that are one option, not a letter with a value."""
 _LONGEST = 64
-"""Of a name behind the letter of a short option."""
 
 
 class _Spoken(Struct, frozen=True):
@@ -180,7 +179,6 @@ class _Spoken(Struct, frozen=True):
     """Short options, together with the value attached to their letters."""
 
     def may_be(self, program: str) -> bool:
-        """Whether the word may come to the name of `program`."""
         return (
             program in self.names
             or any(fnmatchcase(program, glob) for glob in self.globs)

@@ -211,7 +211,6 @@ _PROGRAMS: dict[str, Callable[[Sequence[Word], str], Iterator[Loss]]] = {
 
 
 def _operands(words: Sequence[Word], values: Sequence[str] = ()) -> list[Word]:
-    """Return the words that are no options, and no values of those in `values`."""
     found: list[Word] = []
     rest = iter(words)
     for word in rest:
@@ -255,10 +254,6 @@ def _place(word: Word, folder: str) -> tuple[str, Certainty]:
 
 
 def _static_part(word: Word, folder: str) -> str:
-    """Return the folder that everything lies in which `word` may come to: that in front of its first variable or glob.
-
-    A variable at the beginning may lead anywhere; it is taken for something in `folder`.
-    """
     text = word.text.replace('"', "").replace("'", "").replace("\\", "")
     known = re.split(r"[*?\[{$`~…]|<\(", text, maxsplit=1)[0]
     return _joined(folder, known.rpartition("/")[0] + "/") if "/" in known else _squeezed(folder)

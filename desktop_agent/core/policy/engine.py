@@ -58,7 +58,6 @@ class Ask(Struct, frozen=True):
     confinement: SandboxMode | None = None
     """How a command will run once it is allowed."""
     is_escalation: bool = False
-    """Whether it would run outside a sandbox that is there."""
     is_once: bool = False
     """Whether no rule at all would answer it, so that a yes holds for this one call."""
     rule_kind: RuleKind | None = None
@@ -83,7 +82,6 @@ Verdict = Allow | Ask | Forbid
 
 
 def decide(call: CallFacts, context: PolicyContext) -> Verdict:
-    """Return the verdict on `call`."""
     rule = matching_rule(call, context, "forbid")
     if rule is not None:
         return Forbid(f"A rule of the user forbids this: `{rule.pattern}`.")
@@ -218,8 +216,6 @@ _ALWAYS = "Your approval policy asks before every call."
 
 
 class _Command(Struct, frozen=True):
-    """A command with everything its decision needs, found once."""
-
     call: CallFacts
     context: PolicyContext
     parsed: ParsedCommand
@@ -234,7 +230,6 @@ class _Command(Struct, frozen=True):
         return cls(call, context, parsed, reads, None if reads else _need(parsed, call, context))
 
     def ask(self, reason: str, *, cause: str = "", confinement: SandboxMode, is_escalation: bool = False) -> Ask:
-        """Return the question about it, with what people should know."""
         risks = risks_of(self.parsed, self.call.folder, self.context.workspace)
         return Ask(
             reason,
@@ -306,7 +301,6 @@ _NO_SHELL = (
 
 
 def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
-    """Return the question about a line that names a secret. No rule for a command answers it, so a yes counts once."""
     asked = _asked(command, question, secret.note)
     if question is not None and question.confinement == "none":
         asked = replace(asked, risks=(question.reason, *asked.risks))
@@ -323,7 +317,6 @@ def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
 
 
 def _question(command: _Command) -> Ask | None:
-    """Return what to ask the user when no rule of theirs answers it; None when the policy leaves it free."""
     call, context = command.call, command.context
     if not context.is_confined:
         return command.ask(_why_unconfined(context), confinement="none")

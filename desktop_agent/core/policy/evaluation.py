@@ -53,7 +53,6 @@ _EXPANSION = re.compile(
 
 
 def is_number(text: str) -> bool:
-    """Whether a value is a literal number."""
     return _NUMBER.fullmatch(text) is not None
 
 
@@ -150,11 +149,9 @@ class Evaluations:
         self._is_plain = True
 
     def assign(self, name: str, end: int, *, is_number: bool) -> None:
-        """Note that `name` has a value after `end`."""
         self._values.setdefault(name, []).append((end, is_number))
 
     def doubt(self) -> None:
-        """Note that something is evaluated that was not understood."""
         self._is_plain = False
 
     def expressions(self, text: str, start: int) -> None:

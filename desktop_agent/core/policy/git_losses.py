@@ -41,8 +41,6 @@ class GitLoss(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
-    """The words of one git command behind its general options."""
-
     name: str
     words: tuple[Word, ...]
 
@@ -56,7 +54,6 @@ class _Call(Struct, frozen=True):
 
     @property
     def operands(self) -> tuple[Word, ...]:
-        """The words that are no options, also those behind `--`."""
         before = len(self._before_dashes())
         plain = (word for word in self.words[:before] if not word.text.startswith("-"))
         return (*plain, *self.words[before + 1 :])

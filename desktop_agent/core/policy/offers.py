@@ -17,10 +17,8 @@ from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Rule, RuleKind, ScopeOffer
 
 EDITS = "**"
-"""The pattern of a rule for all edits."""
 
 LONGEST_QUICK = 48
-"""Characters of a pattern that a button shows whole."""
 
 _LONGEST_NAMED = 100
 """Characters of a command that a choice quotes; the question shows a longer one."""
@@ -80,7 +78,6 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
 
 
 def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
-    """Return the rule; one that lets commands out of the sandbox gets the repository in which it counts."""
     if rule.kind != "command" or not rule.is_unconfined:
         return rule
     return replace(rule, repository=request.repository, repository_mark=request.repository_mark)
@@ -109,7 +106,6 @@ def _is_quick(call: CallFacts, question: Ask) -> bool:
 
 
 def _short_pattern(choices: Sequence[Sequence[str]]) -> str | None:
-    """Return the narrowest pattern of the one part that needs a rule, when a button can show it whole."""
     if len(choices) != 1:
         return None
     pattern = choices[0][0]
@@ -143,7 +139,6 @@ def _named(patterns: Sequence[str]) -> str:
 
 
 def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple[str, ...], bool]:
-    """Return kind and patterns of the rules, and whether they are exact."""
     if request.command is not None:
         command = answer.edited_command or request.command
         choices = request.rule_patterns

@@ -220,7 +220,6 @@ def _is_ordinary(path: str) -> bool:
 
 
 def looked_at_closely(relative_path: str) -> Sensitivity | None:
-    """Say the same as `sensitivity`, name by name."""
     parts = [plain_name(part) for part in PurePosixPath(normalized(relative_path)).parts]
     if ".git" in parts:
         return "git"

@@ -30,7 +30,6 @@ class Reader(Struct, frozen=True):
     """What makes a reading program do more than read."""
 
     letters: str = ""
-    """Short options that do."""
     longs: tuple[str, ...] = ()
     """Long options that do, without `--`; programs accept them shortened, so shortened ones count, too."""
     most_files: int | None = None
@@ -132,7 +131,6 @@ def only_reads(parsed: ParsedCommand) -> bool:
 
 
 def is_reading(segment: Segment) -> bool:
-    """Whether one command only reads, redirections and variables included."""
     if any(wrapper not in SEEN_THROUGH and wrapper != "xargs" for wrapper in segment.wrappers):
         return False
     if not all(is_harmless_variable(name) for name, _ in segment.assignments):
@@ -300,7 +298,6 @@ _OPERATORS = {
 
 
 def _printf(arguments: Sequence[str]) -> bool:
-    """Whether it only prints: `-v` and `%n` set variables, and one may be `PATH`."""
     words = arguments[1:] if arguments[:1] == ("--",) else arguments
     return bool(words) and not words[0].startswith("-") and _FORMAT.fullmatch(words[0]) is not None
 

@@ -89,8 +89,6 @@ GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "
 
 
 class Risk(Struct, frozen=True):
-    """A sentence for the user, and the part of the command that it is about."""
-
     note: str
     cause: str
 

@@ -146,7 +146,6 @@ def _is_named(pattern: str, parsed: ParsedCommand, *, is_doubt_enough: bool) -> 
 
 
 def forbidding_patterns(context: PolicyContext) -> tuple[str, ...]:
-    """Return the patterns of commands that rules forbid here and now."""
     return tuple(
         rule.pattern
         for rule in context.rules
@@ -296,7 +295,6 @@ def _frees(rule: Rule, segment: Segment) -> bool:
 
 @lru_cache(maxsize=256)
 def split_pattern(pattern: str) -> tuple[str, ...]:
-    """Return a pattern's words; what is not well quoted is split at blanks."""
     try:
         return tuple(shlex.split(pattern))
     except ValueError:

@@ -38,7 +38,6 @@ INTERPRETERS: dict[str, str] = {
     "tclsh": "",
     "expect": "c",
 }
-"""Languages' own programs, with the options that take code."""
 
 OPAQUE = frozenset(
     {
@@ -453,7 +452,6 @@ class Segment(Struct, frozen=True, kw_only=True):
     parts: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it, or by it."""
     wrappers: tuple[str, ...] = ()
     """What it runs under, outermost first: `sudo`, `env`, `bash`."""
     outer: tuple[tuple[Word, ...], ...] = ()
@@ -466,18 +464,15 @@ class Segment(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words, quotes removed; the program comes by its plain name when it is the system's."""
         texts = tuple(part.text for part in self.parts)
         return (program_name(texts[0]), *texts[1:]) if texts and self.parts[0].is_known else texts
 
     @property
     def program(self) -> str:
-        """The first word; empty for a bare redirection or assignment."""
         return self.words[0] if self.parts else ""
 
     @property
     def is_static(self) -> bool:
-        """Whether every word is known."""
         return all(part.is_known for part in self.parts)
 
 
@@ -491,5 +486,4 @@ class ParsedCommand(Struct, frozen=True):
     """Whether it has only syntax that every POSIX shell reads as bash does."""
 
     def source(self, segment: Segment) -> str:
-        """The part of the line that `segment` comes from."""
         return self.text[segment.start : segment.end]

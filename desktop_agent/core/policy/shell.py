@@ -252,7 +252,6 @@ class _Walker:
         )
 
     def _command(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
-        """Put a simple command together from its node and the redirections around it, and take it apart further."""
         found = _Command()
         if node.type == "test_command":
             self._test(node, found)
@@ -482,7 +481,6 @@ class _Walker:
         return segment
 
     def _emit(self, segment: Segment) -> None:
-        """Record `segment`, or what it wraps."""
         if len(self.segments) >= MOST_SEGMENTS or len(segment.wrappers) > DEEPEST:
             raise _TooMuchError
         # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
@@ -512,7 +510,6 @@ class _Walker:
                 self.segments.append(segment)
 
     def _script(self, script: str, around: Segment, *, is_posix: bool) -> None:
-        """Take a script in a word apart; its segments stand where the whole command stands."""
         parsed = _parse(script, self._depth + 1)
         if is_posix and not parsed.is_posix:
             self.problems.append(NOT_POSIX)
@@ -555,5 +552,4 @@ def _text_of(data: bytes, start: int, end: int) -> str:
 
 
 def _as_text(word: Word) -> Word:
-    """Turn the latin-1 view of a word back into its text."""
     return Word(word.text.encode("latin-1").decode(errors="replace"), word.kind)

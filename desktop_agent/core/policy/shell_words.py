@@ -35,7 +35,6 @@ class Word(Struct, frozen=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether `text` is what the program gets."""
         return self.kind == "known"
 
 
@@ -73,8 +72,6 @@ def split_words(source: str, start: int, end: int, holes: Mapping[int, Hole]) ->
 
 
 class _Reader:
-    """Reads one word after the other."""
-
     def __init__(self, source: str, start: int, end: int, holes: Mapping[int, Hole]) -> None:
         self._source = source
         self._end = end
@@ -84,7 +81,6 @@ class _Reader:
         self._kind: WordKind = "known"
 
     def word(self) -> Word:
-        """Read to the end of this word."""
         begin = self.position
         self._text, self._kind = [], "known"
         if self._source[begin] == "#":
@@ -257,7 +253,6 @@ def _may_touch(atom: "Node", source: str) -> bool:
 
 
 def holes_of(node: "Node") -> dict[int, Hole]:
-    """Return the outermost expansions of a word by where they start."""
     found: dict[int, Hole] = {}
     pending = [node]
     while pending:

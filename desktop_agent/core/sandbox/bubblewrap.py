@@ -34,8 +34,6 @@ _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 
 
 class Bubblewrap(Struct, frozen=True):
-    """Confines by `program`, an absolute path."""
-
     program: str
     guards: Guards
     can_forbid_namespaces: bool = True
@@ -45,7 +43,6 @@ class Bubblewrap(Struct, frozen=True):
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         view = _view_of(confinement, self.guards)
         outer, inner = split_environment(command.environ, "/tmp")  # noqa: S108 - the session's own folder by that name
@@ -93,7 +90,6 @@ class _View(Struct):
             self.cover(path, "--ro-bind", "/dev/null", str(path))
 
     def empty_homes(self, homes: HomeView) -> None:
-        """Put empty folders where homes are, with what work needs in them."""
         for path in sorted(homes.emptied, key=lambda path: len(path.parts)):
             if TEMP not in path.parents:  # absent anyway, because the sandbox has another `/tmp`
                 self.cover(path, "--tmpfs", str(path))

@@ -28,7 +28,6 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     temp: Path
     """The session's private folder for temporary files, always writable: `/tmp` (bubblewrap) or `TMPDIR` (others)."""
     writable: tuple[Path, ...] = ()
-    """Further folders it may write."""
     readable: tuple[Path, ...] = ()
     """What it may read although it lies in a hidden place, such as the logs of the session's jobs."""
     visible: tuple[Path, ...] = ()
@@ -133,18 +132,14 @@ class Folders(Struct, frozen=True):
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> "Folders":
-        """Return them for absolute paths."""
         return cls(tuple(os.path.join(path, "") for path in paths))  # noqa: PTH118 - for the slash
 
     def hold(self, path: Path | str) -> bool:
-        """Whether `path`, which is absolute, is one of the folders or lies in one."""
         return f"{path}/".startswith(self.prefixes)
 
     def within(self, path: Path | str) -> "Folders":
-        """Return those that are `path` or lie in it."""
         return Folders(tuple(prefix for prefix in self.prefixes if prefix.startswith(f"{path}/")))
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether `path` is one of `folders` or lies in one."""
     return Folders.of(folders).hold(path)

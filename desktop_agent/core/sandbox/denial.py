@@ -59,16 +59,12 @@ _OF_THE_SYSTEM = (
 
 
 class MissingProgram(Struct, frozen=True):
-    """A program that a command did not find."""
-
     path: Path
-    """Where it is."""
     hidden: str
     """What of a home the sandbox hides it in, such as `~/apps`; empty where it is visible, but not on `PATH`."""
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the programs that the lines of `text` say were not found, the last ones."""
     found = dict.fromkeys(match["name"] for pattern in _NOT_FOUND for match in re.finditer(pattern, text))
     return tuple(found)[-_MOST_NAMES:]
 
@@ -228,7 +224,6 @@ def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Ca
 
 
 def _end_of(output: str) -> str:
-    """Return the end of an output. Bounded lines keep the patterns fast on any output."""
     return "\n".join(line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines())
 
 

@@ -96,7 +96,6 @@ def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landloc
 
 
 def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
-    """Return all sandboxes that work here, not only the best. Blocks."""
     candidates = (_bubblewrap(environ), _landlock(environ, landlock_abi), _seatbelt(environ))
     return tuple(sandbox for sandbox, _ in candidates if sandbox is not None)
 
@@ -160,7 +159,6 @@ def _unavailable(name: str, reason: str, hint: str = "") -> tuple[None, SandboxR
 
 
 def _problem_with(sandbox: Sandbox) -> str:
-    """Confine a small command and look what it could do; return what is wrong, or nothing."""
     try:
         with tempfile.TemporaryDirectory(prefix="desktop-agent-sandbox-", dir=_probe_folder()) as folder:
             workspace, temp, outside = (Path(folder) / name for name in ("workspace", "temp", "outside"))

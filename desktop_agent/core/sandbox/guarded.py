@@ -63,7 +63,6 @@ class Guards(Struct, frozen=True):
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
-        """Return them for the user whose environment this is: the application's own, never a command's. Blocks."""
         homes = home_folders(environ)
         app = AppPaths.from_environment(environ)
         hidden = list(_secrets(environ))
@@ -88,7 +87,6 @@ class Protection(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """What must not be written, whether it is there or not."""
         return (*self.existing, *self.missing_folders)
 
 

@@ -69,13 +69,11 @@ class Homes(Struct, frozen=True):
     needed: tuple[Path, ...] = ()
     """What a command may see of them. The paths may lead over links, and need not exist."""
     search: tuple[Path, ...] = ()
-    """The folders of `PATH`."""
     settings: tuple[Path, ...] = ()
     """Settings of tools that are visible only while they hold no credentials."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Homes":
-        """Return them for the application's own environment, never a command's. Blocks."""
         own = home_folders(environ)
         resolved = [path.resolve() for path in (*own, *_ALL_HOMES, *_homes_of_others()) if os.path.isdir(path)]  # noqa: PTH112
         named = [Path(text) for name in TOOLS_NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
@@ -113,7 +111,6 @@ class HomeView(Struct, frozen=True):
     """By which further paths in the other `/tmp` what is shown is known, over links there; each with what it is."""
 
     def names_of(self, path: Path) -> Iterator[Path]:
-        """Yield by which other names something in what is shown is known."""
         yield from (name / path.relative_to(real) for name, real in self.other_names if is_within(path, (real,)))
 
 
@@ -235,11 +232,9 @@ class _Looks(Struct):
         return self._targets[path]
 
     def outermost(self) -> tuple[Path, ...]:
-        """Return what is shown, without what lies in other parts of it, unless something hidden is in between."""
         return tuple(Path(path) for path in self.shown if not self._is_in_another(path))
 
     def other_names(self) -> tuple[tuple[Path, Path], ...]:
-        """Return the further names of what is shown, but for those that a link in what is shown makes anyway."""
         shown = Folders.of(map(Path, self.shown))
         return tuple((Path(name), Path(real)) for name, real in self.names.items() if not shown.hold(name))
 

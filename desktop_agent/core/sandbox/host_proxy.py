@@ -49,12 +49,6 @@ class AllowedHosts(Struct, frozen=True):
         return self._best(host, port) is not None and not hands_out_credentials(host)
 
     def allow_address(self, host: str, port: int, address: IpAddress) -> bool:
-        """Whether `address`, which an allowed `host` resolves to, may be connected to.
-
-        Services that hand out a cloud's credentials are never allowed. A name may not lead to this machine, and one
-        that only a `*` allows may only lead to public addresses. Any other host that is written as an address is
-        allowed.
-        """
         entry = self._best(host, port)
         if entry is None or hands_out_credentials(str(address)):
             return False
@@ -119,14 +113,10 @@ class _RefusedError(Exception):
 
 
 class _Target(Struct, frozen=True, kw_only=True):
-    """What one request asks for."""
-
     host: str
     port: int
     url: str
-    """For `proxy_for`."""
     head: bytes
-    """What is sent on to it first; empty for a tunnel."""
     is_tunnel: bool
 
 
@@ -134,8 +124,6 @@ _NEVER = "hands out the credentials of a cloud, which no program in the sandbox 
 
 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
-    """Lets one confined program reach some hosts."""
-
     hosts: AllowedHosts
     environ: Mapping[str, str]
     """The application's own, for the proxy that it goes through itself."""
@@ -205,7 +193,6 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
             writer.close()
 
     async def _reach(self, target: _Target) -> Streams:
-        """Return the connection with what a request asks for, after its head was sent on. Raises `_RefusedError`."""
         where = f"{target.host}:{target.port}"
         if hands_out_credentials(target.host):
             raise _RefusedError("403 Forbidden", f"{target.host} {_NEVER}")
@@ -271,7 +258,6 @@ def proxy_variables(hosts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _target(head: bytes) -> _Target:
-    """Return what the head of a request asks for. Raises `_RefusedError`."""
     line, _, rest = head.partition(b"\r\n")
     words = line.split(b" ")
     try:
@@ -311,7 +297,6 @@ def _authorization(proxy: SplitResult) -> str:
 
 
 async def _both_ways(near: Streams, far: Streams) -> None:
-    """Pass on what comes from either side, until both have ended or one has failed."""
     flows = {
         asyncio.create_task(_flow(near[0], far[1]), name="host proxy out"),
         asyncio.create_task(_flow(far[0], near[1]), name="host proxy in"),

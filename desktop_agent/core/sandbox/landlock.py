@@ -53,8 +53,6 @@ _LAUNCHER = Path(landlock_launcher.__file__)
 
 
 class Landlock(Struct, frozen=True):
-    """Confines by the kernel's Landlock, in its version `abi`."""
-
     abi: int
     guards: Guards
     is_supervised: bool = True
@@ -62,7 +60,6 @@ class Landlock(Struct, frozen=True):
     name: str = "landlock"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         require_no_way_out(confinement, self.name)
         if self.abi < LEAST_ABI:
@@ -99,7 +96,6 @@ class Landlock(Struct, frozen=True):
         return code
 
     def _rules(self, confinement: ConfinementSpec) -> dict[Path, int]:
-        """Return what is allowed, by path; everything else is not."""
         write = self._all_files & ~_MAKE_DEVICES & ~_IOCTL_DEVICE
         roots = confinement.roots
         shown = confinement.shown
@@ -151,7 +147,6 @@ def _launch(options: Iterable[str], code: bytes, argv: tuple[str, ...]) -> tuple
 
 
 def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
-    """Return those of `paths` that lie in `folder`."""
     prefix = os.path.join(folder, "")  # noqa: PTH118 - as text: it is asked of thousands
     return [path for path in paths if str(path).startswith(prefix)]
 

@@ -90,7 +90,6 @@ def _hand_out_listener(path: str) -> None:
 
 
 def _confine(options: dict[str, str], rules: list[tuple[int, str]]) -> int:
-    """Confine this process. Returns the listener of the filter, if there is to be one, else -1."""
     if "handled" in options:
         _restrict_files(options, rules)
     code = bytes.fromhex(options["filter"])

@@ -39,8 +39,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Mode:
-    """A new mode. The filter refuses dangerous ones before."""
-
     def __init__(self, caller: "_Caller", first: int) -> None:
         self._mode = caller.arguments[first] & 0o7777
 
@@ -145,7 +143,6 @@ class SystemCall:
 
     @property
     def mode(self) -> int | None:
-        """Which argument is a mode."""
         return self.first if self.change is _Mode else None
 
     @property
@@ -249,7 +246,6 @@ class _Caller:
             os.close(descriptor)
 
     def umask(self) -> int:
-        """Return the caller's umask, or the usual one if that cannot be read."""
         try:
             with open(f"{self._proc}/status", "rb") as file:  # noqa: PTH123 - importing pathlib takes longer
                 line = next(line for line in file if line.startswith(b"Umask:"))
@@ -258,7 +254,6 @@ class _Caller:
             return 0o022
 
     def memory(self, address: int, size: int) -> bytes:
-        """Return `size` bytes. Raises `OSError` (EFAULT)."""
         read = self._read(address, size)
         if len(read) != size:
             raise OSError(errno.EFAULT, "memory")

@@ -40,13 +40,10 @@ _ALWAYS = """\
 
 
 class Seatbelt(Struct, frozen=True):
-    """Confines by `sandbox-exec`."""
-
     guards: Guards
     name: str = "seatbelt"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         require_no_way_out(confinement, self.name)
         outer, inner = split_environment(command.environ, str(confinement.temp.resolve()))
@@ -56,7 +53,6 @@ class Seatbelt(Struct, frozen=True):
 
 
 def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
-    """Return the profile. Blocks."""
     temp = confinement.temp.resolve()
     protected = protection_in(confinement, guards).paths
     shown = confinement.shown
@@ -82,7 +78,6 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
 
 
 def _above(paths: Iterable[Path], homes: tuple[Path, ...]) -> list[Path]:
-    """Return the folders between the homes and what is visible in them."""
     return list(dict.fromkeys(above for path in paths for above in path.parents if _is_inside(above, homes)))
 
 

@@ -31,10 +31,7 @@ Role = Literal["orchestrator", "researcher", "worker"]
 
 
 class RoleProfile(Struct, frozen=True, kw_only=True):
-    """What one role is."""
-
     only_reads: bool = False
-    """Whether it gets no tool that changes anything."""
     prompt: str = ""
     """The file in `resources/prompts` that the system prompt ends with; empty for none."""
 
@@ -69,7 +66,6 @@ class CallRules(Struct, frozen=True, kw_only=True):
     """Only these; None allows all."""
     blocked_tools: Collection[str] = ()
     is_dry_run: bool = False
-    """Answer every call without running it."""
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
     """What tools may do here. One that needs more stays listed, as unavailable."""
@@ -80,7 +76,6 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
 
     definitions: tuple[ToolDefinition, ...]
     listing: str
-    """The system prompt's list of tools."""
     server_tokens: float = 0.0
     """About how many tokens the definitions of servers' tools take."""
     deferred: tuple[str, ...] = ()
@@ -90,8 +85,6 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
 
 
 class Access:
-    """The tools of one session as they may be used right now."""
-
     def __init__(
         self,
         registry: ToolRegistry,
@@ -107,28 +100,23 @@ class Access:
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether calls are answered without being run."""
         return self._rules.is_dry_run
 
     def require(self, tool: AnyTool) -> None:
-        """Raise `ToolError` (permission), for the model, when `tool` may not be used."""
         if not self._permits(tool):
             raise ToolError(f"The tool {tool.name!r} is not permitted in this session.", error_type="permission")
         if mark := self._mark(tool):
             raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
 
     def permitted(self) -> tuple[AnyTool, ...]:
-        """Return the tools that may be called, in order, without the search for others."""
         tools = (tool for tool in self._registry if not isinstance(tool, SearchTools))
         return tuple(tool for tool in tools if self._permits(tool))
 
     def description(self, tool: AnyTool) -> str:
-        """Return what the model reads of `tool`, first that it cannot work here, if so."""
         mark = self._mark(tool)
         return f"{mark} {tool.description}" if mark else tool.description
 
     def definition(self, tool: AnyTool) -> ToolDefinition:
-        """Return what the model receives of `tool`."""
         definition = replace(tool.definition(), description=self.description(tool))
         # What may not run here may not run there: that is offered only in the place of what is.
         may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
@@ -140,7 +128,6 @@ class Access:
             tool.definition()
 
     def of_servers(self) -> tuple[AnyServerTool, ...]:
-        """Return the servers' tools that may be called, in order."""
         return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
@@ -200,7 +187,6 @@ def _summary(description: str) -> str:
 
 
 def tool_document(tool: AnyTool, access: Access) -> JsonObject:
-    """Return what `tools list --json` says of a tool. Its schema takes a moment."""
     definition = access.definition(tool)
     return {
         "name": definition.name,

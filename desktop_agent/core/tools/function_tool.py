@@ -86,7 +86,6 @@ class FunctionTool(ReadTool[ToolArguments]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it was declared to only read. A role that only reads is not offered any other."""
         return self._is_read_only
 
     def __call__(self, *args: object, **kwargs: object) -> object:
@@ -154,7 +153,6 @@ def tool(
 
 
 def _checked_name(name: str, function: Function) -> str:
-    """Return the name. Raises `TypeError` for one that no model could use."""
     if _NAME.fullmatch(name) is None:
         raise TypeError(
             f"{name or function!r} is no name for a tool: give one of letters, digits, _ and -, as in "
@@ -206,7 +204,6 @@ def _is_described(annotation: object) -> bool:
 
 
 def _hints_of(name: str, function: Function) -> dict[str, object]:
-    """Return the annotations. Raises `TypeError` for one that names what is not there when the tool is made."""
     while isinstance(function, partial):
         function = cast("Function", function.func)  # pyright: ignore[reportUnknownMemberType] - of what it returns
     takes = function if inspect.isroutine(function) else type(function).__call__
@@ -243,7 +240,6 @@ def for_pydantic(annotation: object) -> Any:
 
 
 def adapter_of(annotation: object) -> TypeAdapter[Any]:
-    """Return what reads JSON as `annotation` says. Raises `TypeError` for what has no JSON schema, with the reason."""
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(for_pydantic(annotation))
         adapter.json_schema()
@@ -254,7 +250,6 @@ def adapter_of(annotation: object) -> TypeAdapter[Any]:
 
 
 def default_of(annotation: object, value: object) -> Any:
-    """Return `value` as the default of a field with that annotation. Raises `TypeError` for what JSON cannot say."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", PydanticJsonSchemaWarning)
         try:
@@ -331,8 +326,6 @@ _RULE = re.compile(r"-{3,}$")
 
 
 class Documented(Struct, frozen=True):
-    """A docstring, taken apart."""
-
     description: str
     """Without what is said of the arguments."""
     arguments: dict[str, str]
@@ -391,7 +384,6 @@ def _entries(lines: Sequence[str], entry: re.Pattern[str]) -> dict[str, str]:
 
 
 def _indented(lines: Sequence[str], place: int, indent: int) -> int:
-    """Return where the lines end that stand deeper than `indent`."""
     while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) > indent):
         place += 1
     return place

@@ -56,20 +56,14 @@ class NotApprovedError(ToolError):
 
 
 class Permit(Struct, frozen=True):
-    """What lets a call act."""
-
     confinement: SandboxMode | None = None
-    """How a command must run."""
     edited_command: str | None = None
-    """What the user made of the command."""
     answer: Allowed | None = None
-    """What the user answered; None when nothing was asked."""
     rules: tuple[Rule, ...] = ()
     """What the answer made."""
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the user allowed more than this call."""
         return self.answer is not None and (self.answer.scope != "once" or bool(self.rules))
 
 
@@ -95,7 +89,6 @@ class ApprovalGate:
         self._asked: dict[CallId, Case] = {}
 
     def case_of(self, call_id: CallId) -> Case | None:
-        """Return what is asked about a call right now."""
         return self._asked.get(call_id)
 
     async def enter(self, turn: int, case: Case) -> Permit:
@@ -148,7 +141,6 @@ class ApprovalGate:
             await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _ask_until_settled(self, turn: int, case: Case, judged: Judged, held: HeldQuestion | None) -> _Settled:
-        """Ask, and ask again as long as the answer was not to what would run now."""
         while True:
             settled = await self._ask(turn, case, judged, held)
             if settled.again is None:
@@ -325,7 +317,6 @@ class LiveJudging:
         self._log.emit(ev.CommandJudged(call_id=call_id, command=command, request=request, digest=digest))
 
     def _case(self, call_id: CallId) -> Case | None:
-        """What is asked about a call; of a question that an earlier process asked, as much as is on record."""
         if (case := self._gate.case_of(call_id)) is not None:
             return case
         held = self._approvals.held(call_id)

@@ -76,20 +76,16 @@ class Case(Struct, frozen=True, kw_only=True):
     title: str
     changes: tuple[FileChange, ...] = ()
     server_tool: str = ""
-    """What the server of the facts calls the tool."""
     arguments: JsonObject = field(default_factory=dict[str, object])
     """What the question shows of the arguments."""
     explanation: str = ""
-    """What the model says the call is for."""
     tool_change: ToolChange | None = None
-    """How the server's tool differs from what the user allowed."""
     definition: str = ""
     """What the server says of its tool, while the user has not allowed it."""
     reason: str = ""
     """Instead of the policy's own, for a question that comes of what just happened."""
 
     def edited(self, command: str) -> "Case":
-        """Return the case with the command that the user made of it."""
         return replace(self, facts=replace(self.facts, command=command))
 
 
@@ -109,7 +105,6 @@ class Judge:
         self._safeguard = safeguard
 
     async def verdict(self, facts: CallFacts) -> Verdict:
-        """Return what the policy says."""
         context = await self._policies.context_for(facts)
         if facts.command is None:
             return decide(facts, context)
@@ -140,7 +135,6 @@ class Judge:
         return structs.replace(request, scopes=once, rule_kind=None, rule_patterns=())
 
     async def repository(self, facts: CallFacts) -> ScriptMark:
-        """Return the repository that a command would run in, and a mark of all that git runs there by itself."""
         if any(map(may_steer, facts.details)):
             return ScriptMark(path="", mark="")  # its variables may lead to another repository, or to other programs
         environ = self._policies.confiner.probe.environ
@@ -154,7 +148,6 @@ class Judge:
         return await self._safeguard.describe(run)
 
     async def scripts(self, facts: CallFacts) -> tuple[ScriptMark, ...]:
-        """Return what the scripts that a command names contain now."""
         return await asyncio.to_thread(script_marks, facts.command or "", facts.folder)
 
 

@@ -55,18 +55,14 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
     max_lines: int = 800
 
     def as_output_limits(self) -> OutputLimits:
-        """The same as bytes and lines."""
         max_bytes = max(SMALLEST_BYTES, min(self.max_tool_tokens * BYTES_PER_TOKEN, self.max_stdout_bytes))
         return OutputLimits(max_bytes=max_bytes, max_lines=max(SMALLEST_LINES, self.max_lines))
 
 
 _FRAME_LINES = 4
-"""Header, blank line, mark, blank line."""
 
 
 class FittedText(Struct, frozen=True):
-    """A text within its limits."""
-
     text: str
     is_truncated: bool
 

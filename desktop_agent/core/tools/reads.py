@@ -40,7 +40,6 @@ class ReadLog(Struct):
                 pass
 
     def note(self, path: str, digest: Digest | None) -> None:
-        """Remember that the model knows `path` in this state; `None` means that it knows the file to be absent."""
         self.seen[path] = digest
 
     def require_fresh(self, path: str, digest: Digest | None) -> None:

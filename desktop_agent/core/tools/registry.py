@@ -11,11 +11,9 @@ from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.tool import AnyTool
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What every provider accepts as a tool's name."""
 
 
 _MOST_NAMED = 50
-"""So many tools of servers are named where a tool is not known."""
 
 
 class ToolRegistry:
@@ -60,7 +58,6 @@ class ToolRegistry:
         return tool
 
     def _what_there_is(self) -> str:
-        """Name the tools in a sentence; those of servers only while they are few."""
         left_out = len(self._tools) - len(self._own)
         if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
             # Where no tool of a server is left out, the search for them is not offered.

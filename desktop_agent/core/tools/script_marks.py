@@ -30,7 +30,6 @@ def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
 
 
 def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) -> tuple[str, ...]:
-    """Return the paths of those that are not what they were."""
     before = {mark.path: mark.mark for mark in asked}
     after = {mark.path: mark.mark for mark in now}
     return tuple(path for path in after if before.get(path, "") != after[path])
@@ -55,11 +54,9 @@ def _mark_of(path: Path) -> Digest:
 # --- the repository -----------------------------------------------------------------------------------------------
 
 _MOST_FOLDERS = 5_000
-"""The most folders of a work tree that are searched for `.gitattributes`."""
 _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
-"""The most files in and below a folder of hooks."""
 _LONGEST_WHOLE = 4_000
 """Characters of a call's details that are certainly all there."""
 _CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
@@ -105,7 +102,6 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
 
 
 def is_steering(name: str) -> bool:
-    """Whether a variable leads git to another repository or to other settings, or a line to other programs."""
     return _STEERING.fullmatch(name) is not None
 
 
@@ -115,7 +111,6 @@ def may_steer(details: str) -> bool:
 
 
 def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
-    """Return the folders that a line goes to; None when that cannot be known."""
     if parsed.problems and not all(segment.is_static for segment in parsed.segments):
         return None
     places = [folder]
@@ -157,7 +152,6 @@ def _named_folders(segments: Sequence[Segment], places: Sequence[Path], root: Pa
 
 
 def _top_of(folder: Path) -> Path | None:
-    """Return the top of the repository that git would find, by `.git` or by what looks like the inside of one."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place / ".git") or all((place / name).exists() for name in ("HEAD", "objects", "refs")):
             return place

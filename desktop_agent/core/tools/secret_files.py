@@ -110,11 +110,9 @@ class SecretNames:
 
     @cached_property
     def by_name(self) -> tuple[Path, ...]:
-        """The files of the workspace whose name says that they hold secrets."""
         return secret_files(self._root)
 
     def other_names(self) -> tuple[Path, ...]:
-        """Return every path in the workspace that is a secret under a name that does not say so."""
         numbers = {inode for _, inode in self._linked_secrets}
         entries = entries_below((self._root,)) if numbers else ()
         paths = (self._root / path for _, path, entry in entries if entry.inode() in numbers)

@@ -74,7 +74,6 @@ A = TypeVar("A", bound=ToolArguments)
 
 
 def unconfined(command: Command) -> Command:
-    """Return `command` as it is."""
     return command
 
 
@@ -88,13 +87,11 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     processes: ProcessRunner
     """Runs every child process, so that none outlives the application."""
     jobs: Jobs
-    """Where background commands live on after their call."""
     environ: Mapping[str, str]
     """The environment for child processes, already without secrets."""
     spool_folder: Path
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
-    """Shows output to the user as it comes, colours and all. Call it on the event loop's thread."""
     keep: Callable[[bytes, str], BlobRef]
     """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
@@ -103,7 +100,6 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     limits: ContextLimits = field(default_factory=ContextLimits)
     """How much of a result the model will read. A tool that can say how to read on cuts by them itself."""
     confine: Callable[[Command], Command] = unconfined
-    """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     """Finds which files are secrets by another name."""
     ask_user: AskUser = nobody_to_ask
@@ -132,8 +128,6 @@ class EditPlan(Struct, frozen=True, kw_only=True):
 
 
 class Tool(ABC, Generic[A]):
-    """A tool the model can call. Subclasses state these attributes and one way to work."""
-
     name: str
     description: str
     """What it is for and how to use it well, written for the model."""
@@ -166,7 +160,6 @@ class Tool(ABC, Generic[A]):
         return ""
 
     def heading(self, title: str) -> str:
-        """What the user is asked when the policy wants their word on a call with this title."""
         return f"Allow {self.name} {title}?"
 
     def circumstances(self, arguments: A) -> tuple[str, ...]:
@@ -185,7 +178,6 @@ class Tool(ABC, Generic[A]):
         return ""
 
     def parse(self, arguments: JsonObject) -> A:
-        """Return the validated arguments, or raise `ArgumentsError` that says what would be right."""
         try:
             return self.arguments_type.model_validate(arguments)
         except ValidationError as error:
@@ -200,7 +192,6 @@ class Tool(ABC, Generic[A]):
         """Let go of what it holds beyond its calls. A session that closes asks for it; the tool may be used on."""
 
     def definition(self) -> ToolDefinition:
-        """The tool as the model receives it."""
         return ToolDefinition(
             name=self.name, description=self.description, input_schema=_plain_schema(self.arguments_type)
         )
@@ -222,8 +213,6 @@ class ReadTool(Tool[A]):
 
 
 class EditTool(Tool[A]):
-    """A tool that changes files by a plan."""
-
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
         """Return the files as they would be, and write nothing. Runs in a thread."""
@@ -233,13 +222,10 @@ class EditTool(Tool[A]):
         return {}
 
     def is_dry_run(self, arguments: A) -> bool:
-        """Whether the model asked for the plan only."""
         return bool(getattr(arguments, "dry_run", False))
 
 
 class CommandTool(Tool[A]):
-    """A tool that runs a command whose effects are captured around it."""
-
     @abstractmethod
     def command(self, arguments: A) -> str:
         """The command as the user is shown it."""

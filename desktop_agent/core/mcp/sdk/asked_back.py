@@ -73,7 +73,6 @@ class UnaskableError(Exception):
 
 
 def question_of(server: str, params: mcp_types.ElicitRequestParams) -> ServerQuestion:
-    """Return the question. Raises `UnaskableError`."""
     message = _question_text(params.message)
     if isinstance(params, mcp_types.ElicitRequestURLParams):
         return ServerQuestion(server=server, message=message, address=_address(params.url))
@@ -203,7 +202,6 @@ USER_REJECTED = -1
 
 
 def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageRequestParams) -> SamplingRequest:
-    """Return what is to be asked. Raises `SamplingRefusedError`."""
     if params.tools or params.tool_choice is not None:
         raise SamplingRefusedError("This client gives the model no tools when a server asks it.")
     if not params.messages:
@@ -227,13 +225,11 @@ def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageReq
 
 
 def result_of(answer: SampledAnswer) -> mcp_types.CreateMessageResult:
-    """Return the answer for the server."""
     content = mcp_types.TextContent(text=answer.text)
     return mcp_types.CreateMessageResult(role="assistant", content=content, model=answer.model, stop_reason=answer.stop)
 
 
 def refusal_of(error: SamplingRefusedError) -> mcp_types.ErrorData:
-    """Return what the server gets in place of an answer."""
     code = USER_REJECTED if isinstance(error, SamplingDeniedError) else mcp_types.INVALID_REQUEST
     return mcp_types.ErrorData(code=code, message=str(error))
 
@@ -269,16 +265,12 @@ _CANCELLED = mcp_types.ElicitResult(action="cancel")
 
 
 class _AskingCall:
-    """A call that runs, and what is asked for it."""
-
     def __init__(self, ask: AskUser, sample: SampleModel) -> None:
         self.ask = ask
         self.sample = sample
         self.asking: set[asyncio.Task[Decision] | asyncio.Task[SampledAnswer]] = set()
         self.questions = 0
-        """How often the user was asked for it."""
         self.refusal = ""
-        """Why it was refused last to ask the model."""
 
 
 _current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=None)
@@ -313,13 +305,11 @@ class AskedBack:
     async def elicited(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
-        """Answer a question by asking the user."""
         return await self._answered(params)
 
     async def sampled(
         self, context: ClientRequestContext, params: mcp_types.CreateMessageRequestParams
     ) -> mcp_types.CreateMessageResult | mcp_types.ErrorData:
-        """Answer what it asks of the model, if the user lets it."""
         call = self._call_that_asks()
         if call is None:
             why = self._why_none()

@@ -40,7 +40,6 @@ class SessionGoneError(ConnectionLostError):
 
 
 def session_gone() -> SessionGoneError:
-    """The server forgot who we are, as after a restart."""
     return SessionGoneError(
         "The server has forgotten this connection, so the call was not carried out.",
         hint="Call it again: that connects anew.",
@@ -53,7 +52,6 @@ def broken_off() -> ConnectionLostError:
 
 
 def no_address() -> ServerError:
-    """The URL is none."""
     return ServerError("Its URL is not a web address.", hint="Write it in full: https://host/mcp.")
 
 
@@ -75,12 +73,10 @@ def readable_by_proxy(address: str, proxy: Proxy) -> ServerError:
 
 
 def too_large(most_bytes: int) -> ServerError:
-    """A message is longer than any model could read."""
     return ServerError(f"It sent a message of more than {most_bytes // 1024**2} MiB.")
 
 
 def packed() -> ServerError:
-    """The answer is compressed, and was not asked to be."""
     return ServerError(
         "It packed its answer, although it was asked not to, so the answer was not read.",
         hint="Compression must be off, also in a gateway before it.",
@@ -267,7 +263,6 @@ class HttpLink(httpx2.AsyncBaseTransport):
         raise why
 
     def failure_in(self, error: MCPError) -> ServerError | None:
-        """Return the failure that an answer of ours stands for; a server cannot make one up."""
         data: object = error.error.data
         mark = cast("dict[str, object]", data).get(_MARK) if isinstance(data, dict) else None
         return self._failures.pop(mark, None) if isinstance(mark, str) else None
@@ -300,11 +295,9 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
     @property
     def _has_credential(self) -> bool:
-        """Whether the user gave one as a header, so that no sign-in is of use."""
         return "authorization" in map(str.lower, self._headers)
 
     def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
-        """Return the answer that carries a failure to the one who asked."""
         if request.method == "DELETE":  # a farewell that does not arrive
             return httpx2.Response(204, request=request)
         logger.info("A request to %s failed: %s", self._address, failure.title)
@@ -345,14 +338,12 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
 
 def _is_stream(response: httpx2.Response) -> bool:
-    """Whether an answer comes in events. Raises `ServerError` for one that must be unpacked first."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise packed()
     return response.is_success and response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
 async def _read(response: httpx2.Response) -> bytes:
-    """Return the body. Raises `ServerError` when it is too large, and what the network raises."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     content = bytearray()
     async for piece in response.stream:

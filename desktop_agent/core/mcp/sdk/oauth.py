@@ -55,7 +55,6 @@ class SignInTransport(httpx2.AsyncBaseTransport):
         self._is_local = is_loopback(urlsplit(server.url).hostname or "")
         self._ways: dict[str, httpx2.AsyncBaseTransport] = {}
         self.asked_last = address_of(server.url) or server.url
-        """The last address that a request went to, for people."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         address = self.require_allowed(str(request.url))
@@ -119,7 +118,6 @@ _ComeBack = Callable[[], Awaitable[AuthorizationCodeResult]]
 
 
 def oauth_client(request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> "OAuthClient":
-    """Return the client for a sign-in. Raises `ServerError` when what it needs is not there."""
     secret = request.client_secret
     if request.address.grant == "authorization_code":
         return _UserClient(request, go_to, come_back)
@@ -132,7 +130,6 @@ def oauth_client(request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> 
 
 
 def no_sign_in() -> ServerError:
-    """The server wants none."""
     return ServerError("It asked for no sign-in.", hint="It can be used as it is: `desktop-agent mcp test NAME`.")
 
 
@@ -168,8 +165,6 @@ class _Remembered(TokenStorage):
 
 
 class OAuthClient(OAuthClientProvider):
-    """Every client of ours: bound to an issuer, if the definition names one."""
-
     address: Address
     is_unasked = False
     """Whether the server wants no token for what it was asked: then it must describe a sign-in of its own accord."""
@@ -200,7 +195,6 @@ class OAuthClient(OAuthClientProvider):
             )
 
     def _accepted_proof(self) -> Literal["client_secret_basic", "client_secret_post"]:
-        """Return how a secret is proven: as a header, unless only the form is taken (RFC 8414 2)."""
         metadata = self.context.oauth_metadata
         accepted = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
         is_form = accepted is not None and "client_secret_basic" not in accepted and "client_secret_post" in accepted
@@ -208,8 +202,6 @@ class OAuthClient(OAuthClientProvider):
 
 
 class _UserClient(OAuthClient):
-    """A client that the user allows something."""
-
     def __init__(self, request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> None:
         self.address = request.address
         metadata = OAuthClientMetadata(
@@ -226,8 +218,6 @@ class _UserClient(OAuthClient):
 
 
 class _SecretClient(OAuthClient, ClientCredentialsOAuthProvider):
-    """A client without a user that proves itself by a secret."""
-
     def __init__(self, request: SignInRequest) -> None:
         self.address = address = request.address
         storage, secret = _Remembered(request), request.client_secret
@@ -237,8 +227,6 @@ class _SecretClient(OAuthClient, ClientCredentialsOAuthProvider):
 
 
 class _KeyClient(OAuthClient, PrivateKeyJWTOAuthProvider):
-    """A client without a user that proves itself by a private key."""
-
     def __init__(self, request: SignInRequest) -> None:
         self.address = address = request.address
         signed = SignedJWTParameters(
@@ -349,11 +337,9 @@ class _Flow:
 
     @property
     def is_granted(self) -> bool:
-        """Whether there is a token."""
         return self.provider.context.current_tokens is not None
 
     def granted(self, status: int) -> GrantedAccess:
-        """Return what the sign-in brought. Raises `ServerError` when it brought nothing."""
         context = self.provider.context
         tokens, client = context.current_tokens, context.client_info
         if tokens is None or client is None:
@@ -376,7 +362,6 @@ class _Flow:
         )
 
     def explained(self, error: Exception) -> ServerError:
-        """Return what went wrong, in words."""
         if isinstance(error, OAuthRegistrationError):
             return ServerError(
                 "Its authorisation server does not register this application.",

@@ -184,13 +184,11 @@ class ServerProcess:
                     return
 
     async def live(self) -> None:
-        """Return when the process is gone, and nothing more will come."""
         assert self.child is not None
         await self.child.wait()
         self._lines.put_nowait(None)
 
     async def ended(self) -> str:
-        """Return when the process is gone, and say how it went."""
         assert self.child is not None
         await self.child.wait()
         return self._problem or _how_it_ended(await self.child.end())

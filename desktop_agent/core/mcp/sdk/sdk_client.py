@@ -172,7 +172,6 @@ class IdleTimeout:
         """Enter it for the call; it raises `TimeoutError`."""
 
     def renew(self) -> None:
-        """Start the time again."""
         if not self.limit.expired():
             now = asyncio.get_running_loop().time()
             self.limit.reschedule(None if self._questions else now + self._timeout_s)
@@ -204,35 +203,28 @@ class ServerClient:
 
     @property
     def pid(self) -> int | None:
-        """Its process, if it was started here."""
         return self._way.child.pid if isinstance(self._way, ServerProcess) and self._way.child is not None else None
 
     async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool that it offers now. Raises `ServerError`."""
         with in_words(self._way):
             return await tools_of(self._client)
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
-        """Return every prompt that it offers now. Raises `ServerError`."""
         with in_words(self._way):
             return await prompts_of(self._client)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
-        """Return the text that a prompt comes to. Raises `ServerError`."""
         return await self._within(timeout_s, prompt_text(self._client, name, arguments))
 
     async def resources(self) -> tuple[OfferedResource, ...]:
-        """Return every resource that it lists now. Raises `ServerError`."""
         with in_words(self._way):
             return await resources_of(self._client)
 
     async def templates(self) -> tuple[ResourceTemplate, ...]:
-        """Return every template of resources that it lists now. Raises `ServerError`."""
         with in_words(self._way):
             return await templates_of(self._client)
 
     async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
-        """Return what the resource at `uri` holds, in its parts. Raises `ServerError`."""
         return await self._within(timeout_s, resource_parts(self._client, uri))
 
     async def complete(
@@ -334,7 +326,6 @@ class SdkClients:
                     yield client
 
     async def _secret_headers(self, definition: ServerDefinition, surroundings: Surroundings) -> Mapping[str, str]:
-        """Return them with their values, which are hidden from now on in what the server says."""
         assert isinstance(definition.reached_by, Address)
         if not definition.reached_by.secret_headers:
             return {}

@@ -45,7 +45,6 @@ _LONGEST_NAME = 100
 
 
 def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
-    """Return a listed tool."""
     hints = tool.annotations
     return OfferedTool(
         name=tool.name,
@@ -90,7 +89,6 @@ def _why_unusable(tool: mcp_types.Tool) -> str:
 
 
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:
-    """Return a result with all of its parts, in order."""
     return CallReply(
         parts=tuple(map(part_of, result.content)),
         structured=result.structured_content,
@@ -99,7 +97,6 @@ def reply_of(result: mcp_types.CallToolResult) -> CallReply:
 
 
 def part_of(block: mcp_types.ContentBlock) -> Part:
-    """Return one part of what a server says."""
     match block:
         case mcp_types.TextContent():
             return TextPart(block.text)
@@ -112,7 +109,6 @@ def part_of(block: mcp_types.ContentBlock) -> Part:
 
 
 def embedded(file: mcp_types.TextResourceContents | mcp_types.BlobResourceContents) -> Part:
-    """Return a file or a part of a resource, whole."""
     if isinstance(file, mcp_types.TextResourceContents):
         return ResourcePart(file.uri, file.text, file.mime_type or "")
     return _media(file.blob, file.mime_type or "application/octet-stream", file.uri)
@@ -265,7 +261,6 @@ P = TypeVar("P", bound=_Page)
 
 
 async def tools_of(client: SdkClient) -> tuple[OfferedTool, ...]:
-    """Return every tool that the server offers now."""
     pages = await _pages(
         lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"), lambda page: page.tools, MOST_TOOLS
     )
@@ -273,7 +268,6 @@ async def tools_of(client: SdkClient) -> tuple[OfferedTool, ...]:
 
 
 async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
-    """Return every prompt that the server offers now."""
     pages = await _pages(
         lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
     )
@@ -281,7 +275,6 @@ async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
 
 
 async def resources_of(client: SdkClient) -> tuple[OfferedResource, ...]:
-    """Return every resource that the server lists now."""
     pages = await _pages(
         lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"), lambda page: page.resources
     )
@@ -300,7 +293,6 @@ async def resources_of(client: SdkClient) -> tuple[OfferedResource, ...]:
 
 
 async def templates_of(client: SdkClient) -> tuple[ResourceTemplate, ...]:
-    """Return every template of resources that the server lists now; none of a server that knows no templates."""
     try:
         pages = await _pages(
             lambda cursor: client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
@@ -324,7 +316,6 @@ async def templates_of(client: SdkClient) -> tuple[ResourceTemplate, ...]:
 
 
 async def resource_parts(client: SdkClient, uri: str) -> tuple[Part, ...]:
-    """Return what a resource holds, in its parts."""
     result = await client.read_resource(uri, cache_mode="bypass")
     return tuple(map(embedded, result.contents))
 
@@ -332,14 +323,12 @@ async def resource_parts(client: SdkClient, uri: str) -> tuple[Part, ...]:
 async def completed(
     client: SdkClient, template: str, name: str, value: str, others: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return what a part of a template may be. The protocol allows a hundred values."""
     reference = mcp_types.ResourceTemplateReference(uri=template)
     result = await client.complete(reference, {"name": name, "value": value}, dict(others) or None)
     return tuple(result.completion.values[:MOST_COMPLETIONS])
 
 
 async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]) -> str:
-    """Return the messages of a prompt as one text."""
     result = await client.get_prompt(name, dict(arguments))
     return "\n\n".join(filter(None, map(_said, result.messages)))
 

@@ -23,8 +23,6 @@ def _has_text(patch: str) -> str:
 
 
 class ApplyPatchArguments(ToolArguments):
-    """Which patch, and to which file if it does not say."""
-
     patch: Annotated[str, AfterValidator(_has_text)] = Field(
         description="The patch. Either '*** Begin Patch', then for each file '*** Update File: path' (optionally "
         "'*** Move to: path') with hunks, '*** Add File: path' with '+' lines or '*** Delete File: path', then "
@@ -38,8 +36,6 @@ class ApplyPatchArguments(ToolArguments):
 
 
 class ApplyPatch(EditTool[ApplyPatchArguments]):
-    """Applies patches."""
-
     name = "apply_patch"
     description = (
         "Apply a patch to one or more files: all of it or nothing. Give about three lines of context around each "
@@ -61,7 +57,6 @@ class ApplyPatch(EditTool[ApplyPatchArguments]):
         return ", ".join(paths[:_MOST_PATHS_IN_TITLE]) + more
 
     def plan(self, arguments: ApplyPatchArguments, context: ToolContext) -> EditPlan:
-        """Plan all files. Raises `ToolError` that names the file, the hunk and the line that does not fit."""
         draft = PatchDraft(context, arguments.file_path)
         try:
             for part in parse_patch(arguments.patch):
@@ -95,5 +90,4 @@ def _answer(arguments: ApplyPatchArguments, entries: list[JsonObject]) -> JsonOb
 
 
 def _of_single(entries: list[JsonObject]) -> JsonObject:
-    """Return what is said of the one file, where there is only one."""
     return {"action": entries[0]["action"], "path": entries[0]["path"]} if len(entries) == 1 else {}

@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 
 
 class CodebaseSearchArguments(ToolArguments):
-    """What to look for, and where."""
-
     query: str = Field(
         min_length=1,
         max_length=2000,
@@ -101,7 +99,6 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
         return arguments.query if where == "." else f"{arguments.query} in {where}"
 
     async def run(self, arguments: CodebaseSearchArguments, context: ToolContext) -> ToolResult:
-        """Update, wait and search. When cancelled the search stops; an update goes on for the next one."""
         question = parse_question(arguments.query)
         if question is None:
             raise ToolError(
@@ -130,7 +127,6 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             return workspace.update
 
     async def aclose(self) -> None:
-        """Stop every update and return when none writes any more. What they have so far is kept."""
         updates = [workspace.update for workspace in self._workspaces.values() if workspace.update is not None]
         for update in updates:
             update.stop.set()
@@ -172,7 +168,6 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
 
 
 def _scope(folder: str, pattern: str | None) -> Callable[[str], bool] | None:
-    """Return whether a path is to be searched, or None when all are."""
     if folder == "." and pattern is None:
         return None
     prefix = "" if folder == "." else f"{folder}/"
@@ -188,7 +183,6 @@ async def _until_stopped(work: Callable[[], None], stop: threading.Event) -> Non
 
 
 def _note_failure(task: "asyncio.Task[None]") -> None:
-    """Log a failure that no call waited for. The next call starts over, and fails itself if the cause persists."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.info("The search index was not updated: %s", error)
 
@@ -237,7 +231,6 @@ def _answer(
 
 
 def _card(path: str, first: int, snippet: str) -> JsonObject:
-    """Return the place of a passage for people: its first line that says something."""
     lines = snippet.split("\n")
     at = next((index for index, line in enumerate(lines) if line.strip()), 0)
     return card(path, first + at, lines[at])

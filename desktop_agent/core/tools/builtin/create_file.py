@@ -15,8 +15,6 @@ _IfExists = Literal["error", "overwrite", "skip"]
 
 
 class CreateFileArguments(FileArguments):
-    """Which file, with what in it, and what to do when it is there already."""
-
     content: str = Field(default="", description="The whole content of the file.")
     if_exists: Annotated[_IfExists, one_of("if_exists", get_args(_IfExists))] = Field(
         default="error", description="What to do when the file exists."
@@ -27,8 +25,6 @@ class CreateFileArguments(FileArguments):
 
 
 class CreateFile(FileEditTool[CreateFileArguments]):
-    """Writes whole files."""
-
     name = "create_file"
     description = (
         "Write a new file with the given content. An existing file is an error unless if_exists says otherwise: "
@@ -38,7 +34,6 @@ class CreateFile(FileEditTool[CreateFileArguments]):
     arguments_type = CreateFileArguments
 
     def plan(self, arguments: CreateFileArguments, context: ToolContext) -> EditPlan:
-        """Plan the write. Raises `ToolError` when the file, or something in its way, exists."""
         target = edit_target(arguments.path, context)
         before = target.before
         if before is not None and arguments.if_exists == "error":
@@ -76,7 +71,6 @@ def _answer(arguments: CreateFileArguments, action: str, path: str, size: int) -
 
 
 def _lost_characters(arguments: CreateFileArguments) -> str:
-    """Return the characters, at most ten different ones, that the encoding does not have."""
     try:
         arguments.content.encode(arguments.encoding)
     except UnicodeEncodeError:

@@ -8,8 +8,6 @@ from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 
 class DeleteFile(FileEditTool[FileArguments]):
-    """Removes files."""
-
     name = "delete_file"
     description = (
         "Delete a file. Directories are refused. A symlink is deleted itself; what it points to stays. A file that "
@@ -19,7 +17,6 @@ class DeleteFile(FileEditTool[FileArguments]):
     arguments_type = FileArguments
 
     def plan(self, arguments: FileArguments, context: ToolContext) -> EditPlan:
-        """Plan the removal. Raises `ToolError` for what is no file, and for one that changed since it was read."""
         place = context.boundary.for_writing(arguments.path)
         target = load_target(place, arguments.path, context)
         if target.before is None:

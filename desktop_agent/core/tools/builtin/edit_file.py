@@ -30,8 +30,6 @@ _MOST_LINES_SHOWN = 20
 
 
 class EditFileArguments(FileArguments):
-    """Which text of which file becomes what."""
-
     old_str: str = Field(
         description="The exact text to replace, with its indentation, long enough to occur only once. Empty: create "
         "the file, which must not exist or be empty."
@@ -48,8 +46,6 @@ class EditFileArguments(FileArguments):
 
 
 class EditFile(FileEditTool[EditFileArguments]):
-    """Replaces text."""
-
     name = "edit_file"
     description = (
         "Replace an exact piece of text in a file. old_str must match the file character for character, as read_file "
@@ -125,7 +121,6 @@ def _require_one_place(arguments: EditFileArguments, path: str, file: TextFile, 
 
 
 def _what_is_there(arguments: EditFileArguments, file: TextFile) -> str:
-    """Say what comes closest to an `old_str` that is not in the file."""
     old, new = as_seen(arguments.old_str), as_seen(arguments.new_str)
     lines = file.shown_text.split("\n")
     if "\ufffd" in old:

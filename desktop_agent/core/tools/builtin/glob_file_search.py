@@ -29,8 +29,6 @@ def _relative(pattern: str) -> str:
 
 
 class GlobFileSearchArguments(ToolArguments):
-    """Which names, and where."""
-
     glob_pattern: Annotated[GlobText, AfterValidator(_relative)] = Field(
         min_length=1,
         description="Such as *.py, test_*.ts or src/**/*.{ts,tsx}. **/ is put before it, so it matches at any depth.",
@@ -40,8 +38,6 @@ class GlobFileSearchArguments(ToolArguments):
 
 
 class GlobFileSearch(ReadTool[GlobFileSearchArguments]):
-    """Finds files by name."""
-
     name = "glob_file_search"
     description = (
         "Find files whose path matches a glob, the most recently changed first. Leaves out .git, node_modules, "
@@ -56,7 +52,6 @@ class GlobFileSearch(ReadTool[GlobFileSearchArguments]):
         return arguments.glob_pattern if where == "." else f"{arguments.glob_pattern} in {where}"
 
     async def run(self, arguments: GlobFileSearchArguments, context: ToolContext) -> ToolResult:
-        """List with git or ripgrep, whose process ends when this is cancelled."""
         place = await asyncio.to_thread(folder_to_list, arguments.target_directory, context)
         glob = Glob(f"**/{arguments.glob_pattern.removeprefix('**/')}")
         where = arguments.target_directory

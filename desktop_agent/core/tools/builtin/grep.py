@@ -40,12 +40,9 @@ MOST_RETURNED_BYTES = 60_000
 _ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
 _LONGEST_REASON = 600
 _NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
-"""A newline, or the escape for one."""
 
 
 class GrepArguments(ToolArguments):
-    """What to search for, where, and how to show it."""
-
     pattern: str = Field(
         min_length=1, description="Regular expression (Rust syntax; lookaround and backreferences work)."
     )
@@ -76,8 +73,6 @@ class GrepArguments(ToolArguments):
 
 
 class Grep(ReadTool[GrepArguments]):
-    """Searches file contents."""
-
     name = "grep"
     description = (
         "Search file contents with a regular expression. Leaves out hidden files, .git, node_modules, __pycache__, "
@@ -96,7 +91,6 @@ class Grep(ReadTool[GrepArguments]):
         return (path_read(arguments.path, context),)
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
-        """Search with ripgrep, whose process ends when this is cancelled."""
         search = await asyncio.to_thread(_prepare, arguments, context)
         match arguments.output_mode:
             case "content":
@@ -108,13 +102,9 @@ class Grep(ReadTool[GrepArguments]):
 
 
 class _Search(Struct, frozen=True):
-    """A prepared search."""
-
     command: Command
     accepts: Callable[[str], bool]
-    """Whether a path that ripgrep reports is one to show."""
     where: str
-    """The file or folder that is searched."""
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
         """Return those of the found files that are secrets under another name. Blocks.

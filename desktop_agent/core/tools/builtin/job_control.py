@@ -25,8 +25,6 @@ _RAW_BYTES = 8 * MODEL_FORMAT.max_bytes
 
 
 class JobControlArguments(ToolArguments):
-    """Which job, and what about it."""
-
     action: Literal["list", "output", "wait", "stop"] = Field(
         description="list: all jobs. output: the end of what one has printed. wait: until it ends. stop: end it."
     )
@@ -47,8 +45,6 @@ class JobControlArguments(ToolArguments):
 
 
 class JobControl(ReadTool[JobControlArguments]):
-    """Lists, reads, awaits and stops background commands."""
-
     name = "job_control"
     description = (
         "Look after the background commands that run_terminal_cmd started: list them, read the end of a job's output, "
@@ -60,14 +56,12 @@ class JobControl(ReadTool[JobControlArguments]):
 
     @property
     def is_parallel(self) -> bool:
-        """Calls depend on each other: a wait, then a look at the output."""
         return False
 
     def title(self, arguments: JobControlArguments) -> str:
         return f"{arguments.action} {arguments.job_id or 'jobs'}"
 
     async def run(self, arguments: JobControlArguments, context: ToolContext) -> ToolResult:
-        """Do it. Cancelling a wait leaves the job running; cancelling a stop does not keep it from ending."""
         jobs = context.jobs
         await jobs.look()
         if arguments.action == "list":
@@ -101,7 +95,6 @@ async def _report(job_id: str, arguments: JobControlArguments, jobs: Jobs) -> To
 
 
 def _tail(text: str, arguments: JobControlArguments) -> tuple[str, bool]:
-    """Return the end of a log as the model reads it, and whether there is more."""
     plain = plain_text(text)
     lines = "".join(re.split(r"(?<=\n)", plain)[-arguments.tail_lines - plain.endswith("\n") :])
     content = lines.encode()[-arguments.tail_bytes :]

@@ -22,8 +22,6 @@ _Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 
 
 class LineEditArguments(FileArguments):
-    """Which lines of which file become what."""
-
     mode: Annotated[_Mode, one_of("mode", get_args(_Mode), listed="[{}]")] = Field(
         description="What to do at the line."
     )
@@ -56,8 +54,6 @@ class LineEditArguments(FileArguments):
 
 
 class LineEdit(FileEditTool[LineEditArguments]):
-    """Edits whole lines."""
-
     name = "line_edit"
     description = (
         "Insert, replace or delete whole lines of a file. Find the line by its number as read_file counts it, or by "
@@ -68,7 +64,6 @@ class LineEdit(FileEditTool[LineEditArguments]):
     arguments_type = LineEditArguments
 
     def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
-        """Plan the edit. Raises `ToolError` when the line is not there."""
         target, file = existing_text(arguments.path, context)
         lines = file.lines
         index, note = _found(arguments, target.path, lines)

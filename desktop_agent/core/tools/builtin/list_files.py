@@ -33,8 +33,6 @@ _MEASURES = {"name": by_name, "mtime": newest, "size": largest}
 
 
 class ListFilesArguments(ToolArguments):
-    """Where to look, what to show, and in which order."""
-
     path: PathText = Field(default=".", description="The directory, relative to the workspace.")
     recursive: bool = Field(default=True, description="Look into subdirectories; if not, they are shown, ending in /.")
     depth: int | None = Field(
@@ -54,8 +52,6 @@ class ListFilesArguments(ToolArguments):
 
 
 class ListFiles(ReadTool[ListFilesArguments]):
-    """Lists files."""
-
     name = "list_files"
     description = (
         "List the files of a directory and its subdirectories. Leaves out .git, node_modules, __pycache__ and what "
@@ -69,7 +65,6 @@ class ListFiles(ReadTool[ListFilesArguments]):
         return arguments.path if arguments.glob is None else f"{arguments.glob} in {arguments.path}"
 
     async def run(self, arguments: ListFilesArguments, context: ToolContext) -> ToolResult:
-        """List with git or ripgrep, whose process ends when this is cancelled."""
         place = await asyncio.to_thread(folder_to_list, arguments.path, context)
         depth = None if _shows_folders(arguments) else _depth(arguments)
         folder, select = place.absolute, partial(_select, arguments)
@@ -91,7 +86,6 @@ class ListFiles(ReadTool[ListFilesArguments]):
 
 
 def _cut(found: FileListing, select: Select, limits: tuple[int, int]) -> tuple[FileListing, list[str]]:
-    """Return what is wanted of `found`, and the part of it that is shown."""
     listing = FileListing(select(found.paths), found.is_partial)
     return listing, within_limits(listing.paths, *limits)
 
@@ -117,7 +111,6 @@ def _answer(place: ResolvedPath, listing: FileListing, shown: list[str]) -> Tool
 
 
 def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
-    """Return the wanted files, and their directories if those are wanted too, by name."""
     depth = _depth(arguments)
     if arguments.glob is not None:
         paths = Glob(arguments.glob).filter(paths)
@@ -133,12 +126,10 @@ def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
 
 
 def _shows_folders(arguments: ListFilesArguments) -> bool:
-    """Whether folders are shown: all that are wanted, or those that a limit of the depth keeps us from looking into."""
     return arguments.include_dirs or (_depth(arguments) is not None and arguments.glob is None)
 
 
 def _directories(paths: Iterable[str], depth: int | None) -> set[str]:
-    """Return the directories above `paths`, ending in `/`, down to `depth` levels."""
     innermost = {path.rpartition("/")[0] for path in paths} - {""}
     found: set[str] = set()
     for folder in innermost:

@@ -55,8 +55,6 @@ class ReadFileArguments(FileArguments):
 
 
 class ReadFile(FileReadTool[ReadFileArguments]):
-    """Reads text."""
-
     name = "read_file"
     description = (
         "Read a text file of the workspace. Returns the text as it is, without line numbers, with \\n line endings. "
@@ -67,7 +65,6 @@ class ReadFile(FileReadTool[ReadFileArguments]):
     arguments_type = ReadFileArguments
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
-        """Read in a thread; when cancelled, the thread stops at its next chunk."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(_read, arguments, context, stop)
@@ -100,7 +97,6 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
 def _answer(
     file: BufferedReader, size: int, arguments: ReadFileArguments, context: ToolContext, stop: threading.Event
 ) -> tuple[str, JsonObject]:
-    """Return what the model reads, and metadata."""
     beginning = file.read(BINARY_PROBE_BYTES)
     if size == 0:
         return f"[{arguments.path} is empty.]", {"lines": 0, "truncated": False}

@@ -16,8 +16,6 @@ _IDENTICAL = "source and destination paths are identical"
 
 
 class RenameFileArguments(ToolArguments):
-    """Which file goes where."""
-
     source_path: PathText = Field(description="The file to move, relative to the workspace.")
     dest_path: PathText = Field(description="Its new path, with the file name, relative to the workspace.")
     overwrite: bool = Field(default=False, description="Replace a file that is at the new path.")
@@ -26,8 +24,6 @@ class RenameFileArguments(ToolArguments):
 
 
 class RenameFile(EditTool[RenameFileArguments]):
-    """Moves files."""
-
     name = "rename_file"
     description = (
         "Rename or move one file, text or binary. Directories are refused. A symlink is moved itself. A file at the "
@@ -40,7 +36,6 @@ class RenameFile(EditTool[RenameFileArguments]):
         return f"{arguments.source_path} → {arguments.dest_path}"
 
     def plan(self, arguments: RenameFileArguments, context: ToolContext) -> EditPlan:
-        """Plan both ends of the move. Raises `ToolError` when something is in its way."""
         place = context.boundary.for_writing(arguments.source_path)
         goal = context.boundary.for_writing(arguments.dest_path)
         if place.absolute == goal.absolute:
@@ -77,7 +72,6 @@ class RenameFile(EditTool[RenameFileArguments]):
 
 
 def _require_replaceable(arguments: RenameFileArguments, source: Target, dest: Target) -> None:
-    """Raise `ToolError` unless what is at the new path may be replaced, and is another file."""
     if source.absolute.is_symlink() and source.absolute.resolve() == dest.absolute:
         raise ToolError(f"{_IDENTICAL}: {source.path} is a symlink to {dest.path}", error_type="validation")
     is_one_entry = source.absolute.parent == dest.absolute.parent and (

@@ -22,8 +22,6 @@ def _one_line(text: str) -> str:
 
 
 class RequestApprovalArguments(ToolArguments):
-    """What the agent wants to do, and why it asks."""
-
     action: Annotated[str, Field(max_length=200), AfterValidator(_one_line)] = Field(
         description="What you want to do, in one short sentence: Delete the old migration files."
     )
@@ -36,8 +34,6 @@ class RequestApprovalArguments(ToolArguments):
 
 
 class RequestApproval(ReadTool[RequestApprovalArguments]):
-    """Asks the user, and reports a yes."""
-
     name = "request_approval"
     description = (
         "Ask the user before you do something risky or hard to take back that would not be asked about by itself. "
@@ -57,7 +53,6 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
         return f"The agent says: {arguments.reason}"
 
     def asked_arguments(self, arguments: RequestApprovalArguments, given: JsonObject) -> JsonObject:
-        """Return none: the question with its reason and details already shows them."""
         return {}
 
     def circumstances(self, arguments: RequestApprovalArguments) -> tuple[str, ...]:

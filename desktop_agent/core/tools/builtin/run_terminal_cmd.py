@@ -53,8 +53,6 @@ logger = logging.getLogger(__name__)
 
 
 class RunTerminalCmdArguments(ToolArguments):
-    """What to run, and how."""
-
     command: str = Field(description="The command line, as for `bash -c`.")
     is_background: bool = Field(
         default=False, description="Start it as a job and return at once, for servers and watchers."
@@ -114,8 +112,6 @@ class RunTerminalCmdArguments(ToolArguments):
 
 
 class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
-    """Runs shell commands."""
-
     name = "run_terminal_cmd"
     capabilities = ("exec_shell",)
     arguments_type = RunTerminalCmdArguments
@@ -123,7 +119,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
     def __init__(
         self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: Callable[[], float | None] = lambda: None
     ) -> None:
-        """A foreground command may take `default_timeout_s` unless its call says otherwise, and never `longest_s`."""
         self._longest_s = longest_s
         self._default_s = default_timeout_s
         shell = find_shell(os.environ)
@@ -147,7 +142,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return arguments.command
 
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
-        """Return the same call with another command. Raises `ToolError` when that cannot be run."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
         return self.parse(fields)
 
@@ -180,7 +174,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return (arguments.justification or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
-        """Return the folder. Blocks. Raises `ToolError` when it is not a folder in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -190,7 +183,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return place.absolute
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
-        """Run it, or start it as a job. On cancellation the whole process tree is gone before this returns."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
@@ -263,7 +255,6 @@ def _not_started(error: OSError) -> ToolError:
 
 
 def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
-    """Return what the model reads: the output's both ends, the facts, and what it could not know otherwise. Blocks."""
     end, printed = outcome.end, outcome.output
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
     if end.excess:
@@ -331,10 +322,6 @@ def _write_spool(folder: Path, text: str) -> Path | None:
 
 
 def _argv(arguments: RunTerminalCmdArguments, context: ToolContext) -> tuple[str, ...]:
-    """Return the arguments that run the command line.
-
-    Blocks. Raises `ToolError` if no shell reads it as it was judged.
-    """
     shell = find_shell(context.environ, context.boundary.root)
     named = arguments.shell
     if named is not None:
@@ -392,7 +379,6 @@ _LONGEST_READ = 4000
 
 
 def interactive_program(command: str) -> str | None:
-    """Return the first program in `command` that would wait for a user, or None."""
     for words in _segments(command[:_LONGEST_READ]):
         while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0]) or words[0].startswith("-")):
             words.pop(0)

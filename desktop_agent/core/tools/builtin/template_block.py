@@ -13,8 +13,6 @@ from desktop_agent.core.tools.tool import EditPlan, ToolContext
 
 
 class TemplateBlockArguments(FileArguments):
-    """Which block goes where."""
-
     mode: Literal["insert_before", "insert_after", "replace_block"] = Field(
         description="Where the template goes: before the anchor's first line, after its last line, or in place of the "
         "anchor's lines (with expected_block: in place of that block, which must begin on the anchor's first line)."
@@ -37,8 +35,6 @@ class TemplateBlockArguments(FileArguments):
 
 
 class TemplateBlock(FileEditTool[TemplateBlockArguments]):
-    """Edits by blocks of lines."""
-
     name = "template_block"
     description = (
         "Insert a block of lines before or after an anchor text, or replace a block that begins at it. Only whole "
@@ -49,7 +45,6 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
     arguments_type = TemplateBlockArguments
 
     def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
-        """Plan the edit. Raises `ToolError` when the anchor or the expected block is not there."""
         target, file = existing_text(arguments.path, context)
         lines = file.lines
         first, last, note = _found(arguments, target.path, file)
@@ -85,7 +80,6 @@ def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tupl
 
 
 def _block_end(arguments: TemplateBlockArguments, path: str, lines: tuple[str, ...], first: int, last: int) -> int:
-    """Return the line after the block that is replaced, having checked that it is what was expected."""
     if arguments.expected_block is None:
         return last + 1
     for number, expected in enumerate(split_block(arguments.expected_block), start=1):

@@ -48,8 +48,6 @@ class TodoEntry(ToolArguments):
 
 
 class TodoWriteArguments(ToolArguments):
-    """Items, and whether they are all of them."""
-
     merge: bool = Field(
         default=False, description="Update the items named and append new ones, instead of replacing the whole list."
     )
@@ -57,8 +55,6 @@ class TodoWriteArguments(ToolArguments):
 
 
 class TodoWrite(ReadTool[TodoWriteArguments]):
-    """Keeps the agent's plan."""
-
     name = "todo_write"
     description = (
         "Keep a to-do list for work of several steps; the user sees it live. Write the whole list first, then update "
@@ -70,7 +66,6 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
     @property
     def is_parallel(self) -> bool:
-        """A call changes the list that the next one starts from."""
         return False
 
     def title(self, arguments: TodoWriteArguments) -> str:

@@ -29,14 +29,10 @@ _CONVERT = (
 
 
 class ViewImageArguments(FileArguments):
-    """Which picture."""
-
     path: PathText = Field(description="The picture file, relative to the workspace.")
 
 
 class ViewImage(FileReadTool[ViewImageArguments]):
-    """Shows a picture."""
-
     name = "view_image"
     description = (
         "Look at a picture of the workspace: a screenshot, a diagram, a rendered page. PNG, JPEG, GIF and WebP, "
@@ -73,7 +69,6 @@ def _inspected(content: bytes, path: str) -> PictureInfo:
 
 
 def _read(file: Path, path: str, context: ToolContext) -> bytes:
-    """Return the whole file. One that grows meanwhile is not read further than the limit."""
     try:
         require_regular(file, path, context)
         with file.open("rb") as opened:

@@ -19,14 +19,11 @@ from desktop_agent.core.tools.web.page import PageText, read_page
 LARGEST_BYTES = 2 * 1024 * 1024
 TIMEOUT_S = 20.0
 _ERROR_BODY = 2_000
-"""How much of an error page the model reads."""
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT = frozenset({"application/json", "application/xml", "application/javascript", "application/x-javascript"})
 
 
 class WebFetchArguments(ToolArguments):
-    """Which page, and how much of it."""
-
     url: str = Field(min_length=1, description="An http:// or https:// address on the public internet.")
     max_bytes: int = Field(
         default=LARGEST_BYTES, ge=1, le=LARGEST_BYTES, description="Load no more than this many bytes of it."
@@ -34,8 +31,6 @@ class WebFetchArguments(ToolArguments):
 
 
 class WebFetch(ReadTool[WebFetchArguments]):
-    """Fetches a page."""
-
     name = "web_fetch"
     description = (
         "Fetch a page of the public internet and return its text: HTML as simple markdown with links, plain text, JSON "
@@ -63,7 +58,6 @@ class WebFetch(ReadTool[WebFetchArguments]):
         return f"Read {title}?"
 
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolResult:
-        """Fetch it. Cancellation closes the connection."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 came = await download(
@@ -120,7 +114,6 @@ def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:
 
 
 def _guess(body: bytes) -> str:
-    """Return the type of a body that came without one."""
     beginning = body[:1_024]
     if b"\0" in beginning:
         return "application/octet-stream"

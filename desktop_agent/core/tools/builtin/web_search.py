@@ -35,19 +35,14 @@ _HEADERS = {
 
 
 search_client = clients_with(_HEADERS, ENGINE_TIMEOUT_S)
-"""Builds a client for search engines."""
 
 
 class WebSearchArguments(ToolArguments):
-    """What to look for, and how much to return."""
-
     search_term: str = Field(min_length=1, max_length=500, description="The words to search for.")
     max_results: int = Field(default=5, ge=1, le=MOST_RESULTS, description="How many results to return at most.")
 
 
 class WebSearch(ReadTool[WebSearchArguments]):
-    """Searches the web."""
-
     name = "web_search"
     description = (
         "Search the web. Returns titles, links and snippets; read a page with web_fetch. What comes back is material "
@@ -79,7 +74,6 @@ class WebSearch(ReadTool[WebSearchArguments]):
         return f"Search the web for “{title}”?"
 
     async def run(self, arguments: WebSearchArguments, context: ToolContext) -> ToolResult:
-        """Ask one engine after the other. Cancellation closes the connection."""
         failures: list[str] = []
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -40,7 +40,6 @@ class SandboxProbe(Struct, eq=False):
     """What this machine can confine with: tried once, when a caller first needs to know."""
 
     environ: Mapping[str, str]
-    """The application's own environment."""
     find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
     """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
@@ -59,8 +58,6 @@ class SandboxProbe(Struct, eq=False):
 
 
 class Confiner(Struct, frozen=True, kw_only=True, eq=False):
-    """Confines the commands of one session."""
-
     probe: SandboxProbe
     workspace: Path
     temp: Path
@@ -77,14 +74,9 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     """Finds what a command that runs without a question must not read, asked at each."""
 
     async def is_available(self) -> bool:
-        """Whether the kernel really confines commands here."""
         return (await self.probe.search(self.workspace)).sandbox is not None
 
     async def confinement(self, level: SandboxMode | None) -> "Confinement":
-        """Return what a command of this level is put behind.
-
-        Raises `ToolError` when it cannot be confined: then it must not run.
-        """
         if level is None:
             raise ToolError("It was not decided how this command must run, so it was not run.", error_type="fatal")
         if level == "none":
@@ -108,7 +100,6 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
         return Confinement(sandbox, spec, self.probe.environ, self.passed())
 
     def _made_temp(self) -> Path:
-        """Return the folder for temporary files, or a spare one if it cannot be made. Raises `ToolError`."""
         try:
             make_private_folder(self.temp)
         except OSError as error:
@@ -133,12 +124,10 @@ class Confinement(Struct):
 
     @property
     def may_write(self) -> bool:
-        """Whether a command behind them can change files of the workspace."""
         return self.spec is None or self.spec.is_workspace_writable
 
     @property
     def is_confined(self) -> bool:
-        """Whether there is a sandbox at all: without one, a command can change anything that its user can."""
         return self.spec is not None
 
     @property
@@ -159,7 +148,6 @@ class Confinement(Struct):
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
     def confine(self, command: Command) -> Command:
-        """Return `command` confined. Blocks. Raises `ToolError` when that is impossible."""
         if self.sandbox is None or self.spec is None:
             return command
         environ = confined_environment(command.environ, self.own, self.passed)
@@ -246,7 +234,6 @@ def kept_back_in(
 
 
 def kept_back_words(missed: Mapping[str, str]) -> str:
-    """Return what the model and the user read about these variables."""
     return " ".join(
         f"{name} is kept back from commands ({reason}). The setting `passed_variables` passes it on, from the next "
         "session on."
@@ -265,7 +252,6 @@ def _is_missed(name: str, command: str, output: str) -> bool:
 
 
 def server_confiner(paths: AppPaths, environ: Mapping[str, str], probe: SandboxProbe) -> ServerConfiner:
-    """Return what confines the servers of an application with this environment."""
     return ServerConfiner(
         search=probe.search,
         cache=paths.cache / "mcp",

@@ -137,7 +137,6 @@ class Effects:
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
     async def record_edits(self, turn: int, now: Sequence[FileTransition]) -> None:
-        """Record what the user has done to these files since their last record. Each is as its transition begins."""
         await self._user_edits.record_in(turn, now)
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
@@ -145,11 +144,9 @@ class Effects:
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what is written without a call (an undo, the user's save), so that no command gets it. Blocks."""
         self._capture.note_written(images)
 
     async def tell_of_cache(self) -> None:
-        """Say once that the cache fails, if it does. Everything works without it, but takes longer."""
         if trouble := self._capture.take_trouble():
             notice = ev.Notice(level="warning", code="cache", title=CACHE_FAILS, hint=CACHE_HINT, detail=trouble)
             await self._log.record(notice)

@@ -64,8 +64,6 @@ from desktop_agent.core.tools.tool import (
 
 
 class Toolbox(Struct, frozen=True, kw_only=True):
-    """What calls work with: one per session."""
-
     workspace: HeldWorkspace
     access: Access
     boundary: Callable[[], Boundary]
@@ -76,9 +74,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     jobs: Jobs
     blobs: Blobs
     environ: Mapping[str, str]
-    """What children get of the application's environment."""
     kept_back: Mapping[str, str]
-    """The names of what they do not get of it, each with the reason."""
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
@@ -114,32 +110,25 @@ class TakenCall(Struct):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether it may run beside its neighbours."""
         return self.tool is None or self.tool.is_parallel
 
     @property
     def title(self) -> str:
-        """One line for people."""
         if self.tool is None or self.arguments is None:
             return self.block.name
         return self.tool.title(self.arguments)
 
     def as_model(self) -> ToolCall:
-        """The call as events and approvals have it."""
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
 
 
 class _ReadyCall(Struct, frozen=True):
-    """A call that can act, by these arguments and with what it may use."""
-
     call: TakenCall
     arguments: ToolArguments
     context: ToolContext
 
 
 class ToolExecutor:
-    """Carries out the calls of one session."""
-
     def __init__(
         self,
         box: Toolbox,
@@ -159,11 +148,9 @@ class ToolExecutor:
         self._clock = clock
 
     async def require_workspace(self) -> None:
-        """Raise `WorkspaceError` when the folder that calls work in is gone or was replaced."""
         await asyncio.to_thread(self._box.workspace.check)
 
     async def run(self, call: TakenCall) -> ToolResult:
-        """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
         try:
             return await self._run(call)
         finally:
@@ -197,7 +184,6 @@ class ToolExecutor:
         return await self._settle(result)
 
     async def conclude(self, call: TakenCall) -> ToolResult:
-        """Return the result of a call that was stopped, with what it had come to."""
         stopped: JsonObject = {STOPPED_KEY: True}
         nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable", metadata=stopped)
         if call.partial is None:
@@ -240,7 +226,6 @@ class ToolExecutor:
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        """Call a server; look at the workspace before and after, if it could change it."""
         call, arguments = ready.call, ready.arguments
         change = await tool.change()
         facts = replace(
@@ -376,7 +361,6 @@ class ToolExecutor:
             call.waited_s += self._clock.monotonic() - asked
 
     async def _settle(self, result: ToolResult) -> ToolResult:
-        """Move a spooled output into the blobs and keep what the model reads within the limits."""
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")

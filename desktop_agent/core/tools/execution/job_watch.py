@@ -37,8 +37,6 @@ T = TypeVar("T")
 
 
 class JobWatch:
-    """Watches the background commands and the servers of one session."""
-
     def __init__(
         self, writers: Writers, finder: ChangeFinder, capture: StatCapture, log: EventLog, clock: Clock | None = None
     ) -> None:
@@ -53,9 +51,7 @@ class JobWatch:
         self.is_command_running = False
         """Whether a command runs whose own look, when it ends, separates its changes from theirs."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
-        """Returns when a background command ran."""
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
-        """Returns the servers that run now and may write in the folder."""
         self.ended_ns: int | None = None
         """When all that a killed process had left running had ended, by the clock of files, if that is known."""
         self.forget_end: Callable[[], object] = lambda: None
@@ -82,7 +78,6 @@ class JobWatch:
         return True
 
     def note_turn(self, turn: int) -> None:
-        """Note that a call of this turn begins or ends, and which servers run now."""
         self._writers.turn = turn
         self._writers.note_servers(self.servers())
         if self._writers.has_servers:
@@ -103,14 +98,12 @@ class JobWatch:
                 await to_its_end(self.look_now(), "look at what writes late")
 
     async def end(self, job_id: str) -> None:
-        """Record what a background command has changed to its end. A full disk is reported with the next record."""
         async with self.looking:
             self._writers.end(job_id)
             with suppress(StorageError):
                 await self.look_now()
 
     async def aclose(self) -> None:
-        """Record what the servers changed until the end of the session."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait({self._watching})

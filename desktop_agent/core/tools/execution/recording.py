@@ -52,7 +52,6 @@ class Recording:
     def store(
         self, turn: int, transitions: Sequence[FileTransition], author: Author = "agent"
     ) -> tuple[FileChange, ...]:
-        """Store the images of those that change something, and return their changes. Blocks."""
         real = [item for item in transitions if item.before != item.after]
         with self._ledger.recorder() as recorder:
             for item, change_id in zip(real, self.reserve_ids(turn, len(real)), strict=True):
@@ -60,7 +59,6 @@ class Recording:
         return recorder.changes
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
-        """Put on record that `changes` are on disk now."""
         if changes:
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
 
@@ -109,7 +107,6 @@ class UserEdits:
         return found
 
     def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
-        """What became of the files of this session since it last had to do with them."""
         seen = self._capture.images(last)
         different = [path for path, image in last.items() if seen.get(path) != image]
         now: list[tuple[str, FileState | None]] = []
@@ -140,8 +137,6 @@ _PLANTED = (
 
 
 class FoundChanges(Struct, frozen=True):
-    """What changed since a snapshot."""
-
     by_maker: dict[Maker, tuple[FileChange, ...]]
     outside: tuple[OutsideFile, ...]
     lost: tuple[Uncaptured, ...]
@@ -152,8 +147,6 @@ class FoundChanges(Struct, frozen=True):
 
 
 class ChangeFinder(Struct):
-    """Finds the changes of one session's commands."""
-
     ledger: Ledger
     capture: StatCapture
     recording: Recording
@@ -218,15 +211,12 @@ class ChangeFinder(Struct):
         return tuple(self.ledger.record_outside(transition) for transition in copied.outside)
 
     def _news(self, out_of_reach: Iterable[Uncaptured]) -> tuple[Uncaptured, ...]:
-        """Return what was not out of reach at an earlier look."""
         news = tuple(item for item in out_of_reach if item not in self._reported)
         self._reported.update(news)
         return news
 
 
 class _Records(Struct):
-    """Gives changes to their makers, as one look finds them."""
-
     finder: ChangeFinder
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
@@ -234,13 +224,11 @@ class _Records(Struct):
     own: Maker
     """Whose call brackets them; without a call, nobody's."""
     makers: list[Maker] = field(default_factory=list[Maker])
-    """Of each that is recorded."""
     _late: list[FileTransition] = field(default_factory=list[FileTransition])
     """Those that no call brackets and that are judged together."""
     _late_bytes: int = 0
 
     def add(self, transition: FileTransition) -> None:
-        """Take in one."""
         if self.own.call_id:
             job = self.finder.writers.job_of(transition)
             self._record(transition, self.own if job is None else job.maker)

@@ -43,8 +43,6 @@ class CallOutcome(Struct, frozen=True):
 
 
 class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
-    """Runs the tool calls of a session's messages."""
-
     registry: ToolRegistry
     access: Access
     executor: ToolExecutor
@@ -92,7 +90,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             raise failures.exceptions[0] from failures
 
     def _resolve(self, call: TakenCall) -> TakenCall:
-        """Find the tool and validate the arguments; what is wrong becomes the call's problem, not an exception."""
         block = call.block
         if block.rejected:
             call.problem = ToolError(block.rejected, error_type="validation")
@@ -139,14 +136,12 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             raise cancelled
 
     async def _concluded(self, call: TakenCall) -> ToolResult:
-        """Return the result of a call that was stopped; a second stop does not keep it from being answered."""
         concluding = asyncio.create_task(self.executor.conclude(call), name=f"conclude {call.block.id}")
         with suppress(asyncio.CancelledError):
             await unhurried(concluding)
         return concluding.result()
 
     async def _skip_rest(self, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
-        """Answer the calls that were not taken up."""
         result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         for call in calls:
             if call.block.id not in outcomes:

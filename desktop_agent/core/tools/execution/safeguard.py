@@ -62,11 +62,9 @@ class Precautions(Struct, frozen=True):
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
     """The refs of every repository that it may write, by a folder of it as `RefChange.folder` has it."""
     is_destructive: bool = False
-    """Whether it is a command that destroys, as far as one can see."""
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether there was something to write down."""
         return bool(self.refs) or not self.is_refs_only
 
     @property
@@ -76,8 +74,6 @@ class Precautions(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """What a command destroyed that the capture did not see."""
-
     report: SafetyReport = field(default_factory=SafetyReport)
     refs: tuple[RefChange, ...] = ()
     gaps: tuple[Uncaptured, ...] = ()
@@ -85,8 +81,6 @@ class Findings(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """What a recovery put back, and what became of the rest."""
-
     refs: tuple[RefChange, ...] = ()
     outside: tuple[OutsideFile, ...] = ()
     problems: tuple[FileOutcome, ...] = ()
@@ -104,8 +98,6 @@ class _Plan(Struct):
 
 
 class Safeguard:
-    """Looks after what the commands of one session may destroy."""
-
     def __init__(
         self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Callable[[], Sequence[Path]] = tuple
     ) -> None:
@@ -267,7 +259,6 @@ class Safeguard:
                 plan.places += await asyncio.to_thread(lambda: list(_worktree_places(path)))
 
     def _add_own_repository(self, plan: _Plan) -> None:
-        """Add that of the workspace: this comes before every command, so that it is to be quick."""
         repository = find_repository(self._root)
         if repository is not None:
             plan.repositories[""] = self._root
@@ -314,7 +305,6 @@ async def recover(
 
 
 async def _places_of(folder: Path, states: Iterable[FileState]) -> list[EndangeredPath]:
-    """Return what git says is in one of these states."""
     status = await query_status(folder)
     if not isinstance(status, RepoStatus):
         return []

@@ -41,7 +41,6 @@ class _Idling(Struct):
     ns: int = 0
 
     def add(self, stretches: Iterable[Stretch]) -> None:
-        """Count these, too."""
         for one in stretches:
             self.times += 1
             self.ns += one.end_ns - one.start_ns
@@ -55,7 +54,6 @@ class _Program(Struct, kw_only=True):
     """What is known of one program from one look to the next."""
 
     paths: set[str] = field(default_factory=set[str])
-    """What it is known to write."""
     watched_ns: int = 0
     ran_idly: _Idling = field(default_factory=_Idling)
     wrote_elsewhere: _Idling = field(default_factory=_Idling)
@@ -86,18 +84,14 @@ class WatchedJob(_Program, kw_only=True):
     snapshot: Snapshot
     author: Author = "shell"
     activity: Activity | None = None
-    """When it ran; None where that is not known, so that it may have made any change."""
     ended_ns: int | None = None
-    """When it ended at the latest, where its activity is not known."""
     has_ended: bool = False
 
     @property
     def maker(self) -> Maker:
-        """Whose work its changes are."""
         return Maker(self.turn, self.call_id, self.author)
 
     def may_write(self, _path: str) -> bool:
-        """Whether it can write this file at all."""
         return True
 
 
@@ -122,17 +116,14 @@ class WatchedServer(_Program, kw_only=True):
 
     @property
     def activity(self) -> Activity:
-        """When it ran."""
         return self.running.activity
 
     @property
     def maker(self) -> Maker:
-        """Whose work its changes are: another session's, perhaps, if this one never called it."""
         is_ours = bool(self.call_id) or not self.running.is_shared
         return Maker(self.turn, self.call_id if is_ours else "", "mcp" if is_ours else "unknown")
 
     def may_write(self, path: str) -> bool:
-        """Whether it can write this file at all."""
         return self.running.may_write(path)
 
 
@@ -144,7 +135,6 @@ class _Found(Struct, eq=False):
 
     transition: FileTransition
     at_ns: int | None
-    """When it was made; None where that is not known."""
     least: int
     """How many bytes who made it wrote at least."""
     most: int
@@ -155,7 +145,6 @@ class _Found(Struct, eq=False):
 
     @property
     def best(self) -> "_Claim | None":
-        """The likeliest."""
         return max(self.claims, key=lambda claim: claim.rank, default=None)
 
 
@@ -164,7 +153,6 @@ class _Claim(Struct, frozen=True, eq=False):
 
     writer: Writer
     rank: tuple[bool, bool, int]
-    """Whether it is known to write this file, wrote exactly so many bytes, and for how long it ran then."""
     then: tuple[Stretch, ...]
     """When it ran, as far as that holds the date of the change."""
     until: tuple[Stretch, ...]
@@ -182,7 +170,6 @@ class Writers:
         self.root = root
         self._jobs: dict[str, WatchedJob] = {}
         self._ended: set[str] = set()
-        """Jobs that ended before the call that started them was looked at."""
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
         """The last call of each server, by its name."""
@@ -203,26 +190,21 @@ class Writers:
 
     @property
     def jobs(self) -> tuple[WatchedJob, ...]:
-        """Every watched job, the oldest first, also those that have ended and are to be looked at a last time."""
         return tuple(self._jobs.values())
 
     def is_watched(self, call_id: CallId) -> bool:
-        """Whether the job that this call started is among them."""
         return any(job.call_id == call_id for job in self._jobs.values())
 
     def add(self, job_id: str, job: WatchedJob) -> None:
-        """Watch one more."""
         self._jobs[job_id] = job
 
     def end(self, job_id: str) -> None:
-        """Note that nothing of a job runs any more."""
         if job := self._jobs.get(job_id):
             job.has_ended = True
         else:
             self._ended.add(job_id)
 
     def has_ended(self, job_id: str) -> bool:
-        """Whether a job that is not watched yet has ended already."""
         return job_id in self._ended
 
     def job_of(self, transition: FileTransition) -> WatchedJob | None:
@@ -251,26 +233,21 @@ class Writers:
 
     @property
     def has_servers(self) -> bool:
-        """Whether any server may write in the folder."""
         return bool(self._servers)
 
     @property
     def has_writers(self) -> bool:
-        """Whether there is anything that may write late."""
         return bool(self._jobs or self._servers)
 
     def is_server_among(self, activities: Iterable[Activity]) -> bool:
-        """Whether one of these is a server's."""
         return any(id(activity) in self._servers for activity in activities)
 
     @property
     def activities(self) -> tuple[Activity, ...]:
-        """What is known of each program."""
         found = (writer.activity for writer in self._all())
         return tuple(activity for activity in found if activity is not None)
 
     def have_servers_run(self) -> bool:
-        """Whether a server ran since the last look."""
         activities = [server.activity for server in self._servers.values()]
         return any(activity.has_run() or activity.since(self._looked_ns) for activity in activities)
 
@@ -428,7 +405,6 @@ class Writers:
         return (*self._jobs.values(), *self._servers.values())
 
     def _see(self) -> None:
-        """Have it known of every program what it did until now, once for each look."""
         for activity in self.activities:
             if id(activity) not in self._stretches:
                 activity.look()
@@ -463,7 +439,6 @@ class Dates:
         return self._gone(place, transition)
 
     def is_older(self, transition: FileTransition) -> bool:
-        """Whether a file was written before, and has only been moved here since."""
         try:
             return os.lstat(self._root / transition.path).st_mtime_ns < self._since_ns
         except OSError:
@@ -541,7 +516,6 @@ def _names(transition: FileTransition) -> set[str]:
 
 
 def _written(stretches: Iterable[Stretch]) -> int | None:
-    """Return how many bytes were written; None where nobody counted."""
     written = 0
     for one in stretches:
         if one.written is None:

@@ -34,7 +34,6 @@ PathText = Annotated[str, Field(min_length=1)]
 """A path as the model names it. The boundary decides whether it is in the workspace."""
 
 TextEncoding = Annotated[str, AfterValidator(_known_encoding)]
-"""The name of a text encoding that Python knows."""
 
 
 def _valid_glob(pattern: str) -> str:
@@ -43,7 +42,6 @@ def _valid_glob(pattern: str) -> str:
 
 
 GlobText = Annotated[str, AfterValidator(_valid_glob)]
-"""A glob that `Glob` takes."""
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
@@ -105,7 +103,6 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
 
 
 def text_of(target: Target, state: FileState) -> TextFile:
-    """Return the text of a file that an edit tool changes in part. Raises `ToolError` if it is not text."""
     try:
         return TextFile(state.content)
     except NotTextError as error:
@@ -113,14 +110,12 @@ def text_of(target: Target, state: FileState) -> TextFile:
 
 
 def large_file_warning(total_lines: int) -> JsonObject:
-    """Return what an answer says besides when the file is large; nothing when it is not."""
     if total_lines < LARGE_FILE_LINES:
         return {}
     return {"warning": "large file: read it in parts, and keep edits small", "total_lines": total_lines}
 
 
 def file_status(path: Path, text: str) -> tuple[int, int] | None:
-    """Return mode and size of `path` itself, or None when nothing is there."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -170,15 +165,12 @@ def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
 
 
 def not_read(text: str, error: OSError) -> ToolError:
-    """Return the error for a file that the system did not let us read."""
     reason = error.strerror or str(error)
     kind = "permission" if isinstance(error, PermissionError) else "recoverable"
     return ToolError(f"{text} could not be read: {reason}.", error_type=kind)
 
 
 class FileArguments(ToolArguments):
-    """Which file."""
-
     path: PathText = Field(description="The file, relative to the workspace.")
 
 
@@ -186,8 +178,6 @@ F = TypeVar("F", bound=FileArguments)
 
 
 class FileReadTool(ReadTool[F]):
-    """A tool that looks at one file."""
-
     def title(self, arguments: F) -> str:
         return arguments.path
 
@@ -196,14 +186,11 @@ class FileReadTool(ReadTool[F]):
 
 
 class FileEditTool(EditTool[F]):
-    """A tool that changes one file."""
-
     def title(self, arguments: F) -> str:
         return arguments.path
 
 
 def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
-    """Return the file to edit and its text. Raises `ToolError` if it is missing or not text. Blocks."""
     target = edit_target(path, context)
     if target.before is None:
         raise not_found(path, target.absolute, context.boundary)

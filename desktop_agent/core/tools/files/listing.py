@@ -41,7 +41,6 @@ class FileListing(Struct, frozen=True):
 
     paths: list[str]
     is_partial: bool = False
-    """There are more than `MOST_COLLECTED`."""
 
 
 class ListingGround(Struct, frozen=True):
@@ -115,17 +114,14 @@ async def list_by(
 
 
 def by_name(_: os.stat_result) -> int:
-    """Measure nothing: all are equal, so names decide."""
     return 0
 
 
 def newest(status: os.stat_result) -> int:
-    """Measure by the time of the last change."""
     return status.st_mtime_ns
 
 
 def largest(status: os.stat_result) -> int:
-    """Measure by size."""
     return status.st_size
 
 
@@ -134,7 +130,6 @@ def _descending(measures: dict[str, int]) -> list[str]:
 
 
 def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int]:
-    """Return those of `paths` that are there."""
     base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
     found: dict[str, int] = {}
     for path in paths:
@@ -268,10 +263,7 @@ _TOKEN = re.compile(
 
 
 class Glob:
-    """One compiled pattern."""
-
     def __init__(self, pattern: str) -> None:
-        """Raise `ValueError` that says what is wrong with `pattern`."""
         if not pattern.strip("/"):
             raise ValueError("a glob must not be empty")
         self._alternatives = [
@@ -285,7 +277,6 @@ class Glob:
 
     @property
     def file_names(self) -> tuple[str, ...]:
-        """Patterns for the last part alone that let through what this one matches; none when that is any name."""
         names = tuple(text.rpartition("/")[2] for text in self._alternatives)
         return () if any(name.strip("*") == "" for name in names) else names
 
@@ -302,11 +293,9 @@ class Glob:
         return is_anywhere and text.removeprefix("**/") == f"*{_literal_ending(text)}"
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern means the file `path` (relative, with `/`)."""
         return self._regex.fullmatch(path.rpartition("/")[2] if self._is_for_names else path) is not None
 
     def covers(self, path: str) -> bool:
-        """Whether the pattern means `path` or any folder that it lies in."""
         parts = path.split("/")
         return any(self.matches("/".join(parts[: count + 1])) for count in range(len(parts)))
 
@@ -362,7 +351,6 @@ def _in_name(tokens: Sequence[_Token]) -> str:
 
 
 def _split(tokens: Sequence[_Token], kind: str) -> Iterator[list[_Token]]:
-    """Yield what is before, between and after the tokens of a kind."""
     part: list[_Token] = []
     for token in tokens:
         if token[0] == kind:

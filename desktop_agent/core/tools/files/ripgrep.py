@@ -53,19 +53,14 @@ class SearchGround(Protocol):
 
 
 class SearchEnd(Struct, frozen=True, kw_only=True):
-    """How a search ended."""
-
     exit_code: int
     """0: found something; 1: found nothing; 2: something went wrong, see `errors`. Meaningless when stopped."""
     errors: str
     is_stopped: bool
-    """We had enough and ended it."""
     skipped_records: int
-    """Records that were too long to take."""
 
 
 def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
-    """Return the program: the one installed with us, else the one on `PATH` outside of `workspace`. Blocks."""
     beside = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
     return shutil.which("rg", path=beside) or find_program("rg", environ, workspace)
 
@@ -116,8 +111,6 @@ async def run_ripgrep(
 
 
 class _Records:
-    """Cuts a stream at `separator`, and drops records that are too long."""
-
     def __init__(self, separator: bytes, on_records: Callable[[list[bytes]], bool]) -> None:
         self._separator = separator
         self._on_records = on_records
@@ -152,7 +145,6 @@ class _Records:
             self._parts.clear()
 
     def _finished(self) -> list[bytes]:
-        """Return the record that has come in pieces, unless it is too long, and begin the next one."""
         parts, is_too_long = self._parts, self._size > LONGEST_RECORD_BYTES
         self._parts, self._size = [], 0
         self.skipped += is_too_long
@@ -196,8 +188,6 @@ class _Line(Struct):
 
 
 class LineSelection(Struct, frozen=True):
-    """The lines to show."""
-
     lines: list[str]
     places: list[tuple[str, int, str]]
     """Path, line and text where each of the matches begins that they show."""
@@ -215,16 +205,13 @@ class GrepMatches(Struct):
 
     @property
     def files(self) -> int:
-        """How many files have matches."""
         return len(self._files)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that have matches."""
         return tuple(self._files)
 
     def leave_out(self, paths: Iterable[str]) -> None:
-        """Forget the matches in these files."""
         for path in paths:
             lines = self._files.pop(path)
             self.count -= sum(line.begins_match for line in lines)
@@ -280,7 +267,6 @@ class GrepMatches(Struct):
 
 
 def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:
-    """Return the first `count` matches of one file with their context."""
     lines.sort(key=lambda line: line.number)
     starts = [index for index, line in enumerate(lines) if line.begins_match]
     if count <= 0:
@@ -323,7 +309,6 @@ MOST_CARDS = 200
 
 
 def card(path: str, line: int | None, text: str) -> JsonObject:
-    """Return one place."""
     return {"path": path, "line": line, "text": text}
 
 
@@ -334,5 +319,4 @@ def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
 
 
 def relative_to(root: Path, path: str) -> str:
-    """Return `path`, as a tool's answer has it, relative to the workspace."""
     return path.removeprefix(f"{root.as_posix()}/")

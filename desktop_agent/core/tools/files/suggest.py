@@ -23,7 +23,6 @@ _DULL = frozenset({"__pycache__", "node_modules"})
 
 
 def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three of `candidates` that resemble `name`, best first."""
     wanted = _words(name)
     if not any(wanted):
         return ()
@@ -56,7 +55,6 @@ def _words(name: str) -> list[str]:
 
 
 def _likeness(wanted: list[str], words: list[str]) -> float:
-    """Return from 0 to 100 how alike two names are: by their letters, in any order of words, or as a part by words."""
     if set(wanted) <= set(words):
         return 90.0 + 10.0 * len(wanted) / len(words)
     from rapidfuzz import fuzz  # 17 ms to import, and most calls name what is there
@@ -87,7 +85,6 @@ def paths_named(name: str, root: Path) -> tuple[str, ...]:
 
 
 def same_words(wanted: str, text: str) -> int | None:
-    """Return the line (from 1) of `text` at which `wanted` begins when white space within lines is ignored."""
     lines = [line.split() for line in text.split("\n")[:MOST_COMPARED]]
     needle = [line.split() for line in wanted.strip("\n").split("\n")]
     if not any(needle):
@@ -97,7 +94,6 @@ def same_words(wanted: str, text: str) -> int | None:
 
 
 def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
-    """Return up to three lines (from 1) of `text` that resemble the first line of `wanted`, best first."""
     from rapidfuzz import fuzz, process
 
     first = next((line.strip()[:LONGEST_COMPARED] for line in wanted.split("\n") if line.strip()), "")

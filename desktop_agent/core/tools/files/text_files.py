@@ -68,12 +68,10 @@ def looks_binary(beginning: bytes) -> bool:
 
 
 def binary_kind(beginning: bytes) -> str:
-    """Return what a binary file is that begins like this, in words."""
     return next((kind for magic, kind in _KINDS if beginning.startswith(magic)), "binary file")
 
 
 def as_seen(text: str) -> str:
-    """Return `text` with the line endings that the model sees."""
     return text.replace("\r\n", "\n")
 
 
@@ -88,8 +86,6 @@ def as_shown(text: str) -> str:
 
 
 class Replacement(Struct, frozen=True):
-    """The outcome of an edit."""
-
     content: bytes
     lines: tuple[int, ...]
     """The first line (from 1) of each replaced place, as it was before."""
@@ -99,7 +95,6 @@ class TextFile:
     """The text of one file. Bytes that are not UTF-8 survive as surrogates."""
 
     def __init__(self, content: bytes) -> None:
-        """Raise `NotTextError` when `content` is not text."""
         self._mark, self._encoding = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")
@@ -146,7 +141,6 @@ class TextFile:
         return self.text.count("\n", 0, index) + 1
 
     def places(self, wanted: str) -> list[int]:
-        """Return every index at which `wanted` begins, also where the occurrences overlap."""
         found: list[int] = []
         index = self.text.find(wanted)
         while index >= 0:
@@ -155,7 +149,6 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
-        """Replace every `old` by `new`; where occurrences overlap, the first one counts."""
         shifts = self._positions_of_crlf()
         pieces: list[str] = []
         lines: list[int] = []
@@ -181,7 +174,6 @@ class TextFile:
         return [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
 
     def _with_endings(self, new: str, raw_start: int, raw_end: int) -> str:
-        """Return `new` with the line endings of the region that it replaces."""
         if "\n" not in new:
             return new
         region = self._raw[raw_start:raw_end]
@@ -221,30 +213,22 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 class PastEndError(ToolError):
-    """The first line asked for is behind the last one."""
-
     def __init__(self, first: int, lines: int) -> None:
         super().__init__(f"offset {first} is past the end: the file has {lines} lines.")
         self.lines = lines
 
 
 class FilePart(Struct, frozen=True):
-    """What was read."""
-
     text: str
     lines: int
-    """How many lines are shown."""
     is_cut: bool = False
     """The limit, not the request, decided where the text ends."""
 
 
 class TextReader(Struct, kw_only=True):
-    """Reads parts of one open file."""
-
     file: BinaryIO
     size_bytes: int
     start: int
-    """The byte at which its text begins."""
     encoding: str
     errors: str
     is_stopped: Callable[[], bool]
@@ -254,7 +238,6 @@ class TextReader(Struct, kw_only=True):
     """Of an answer, without its note."""
 
     def byte_range(self, offset: int, limit: int | None) -> FilePart:
-        """Read `limit` bytes from `offset` on, or to the end."""
         if offset >= self.size_bytes:
             raise ToolError(f"byte_offset {offset} is past the end: the file has {self.size_bytes} bytes.")
         wanted = min(limit or self.size_bytes, self.size_bytes - offset)
@@ -268,7 +251,6 @@ class TextReader(Struct, kw_only=True):
         return FilePart(text + note, _count(text), is_cut=True)
 
     def last_lines(self, count: int) -> FilePart:
-        """Read the last `count` lines."""
         # Four bytes are a whole number of units in UTF-16 and UTF-32 too.
         begin = self.start + max(0, (self.size_bytes - self.start - self.most_bytes) // 4 * 4)
         self.file.seek(begin)
@@ -295,7 +277,6 @@ class TextReader(Struct, kw_only=True):
         return self._limited(text.removesuffix("\n"), first, is_at_end=is_at_end)
 
     def everything(self) -> FilePart:
-        """Read the file."""
         text, is_at_end = self._scan(1, None)
         return self._limited(text, 1, is_at_end=is_at_end)
 
@@ -361,7 +342,6 @@ def _after_newlines(text: str, count: int) -> tuple[int, int]:
 
 
 def _end_of(encoded: bytes, most_bytes: int) -> str:
-    """Return the last whole lines that fit, or the end of the last line."""
     part = encoded[-most_bytes:]
     start = part.find(b"\n") + 1
     return part[start or continuation_bytes(part) :].decode()

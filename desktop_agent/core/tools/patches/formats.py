@@ -44,23 +44,18 @@ class PatchHunk(Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> tuple[str, ...]:
-        """The lines that must be there."""
         return tuple(line.text for line in self.lines if line.sign != "+")
 
     @property
     def new(self) -> tuple[str, ...]:
-        """The same lines as they will be."""
         return tuple(line.text for line in self.lines if line.sign != "-")
 
     @property
     def has_changes(self) -> bool:
-        """Whether any line is added or removed."""
         return any(line.sign != " " for line in self.lines)
 
 
 class FilePatch(Struct, frozen=True, kw_only=True):
-    """What becomes of one file."""
-
     action: Action
     paths: tuple[str, ...]
     """What the file may be called, best first: a header can be read with and without git's `a/`. Empty: not said."""
@@ -68,7 +63,6 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
     content: str = ""
-    """What an added file has in it."""
     source_path: str | None = None
     """Where its content comes from, when it is renamed or copied."""
     is_copy: bool = False
@@ -230,7 +224,6 @@ def is_diff_header(lines: Sequence[str], at: int) -> bool:
 
 
 def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
-    """Return the hunk whose header is line `at`, and the index of the line after it."""
     header = lines[at].rstrip()
     if header.startswith("@@@ -"):
         raise PatchError("diffs of merges ('@@@') are not supported; compare with one parent")
@@ -375,8 +368,6 @@ def read_diff(lines: Sequence[str]) -> list[FilePatch]:
 
 
 class _Part(Struct):
-    """The part of one file while it is read."""
-
     lines: Sequence[str]
     git_paths: tuple[str, str] | None = None
     named: dict[str, str] = field(default_factory=dict[str, str])
@@ -384,7 +375,6 @@ class _Part(Struct):
     hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
 
     def read(self, at: int) -> tuple[FilePatch, int]:
-        """Read the part that begins at line `at`; return it and the index of the line after it."""
         if self.lines[at].startswith(GIT_HEADER):
             self.git_paths = _git_paths(self.lines[at].rstrip("\r").removeprefix(GIT_HEADER))
             at += 1
@@ -468,7 +458,6 @@ def _git_paths(text: str) -> tuple[str, str] | None:
 
 
 def _name(text: str) -> str:
-    """Return the name in a `---` or `+++` line, without the time that may follow it."""
     if quoted := _QUOTED.match(text):
         return _unquoted(quoted[0])
     return _STAMP.sub("", text).rstrip()

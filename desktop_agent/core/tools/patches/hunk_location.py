@@ -47,7 +47,6 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
     @property
     def note(self) -> str:
-        """How it differs from what the patch says; empty when it does not."""
         notes = [LEVELS[self.level][0]] if LEVELS[self.level][0] else []
         if self.moved:
             notes.append(f"found {abs(self.moved)} lines {'below' if self.moved > 0 else 'above'} where it says")
@@ -67,8 +66,6 @@ def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int 
 
 
 class _File:
-    """The lines, as each level sees them, and the places that are taken."""
-
     def __init__(self, lines: Sequence[str], loosest: int) -> None:
         self._lines = lines
         self._levels = range(loosest + 1)
@@ -79,7 +76,6 @@ class _File:
         self._drift = 0
 
     def add(self, hunk: PatchHunk) -> None:
-        """Find the place of the next hunk."""
         place = self._place(hunk) if hunk.old else self._place_of_insertion(hunk)
         self.places.append(place)
         self._after = place.end
@@ -99,7 +95,6 @@ class _File:
         raise PatchError(self._mismatch(hunk))
 
     def _choose(self, hunk: PatchHunk, found: list[int]) -> tuple[int, int]:
-        """Return the one place that is meant, and how far it is from where the hunk says."""
         expected = None if hunk.start is None else hunk.start + self._drift
         if expected in found:
             return expected, 0
@@ -198,7 +193,6 @@ class _File:
         return found
 
     def _mismatch(self, hunk: PatchHunk) -> str:
-        """Say which line of the hunk is not there, and what stands in its place."""
         wanted = [line.strip() for line in hunk.old]
         view = self._view(ANY_INDENT)
         start, fitting = self._best_start(hunk, wanted)

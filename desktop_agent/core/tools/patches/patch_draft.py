@@ -23,20 +23,16 @@ _MOST_NOTES = 10
 
 
 class PatchDraft(Struct):
-    """What becomes of each file that the parts of a patch name."""
-
     context: ToolContext
     file_path: str | None
     """The one file that may be changed; None: those that the patch names."""
     entries: list[JsonObject] = field(default_factory=list[JsonObject])
-    """What is said of each part."""
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _moves: dict[str, str] = field(default_factory=dict[str, str])
     """Where files went, by the path that each had before the patch."""
 
     def add(self, patch: FilePatch) -> None:
-        """Take one part of the patch in. Raises `ToolError` when it cannot be done exactly."""
         path = self._path(patch)
         try:
             match patch.action:
@@ -130,7 +126,6 @@ class PatchDraft(Struct):
         return is_gone and self._after[target] not in (None, self._before[target])
 
     def _path(self, patch: FilePatch) -> str:
-        """Return what the file is called. Raises `ToolError` when it is not the one that may be changed."""
         if self.file_path is None:
             if not patch.paths:
                 raise ToolError("The patch names no file. Say which one in file_path, or in a header of the patch.")
@@ -172,7 +167,6 @@ class PatchDraft(Struct):
             return None
 
     def _target(self, path: str, *, follow: bool = True) -> Target:
-        """Return the file as earlier parts of the patch leave it."""
         if follow:
             target = edit_target(path, self.context)
         else:
@@ -194,8 +188,6 @@ _MARK = "\ufeff"
 
 
 class Patched(Struct, frozen=True):
-    """The outcome."""
-
     content: bytes
     added: int
     removed: int
@@ -301,7 +293,6 @@ class _Indent:
                 raise PatchError(_UNCLEAR_INDENT)
 
     def adapted(self, text: str) -> str:
-        """Return an added line with the indent that the file would give it."""
         indent = _indent(text)
         if not text.strip() or all(mine == theirs for mine, theirs in self._known.items()):
             return text

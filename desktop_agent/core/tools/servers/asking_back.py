@@ -51,17 +51,12 @@ SAMPLING = "server_sampling"
 
 
 class AsideFacts(Struct, frozen=True, kw_only=True):
-    """Which model would answer."""
-
     model: str
-    """By its provider's name."""
     price: str = ""
     """What a million tokens cost, read and written; empty when that is not known."""
 
 
 class AsideAnswer(Struct, frozen=True, kw_only=True):
-    """What it answered."""
-
     text: str
     stop: StopReason
 
@@ -69,9 +64,7 @@ class AsideAnswer(Struct, frozen=True, kw_only=True):
 class AsideModel(Protocol):
     """The session's model, asked beside the conversation."""
 
-    async def facts(self) -> AsideFacts:
-        """Return which model is in use now. Raises `AgentError` if no model can be asked."""
-        ...
+    async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
         """Return the model's answer, its cost recorded; `request.model` is put in. Raises `AgentError`.
@@ -82,8 +75,6 @@ class AsideModel(Protocol):
 
 
 class ServerSampling:
-    """Asks for the servers of one session, one at a time."""
-
     def __init__(self, model: AsideModel, log: EventLog, policies: Policies) -> None:
         self._model = model
         self._log = log
@@ -133,7 +124,6 @@ class ServerSampling:
         return SampledAnswer(text=answer.text, model=facts.model, stop=stop)
 
     async def _let_through(self, ask: AskUser, request: SamplingRequest, question: ServerQuestion) -> str:
-        """Return in words how it was allowed. Raises `SamplingDeniedError`."""
         if self._policies.approval() == "never":
             raise SamplingDeniedError("The user's settings let no server ask the model.")
         if request.fingerprint in self._allowed:
@@ -195,8 +185,6 @@ def _notice(turn: int, question: ServerQuestion, answer: str, allowed: str) -> e
 
 
 class ServerQuestions:
-    """Asks for the servers of one session. No rule answers for the user, and where nobody may be asked it is a no."""
-
     def __init__(self, approvals: Approvals, log: EventLog, policies: Policies) -> None:
         self._approvals = approvals
         self._log = log
@@ -204,7 +192,6 @@ class ServerQuestions:
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, turn: int, call: ToolCall, question: ServerQuestion) -> Decision:
-        """Return the answer. Cancelled, the question is concluded without one."""
         if self._policies.approval() == "never":
             return Denied()
         request = ApprovalRequest(

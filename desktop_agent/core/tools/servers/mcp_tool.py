@@ -51,11 +51,9 @@ class SessionTrust:
         """Definitions that the user saw and let act in this session: the model may be told of them."""
 
     async def read(self, server: ServerDefinition) -> TrustedTools:
-        """Return what is on record of a server."""
         return await asyncio.to_thread(self._trust.read, server)
 
     async def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-        """Return how a tool differs from what the user allowed; None: it does not."""
         return await asyncio.to_thread(tool_change, self._trust, server, tool)
 
     @property
@@ -64,7 +62,6 @@ class SessionTrust:
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
-        """Whether the user let the tool with this definition act in this session."""
         return (server.fingerprint, tool, digest) in self._allowed_once
 
     async def told(
@@ -131,14 +128,11 @@ _DEEPEST = 64
 
 
 class OfferedSchema(Struct, frozen=True):
-    """A schema as models receive it."""
-
     schema: JsonObject
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     """The properties of the root that have another name than the server's: ours to theirs."""
 
     def arguments_for_server(self, arguments: Mapping[str, object]) -> JsonObject:
-        """Return arguments of the model's by the server's names."""
         return {self.renamed.get(name, name): value for name, value in arguments.items()}
 
 
@@ -227,7 +221,6 @@ class ArgumentCheck:
             self._validator = None  # not a valid schema, so every argument passes
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
-        """Return what is wrong with the arguments, in a line; empty if the schema itself is invalid."""
         if self._validator is None:
             return ""
         from referencing.exceptions import Unresolvable
@@ -273,14 +266,10 @@ NO_VIEW = "[The server has an interactive view of this, which is not shown here:
 
 
 class McpArguments(ToolArguments):
-    """Arguments as the server's own schema has them."""
-
     values: dict[str, Any]
 
 
 class McpTool(ServerTool[McpArguments]):
-    """A tool of a server, called over the connection that the session has with it."""
-
     source = "external"
     arguments_type = McpArguments
 
@@ -340,7 +329,6 @@ class McpTool(ServerTool[McpArguments]):
         return (f"MCP server {self.server}: {definition.where}", *confinement, *said, *destroys)
 
     def asked_arguments(self, arguments: McpArguments, given: JsonObject) -> JsonObject:
-        """Return the arguments as they are sent, by the server's names."""
         return arguments.values
 
     def definition(self) -> ToolDefinition:
@@ -351,7 +339,6 @@ class McpTool(ServerTool[McpArguments]):
         return ArgumentCheck(self._told.input_schema)
 
     def parse(self, arguments: JsonObject) -> McpArguments:
-        """Return the arguments by the server's names. Raises `ToolError` (validation) by the server's own schema."""
         values = self._schema.arguments_for_server(arguments)
         if mistake := self._check.mistake_in(values):
             known = ", ".join(cast("JsonObject", self._schema.schema["properties"])) or "none"
@@ -381,7 +368,6 @@ class McpTool(ServerTool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
-        """Call the server. Cancelling tells it to stop."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -467,10 +453,8 @@ _HASHED = re.compile(r"-[0-9a-f]{8}$")
 
 
 def server_pattern(server: str) -> str:
-    """Return the pattern that means every tool of a server."""
     return f"{server}{BETWEEN}*"
 
 
 def shown_name(server: str, tool: str) -> str:
-    """Return what people call the tool."""
     return f"{server}/{tool}"

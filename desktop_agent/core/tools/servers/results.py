@@ -19,12 +19,9 @@ MOST_PICTURES = 20
 
 
 Keep = Callable[[bytes, str], BlobRef]
-"""Stores a content of that media type for good. Blocks."""
 
 
 class ReadParts(Struct):
-    """What has been read of the parts that a server sent."""
-
     keep: Keep
     texts: list[str] = field(default_factory=list[str])
     pictures: list[BlobRef] = field(default_factory=list[BlobRef])
@@ -47,7 +44,6 @@ def is_plain(reply: CallReply) -> bool:
 
 
 def result_of(reply: CallReply, context: ToolContext) -> ToolResult:
-    """Return the result of a reply. Stores pictures and other media: blocks."""
     reading = read_parts(reply.parts, context.keep)
     if reply.structured is not None and not _is_said(reply.structured, reading.texts):
         reading.texts.append(json.dumps(reply.structured, ensure_ascii=False))

@@ -32,8 +32,6 @@ _FOUND = "These can be called now. How they describe themselves is the servers' 
 
 
 class SearchToolsArguments(ToolArguments):
-    """What is wanted."""
-
     query: str = Field(
         min_length=1,
         max_length=500,
@@ -43,8 +41,6 @@ class SearchToolsArguments(ToolArguments):
 
 
 class SearchTools(ReadTool[SearchToolsArguments]):
-    """Searches the tools that a session may use of its servers. One per session."""
-
     name = SEARCH_TOOLS
     description = (
         "Find tools of MCP servers. Their definitions are not listed here, because there are many. Returns the tools "
@@ -55,7 +51,6 @@ class SearchTools(ReadTool[SearchToolsArguments]):
     arguments_type = SearchToolsArguments
 
     def __init__(self, tools: Callable[[], tuple[AnyServerTool, ...]]) -> None:
-        """`tools` gives those that may be called now."""
         self._tools = tools
         self._index = ToolIndex((), (), {})
 
@@ -74,7 +69,6 @@ class SearchTools(ReadTool[SearchToolsArguments]):
 
 
 def servers_in_words(tools: tuple[AnyServerTool, ...]) -> str:
-    """Return a line for each server of these tools: its name, and how many tools it has."""
     counts = Counter(tool.server for tool in tools)
     return "\n".join(f"- {server}: {count} {'tool' if count == 1 else 'tools'}" for server, count in counts.items())
 
@@ -107,11 +101,8 @@ _LONGEST_TEXT: Final = 4_000
 
 
 class ToolIndex(Struct, frozen=True):
-    """Some tools, ready to be searched."""
-
     tools: tuple[AnyServerTool, ...]
     words: tuple[str, ...]
-    """All that occur, sorted."""
     places: Mapping[str, tuple[tuple[int, float], ...]]
     """In which tools a word occurs, by their numbers, and how much it counts there."""
 
@@ -203,10 +194,7 @@ _LEAST_SHARE = 10
 
 
 class DefinitionBudget(Struct, frozen=True):
-    """How much of a model's window the definitions of servers' tools may take."""
-
     window: int
-    """In tokens."""
     share: int
     """In percent; 0: none, all are left to the search; 100: as much as they want."""
 

@@ -66,11 +66,6 @@ class SessionServers:
         """The changed definitions that the user was told of."""
 
     async def refresh(self, turn: int) -> None:
-        """Start what has to be started, and let the session have the tools that its servers offer now.
-
-        Returns when every server is ready or has failed, which its start-up limit bounds; what failed is said once,
-        and the turn goes on without it.
-        """
         definitions = self._wanted()
         await self._say_problems(turn, definitions)
         self._lease(definitions)
@@ -86,12 +81,10 @@ class SessionServers:
             self._leases[definition.name].connection.definition = definition
 
     def connections(self) -> tuple[Connection, ...]:
-        """Return the connections that the session may use now, without starting one."""
         self._lease(self._wanted())
         return tuple(lease.connection for lease in self._leases.values())
 
     def close(self) -> None:
-        """Give every server back."""
         for name in tuple(self._leases):
             self._drop(name)
 
@@ -123,7 +116,6 @@ class SessionServers:
         await self._say_changes(turn, definition, [tool for tool in used if tool.name in told])
 
     async def _say_changes(self, turn: int, definition: ServerDefinition, changed: list[OfferedTool]) -> None:
-        """Tell the user once of each definition that is not the one they allowed."""
         digests = await asyncio.to_thread(lambda: [definition_digest(tool) for tool in changed])
         keys = {(definition.fingerprint, tool.name, digest) for tool, digest in zip(changed, digests, strict=True)}
         news = sorted(name for _, name, _ in keys - self._said_changed)
@@ -136,7 +128,6 @@ class SessionServers:
         await self._notify(turn, title, hint, code="mcp_tool_changed")
 
     async def _say(self, turn: int, name: str, error: ServerError) -> None:
-        """Tell the user that a server cannot be used, unless that was said already."""
         cause = self._leases[name].connection.status.problem
         if self._said.get(name) == cause:
             return

@@ -80,7 +80,6 @@ class Download(Struct, frozen=True, kw_only=True):
     """What came. `body` is unpacked, and only its beginning when `is_cut`."""
 
     url: str
-    """Where it came from in the end."""
     status: int
     reason: str
     content_type: str
@@ -92,8 +91,6 @@ class Download(Struct, frozen=True, kw_only=True):
 
 
 def clients_with(headers: Mapping[str, str], timeout_s: float) -> ClientFactory:
-    """Return what builds clients that send these headers. Call that from a thread."""
-
     def build(proxy: Proxy | None) -> "AsyncClient":
         from desktop_agent.core.system.network.http_client import page_client
 
@@ -103,11 +100,9 @@ def clients_with(headers: Mapping[str, str], timeout_s: float) -> ClientFactory:
 
 
 fetch_client = clients_with(_HEADERS, timeout_s=10.0)
-"""Builds a client for pages."""
 
 
-def directly(_url: str) -> None:
-    """Lead to every address without a proxy."""
+def directly(_url: str) -> None: ...
 
 
 def _import_library() -> None:
@@ -193,7 +188,6 @@ def _require_same_site(place: "URL", first: "URL") -> None:
 
 
 def checked_url(text: str, base: "URL | None" = None) -> "URL":
-    """Return the address as a URL, without its fragment. Raises `ToolError` (validation) for what is not on the web."""
     import httpx2
 
     try:
@@ -266,7 +260,6 @@ _NOT_FOR_TEXT = frozenset(
 
 
 def decoded(body: bytes, content_type: str) -> str:
-    """Return `body` as text. Bytes that do not fit become replacement characters."""
     for mark, encoding in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")

@@ -79,18 +79,14 @@ def standard_engines() -> tuple[Engine, ...]:
 
 
 def read_duckduckgo(page: str, address: str) -> Iterator[SearchResult]:
-    """Read DuckDuckGo's page for browsers without scripts; advertisements are left out."""
     return _from_page(page, address, _Form(title=("a", "result__a"), snippet=(None, "result__snippet")))
 
 
 def read_bing(page: str, address: str) -> Iterator[SearchResult]:
-    """Read Bing's page of results."""
     return _from_page(page, address, _Form(title=("h2", ""), snippet=("p", ""), within=("li", "b_algo")))
 
 
 class _Form(Struct, frozen=True, kw_only=True):
-    """By tag and class, where a page has its results: empty or None matches any."""
-
     title: tuple[str, str]
     snippet: tuple[str | None, str]
     within: tuple[str, str] | None = None
@@ -109,7 +105,6 @@ class _ResultReader(HtmlReader):
 
     def __init__(self, form: _Form) -> None:
         self.found: list[list[str]] = []
-        """Title, link and snippet of every result."""
         self._form = form
         self._is_within = form.within is None
         self._reading: int | None = None
@@ -163,7 +158,6 @@ def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
 
 
 def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
-    """Read the answer of MediaWiki's search; the links lead to the same wiki."""
     fields = as_object(json.loads(answer))
     if "error" in fields:
         raise ValueError(str(object_in(fields, "error").get("info", "error")))

@@ -41,7 +41,6 @@ class HtmlReader:
         """Text between two tags, with its character references resolved."""
 
     def read(self, html: str) -> None:
-        """Go through a whole page."""
         position = 0
         while (found := _MARKUP.search(html, position)) is not None:
             if found.start() > position:
@@ -71,7 +70,6 @@ class HtmlReader:
 
 
 def _attributes(html: str, position: int) -> tuple[dict[str, str], int | None]:
-    """Return a tag's attributes, of equal ones the first, and where the tag ends."""
     attributes: dict[str, str] = {}
     while (closed := _TAG_END.match(html, position)) is None:
         found = _ATTRIBUTE.match(html, position)
@@ -97,8 +95,6 @@ _SPACES = re.compile(r"[ \t\r\n\f\v]+")
 
 
 class PageText(Struct, frozen=True):
-    """What a page says."""
-
     title: str
     text: str
 
@@ -139,7 +135,6 @@ class _Reader(HtmlReader):
         return bool(self._skipping)
 
     def text(self) -> str:
-        """What was written so far."""
         return "".join(self._parts).strip("\n")
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -296,7 +291,6 @@ class _Reader(HtmlReader):
 
 
 def _absolute(base: str, href: str) -> str:
-    """Return where a link leads, when that is a web page; an empty text otherwise."""
     if not href.strip() or href.lstrip().startswith("#"):
         return ""
     try:
