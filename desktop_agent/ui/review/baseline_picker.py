@@ -25,7 +25,6 @@ class _Choice(NamedTuple):
     baseline: ReviewBaseline | None
     """None for a line between two groups."""
     obstacle: str = ""
-    """Why it cannot be chosen."""
 
 
 _LINE: Final = _Choice("", None)
@@ -37,7 +36,6 @@ class BaselineModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._few: tuple[_Choice, ...] = ()
-        """What stands above the turns."""
         self._turns: tuple[int, ...] = ()
         self._prompts: Mapping[int, str] = {}
         self._words: dict[BaselineKind, tuple[str, str]] = {

@@ -31,15 +31,12 @@ class FileFilter(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether every file is listed."""
         return not (self.author or self.state or self.text.strip())
 
     def passes(self, file: ChangedFile) -> bool:
-        """Whether `file` is listed."""
         return self._has_author(file) and self._has_state(file) and self._has_text(file)
 
     def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
-        """Return the files that are listed."""
         return list(files) if self.is_empty else [file for file in files if self.passes(file)]
 
     def _has_author(self, file: ChangedFile) -> bool:
@@ -110,7 +107,6 @@ class FilterButton(QPushButton):
             self._authors.actions()[0].trigger()
 
     def clear(self) -> None:
-        """List everything again."""
         for group in (self._authors, self._states):
             group.actions()[0].setChecked(True)
         self._on_chosen()
@@ -177,7 +173,6 @@ class ChangeListing(QWidget):
         self._picker = picker
         self._button = button
         self.files = files
-        """What is listed."""
         self._reviewed = reviewed
         self._git = git
         self._field = QLineEdit()
@@ -192,7 +187,6 @@ class ChangeListing(QWidget):
         self._on_theme_changed()
 
     def show_reviewed(self) -> None:
-        """Show what is reviewed now."""
         reviewed = self._reviewed
         prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
         self._picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
@@ -202,11 +196,9 @@ class ChangeListing(QWidget):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether files may be left out."""
         return not self._filter.is_empty
 
     def clear_filter(self) -> None:
-        """List all that is reviewed."""
         self._button.clear()
         self._field.clear()
 

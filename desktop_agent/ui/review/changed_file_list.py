@@ -49,7 +49,6 @@ class ChangeModel(QAbstractListModel):
 
     @property
     def files(self) -> Sequence[ChangedFile]:
-        """The files, in the order of the rows."""
         return self._files
 
     def set_files(self, files: Sequence[ChangedFile]) -> None:
@@ -69,7 +68,6 @@ class ChangeModel(QAbstractListModel):
             self.dataChanged.emit(self.index(0), self.index(len(files) - 1))
 
     def row_of(self, path: str) -> int | None:
-        """Return the row of this file."""
         return next((row for row, file in enumerate(self._files) if file.path == path), None)
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
@@ -307,13 +305,11 @@ class FileList(QListView):
 
     @property
     def current_file(self) -> ChangedFile | None:
-        """The file that is current."""
         row = self.currentIndex().row()
         return self._model.files[row] if 0 <= row < len(self._model.files) else None
 
     @property
     def files(self) -> Sequence[ChangedFile]:
-        """What is listed, from top to bottom."""
         return self._model.files
 
     def set_files(self, files: Sequence[ChangedFile]) -> None:
@@ -336,7 +332,6 @@ class FileList(QListView):
         return self._go_to(next((row for row in order if not is_decided(files[row])), None))
 
     def set_max_rows(self, rows: int) -> None:
-        """Scroll when there are more rows than this."""
         if rows != self._max_rows:
             self._max_rows = rows
             self.updateGeometry()
@@ -389,7 +384,6 @@ class ChangedFileList(FileList):
         self.activated.connect(self._on_activated)
 
     def set_can_revert(self, can_revert: bool) -> None:
-        """Whether undo and redo can be asked for now."""
         self._can_revert = can_revert
 
     def _on_activated(self, _index: QModelIndex) -> None:

@@ -22,7 +22,6 @@ class ReviewBaseline(NamedTuple):
 
     @property
     def is_git(self) -> bool:
-        """Whether git is asked, and not the session."""
         return self.kind in ("uncommitted", "branch")
 
 
@@ -47,16 +46,13 @@ class ChangedFile(NamedTuple):
     net_counts: tuple[int, int] | None = None
     """Lines added and removed by all changes together, once they were compared."""
     moved_from: str = ""
-    """The path it had before, when it was renamed."""
     mark: Mark = "pending"
     decided: tuple[int, int] = (0, 0)
     """How many of its hunks are decided, and how many it has; none before a comparison."""
     is_git: bool = False
-    """Whether git found it, and not the session."""
 
     @classmethod
     def of(cls, path: str, records: Sequence[ChangeRecord], moved_from: str = "") -> "ChangedFile":
-        """Return the file as it stands now."""
         shown = tuple(record for record in records if record.change.author != "person") or tuple(records)
         undone = [record for record in shown if record.is_undone]
         is_touched = bool(undone) or any(record.undone_hunks for record in shown)
@@ -71,7 +67,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def kind(self) -> ChangeKind:
-        """What became of the file, from before the first change to after the last."""
         first, last = self.standing[0].change, self.standing[-1].change
         if last.after is None:
             return "deleted"
@@ -96,7 +91,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def is_only_renamed(self) -> bool:
-        """Whether it got another path, and is the same file there."""
         if not self.moved_from or len(self.standing) != 2:
             return False
         before, after = self.standing[0].change.before, self.standing[1].change.after
@@ -105,7 +99,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """Whether it has no lines to count."""
         return any(record.change.is_binary for record in self.standing)
 
     @property
@@ -115,7 +108,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def authors(self) -> list[str]:
-        """Who wrote it, in the order they did, each once. git does not know."""
         return [] if self.is_git else list(dict.fromkeys(record.change.author for record in self.records))
 
     @property
@@ -186,7 +178,6 @@ def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
 
 
 def git_files(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
-    """Return what git found different, one file for each."""
     files = (ChangedFile.of(record.change.path, (record,), record.change.moved_from) for record in records)
     return [file._replace(is_git=True) for file in files]
 
@@ -211,7 +202,6 @@ def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelect
 
 
 def records_of(baseline: ReviewBaseline, transcript: Transcript, turns: Sequence[int]) -> list[ChangeRecord]:
-    """Return the records of a transcript within `baseline`, the user's own among them."""
     selection = selection_of(baseline, turns)
     return [
         record
@@ -222,8 +212,6 @@ def records_of(baseline: ReviewBaseline, transcript: Transcript, turns: Sequence
 
 
 class Compared(NamedTuple):
-    """The result of a comparison of a file."""
-
     added: int
     removed: int
     keys: tuple[HunkKey, ...]
@@ -234,7 +222,6 @@ class Compared(NamedTuple):
 def judged(
     file: ChangedFile, kept: Collection[HunkKey], compared: Compared | None, *, is_in_conflict: bool
 ) -> ChangedFile:
-    """Return `file` with its mark and counts, from the hunks that are `kept` and, if it was, the comparison."""
     if compared is None and not kept and not is_in_conflict:
         mark = _mark(file, kept, None, 0)
         return file if mark == file.mark else file._replace(mark=mark)
@@ -270,12 +257,10 @@ def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
 
 
 def is_decided(file: ChangedFile) -> bool:
-    """Whether nothing of this file waits for the user."""
     return file.mark in ("kept", "undone")
 
 
 def progress(files: Iterable[ChangedFile]) -> tuple[int, int]:
-    """Return how many files are decided, and of how many."""
     marks = [is_decided(file) for file in files]
     return sum(marks), len(marks)
 

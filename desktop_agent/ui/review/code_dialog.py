@@ -33,7 +33,6 @@ class ApplyDialog(QDialog):
     def __init__(
         self, theme: Theme, code: str, paths: Sequence[str], source: ApplySource, spawn: Spawn, parent: QWidget
     ) -> None:
-        """`paths` are offered first, the likeliest at the top."""
         super().__init__(parent)
         set_up_dialog(self, "applyDialog", self.tr("Apply to file"))
         self._code, self._source, self._spawn = code, source, spawn
@@ -112,7 +111,6 @@ class ApplyDialog(QDialog):
                 self._completer.complete()
 
     def _forget(self) -> None:
-        """What is shown is not what would be written."""
         self._asked += 1
         self._target = None
         self._apply.setEnabled(False)

@@ -20,13 +20,9 @@ class ApplyTarget(NamedTuple):
 class ApplySource(Protocol):
     """Works beside the window's thread. Raises `AgentError` when something cannot be read or compared."""
 
-    async def read(self, path: str) -> ApplyTarget:
-        """Return the file at a path that the user chose."""
-        ...
+    async def read(self, path: str) -> ApplyTarget: ...
 
-    async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
-        """Return how the file would differ."""
-        ...
+    async def compare(self, target: ApplyTarget, new: str) -> FileDiff: ...
 
     async def offers(self, typed: str) -> Sequence[str]:
         """Return files that fit what is typed, the best first."""
@@ -47,7 +43,6 @@ _BOM = "\ufeff"
 
 
 def decoded(content: bytes) -> str | None:
-    """Return the text of a file; `None` if it is not text."""
     if b"\0" in content:
         return None
     try:

@@ -104,10 +104,8 @@ class DiffPane(QWidget):
         self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
-        """What is above the diff."""
         self.bar.mode_toggled.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)
-        """Where the file is edited."""
         self._column = vbox(self.bar, STRETCH, on=self)
 
     # -- the diff, made when first needed: the empty window does without it --
@@ -151,7 +149,6 @@ class DiffPane(QWidget):
 
     @property
     def view(self) -> DiffView:
-        """The diff itself."""
         return self.review.view
 
     @property
@@ -175,20 +172,17 @@ class DiffPane(QWidget):
         }
 
     def show_diff(self, diff: FileDiff, *, keep_place: bool) -> None:
-        """Show this diff; with `keep_place` it is another state of the same file."""
         self.view.show_diff(diff, keep_place=keep_place)
         self._show_counts()
         self._show_mode()
         self.editing.on_diff_shown()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a few words in place of a diff."""
         self.view.show_message(heading, detail)
         self.stack.show_text()
         self._show_counts()
 
     def clear(self) -> None:
-        """Show nothing, and edit nothing."""
         if self._review is not None:
             self.editing.set_path("")
             self.view.show_diff(None)
@@ -196,13 +190,11 @@ class DiffPane(QWidget):
             self.editing.on_diff_shown()
 
     def set_mode(self, mode: RowMode) -> None:
-        """Show diffs in this mode from now on."""
         self._wanted_mode = mode
         self.view.set_mode(mode)
         self._show_mode()
 
     def set_decisions(self, decisions: HunkDecisions) -> None:
-        """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
         self.review.hunks.set_decisions(decisions)
         self.bar.set_can_revert(decisions.reason, can_revert=decisions.can_revert)
         self._show_counts()
@@ -300,15 +292,10 @@ class DiffLoader(QObject):
         self._pane.clear()
 
     def try_again(self) -> None:
-        """Ask once more for a diff that could not be had."""
         if self._file and self._has_failed:
             self._load(self._file)
 
     def start_at_undecided(self, *, backwards: bool = False) -> None:
-        """Go to the first hunk without decision of the file that is shown, or the last, as soon as its diff is there.
-
-        The keyboard goes there, too.
-        """
         wanted: _Undecided = "last" if backwards else "first"
         if self._is_loading:
             self._wants_undecided = wanted

@@ -15,7 +15,6 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 """Starts a task, keeps it alive until it is done, and takes care of what it raises."""
 
 Submit = Callable[[Op], object]
-"""Has the session that is reviewed carry something out."""
 
 
 def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
@@ -51,9 +50,7 @@ class DiffSource(FileDiffs, Protocol):
         """Return how each of `shown_changes` differs: what the call would change, if it were allowed."""
         ...
 
-    async def change_diff(self, change: FileChange) -> FileDiff:
-        """Return how the file's two versions in `change` differ."""
-        ...
+    async def change_diff(self, change: FileChange) -> FileDiff: ...
 
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         """Return the bytes of these versions of a file; `None` for one that is absent."""
@@ -96,9 +93,7 @@ class GitState(NamedTuple):
 class GitSource(Protocol):
     """Compares the files of a folder with what git has of them. Raises `AgentError` with the reason when it cannot."""
 
-    async def look(self, folder: str) -> GitState:
-        """Return what there is to compare with."""
-        ...
+    async def look(self, folder: str) -> GitState: ...
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         """Return the files that differ from the last commit, or from where `branch` parted from what is checked out.
@@ -107,9 +102,7 @@ class GitSource(Protocol):
         """
         ...
 
-    async def diff(self, folder: str, change: FileChange) -> FileDiff:
-        """Return how the file differs."""
-        ...
+    async def diff(self, folder: str, change: FileChange) -> FileDiff: ...
 
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
         """Return the file as git has it and as it is on disk; `None` where there is none."""
@@ -127,17 +120,14 @@ class BothSources:
         self._ledger = ledger
         self._git = git
         self.transcript = Transcript()
-        """The session to answer for; git is asked about its folder."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """See `FileDiffs.diff`."""
         change = records[-1].change
         if git := self._git_behind(change):
             return await git.diff(self.transcript.session.workspace, change)
         return await self._ledger.diff(records, recorded or self._recorded(change))
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        """See `FileDiffs.versions`."""
         change = records[-1].change
         if git := self._git_behind(change):
             return await git.versions(self.transcript.session.workspace, change)

@@ -14,7 +14,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, Part, Stretch, hbox, vbox
 
 
 def header_row(*parts: Part) -> QHBoxLayout:
-    """Return a row of the panel's name and these parts."""
     title = make_label(QCoreApplication.translate("ReviewPanel", "Review"), role="strong")
     title.setFixedHeight(Height.BUTTON)
     return hbox(title, *parts, margins=(Space.M, Space.S, Space.M, Space.S), spacing=Space.S)
@@ -24,7 +23,6 @@ class EmptyPage(QWidget):
     """Says what will be here. `git_button` is offered where git can be asked."""
 
     def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
-        """`git` returns what can be asked of git, if anything."""
         super().__init__()
         self._git = git
         self._spawn = spawn
@@ -54,15 +52,12 @@ class EmptyPage(QWidget):
             self._spawn(self._look(git, folder))
 
     def say_no_changes(self) -> None:
-        """Say that there are none yet."""
         self._heading.setText(self.tr("No changes yet"))
 
     def say_reading(self) -> None:
-        """Say that they are on their way, or that it is not known yet whether there are any."""
         self._heading.setText(self.tr("Reading the changes…"))
 
     def say_unreadable(self) -> None:
-        """Say that it will not be known whether there are any."""
         self._heading.setText(self.tr("The changes could not be read"))
 
     async def _look(self, git: GitSource, folder: str) -> None:

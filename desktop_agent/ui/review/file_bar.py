@@ -84,7 +84,6 @@ class FileBar(QWidget):
         theme.changed.connect(self._update_font)
 
     def set_file(self, path: str, call: str) -> None:
-        """Name the file and the call that changed it last; the call is left out when it is empty."""
         self._name.setText(path.rpartition("/")[2])
         self._name.setToolTip(plain_tooltip(path))
         self._call.setText(call)
@@ -106,7 +105,6 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def set_text_shown(self, *, is_shown: bool) -> None:
-        """Say whether the change is shown as lines of text; where it is not, the whole file is decided about."""
         self._is_text_shown = is_shown
         self._show_widgets()
 
@@ -117,7 +115,6 @@ class FileBar(QWidget):
             button.setToolTip(words if can_revert else reason or words)
 
     def set_mode(self, mode: RowMode, *, obstacle: str) -> None:
-        """Say how the diff is shown, and why it cannot be shown otherwise, if so."""
         names = {"side_by_side": self.tr("Side by side"), "unified": self.tr("Unified")}
         other = names["unified" if mode == "side_by_side" else "side_by_side"]
         self._mode.setText(names[mode])
@@ -133,7 +130,6 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def take_keyboard(self) -> None:
-        """Give the focus to the button that decides about the whole file."""
         button = self._redo if self._is_undone else self._keep
         button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 

@@ -63,11 +63,9 @@ class FileEditing(QObject):
 
     @property
     def is_active(self) -> bool:
-        """Whether the user edits the file now."""
         return self._editor is not None
 
     def set_review(self, review: DiffReview) -> None:
-        """Edit over this diff."""
         self._review = review
         review.editing.edit_requested.connect(self.start)
 
@@ -79,7 +77,6 @@ class FileEditing(QObject):
             self._show_offer()
 
     def set_editable(self, is_editable: bool, reason: str = "") -> None:
-        """Say whether the new side is what is on disk, and why it is not, if so."""
         self._is_editable = is_editable
         self._reason = reason
         self._show_offer()
@@ -139,12 +136,10 @@ class FileEditing(QObject):
         self.saved.emit(self._saved)
 
     def save_done(self) -> None:
-        """The file was written: there is nothing to edit until the user asks again."""
         if self._saved is not None:
             self._close()
 
     def save_failed(self, reason: str) -> None:
-        """Say why the file was not written; the text is there to be saved again."""
         if self._editor and self._saved is not None:
             self._saved = None
             self._editor.setReadOnly(False)
@@ -196,7 +191,6 @@ class FileEditing(QObject):
         self._bar.set_edit_obstacle(self._obstacle(), is_offered=self._is_editable or bool(self._reason))
 
     def _obstacle(self) -> str:
-        """Why the file cannot be edited here; empty when it can."""
         diff = self._review.view.document.diff if self._review else None
         if not self._is_editable:
             return self._reason or self.tr("The file has changed since it was shown")
@@ -248,7 +242,6 @@ class FileSaving(QObject):
         editing.saved.connect(self._save)
 
     def look(self) -> None:
-        """Look whether an edit has been written meanwhile, or why not."""
         saving, transcript = self._saving, self._reviewed.transcript
         if saving is None:
             return

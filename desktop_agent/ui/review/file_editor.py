@@ -54,11 +54,9 @@ class FileEditor(QPlainTextEdit):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the user has changed something."""
         return self.is_ready and self.document().isModified() and self.content() != self._shown
 
     def fill(self, line: int, content: str | None = None) -> None:
-        """Show the text, or `content` that the user wrote before, and stand in `line` when it is there."""
         self._line = line
         shown = self._shown if content is None else content
         self._is_restored = content is not None
@@ -70,7 +68,6 @@ class FileEditor(QPlainTextEdit):
             self._timer.start(0)
 
     def content(self) -> str:
-        """Return what is in the field, with a line feed between lines."""
         # `toPlainText` would make plain blanks of non-breaking ones.
         return self.document().toRawText().replace("\u2029", "\n")
 

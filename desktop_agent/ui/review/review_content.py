@@ -103,28 +103,23 @@ class ReviewParts:
 
     @cached_property
     def picker(self) -> BaselinePicker:
-        """Which changes are reviewed."""
         return BaselinePicker()
 
     @cached_property
     def filter(self) -> FilterButton:
-        """Which of the files are listed."""
         return FilterButton()
 
     @cached_property
     def listing(self) -> ChangeListing:
-        """The changed files, below what says which."""
         files = ChangedFileList(self.theme)
         return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git, self.page)
 
     @cached_property
     def pane(self) -> DiffPane:
-        """The diff of one of them."""
         return DiffPane(self.theme, self.page)
 
     @cached_property
     def bar(self) -> UndoBar:
-        """The decisions about all of them."""
         return UndoBar(self.theme, self.page)
 
     def made_in_pieces(self) -> Iterator[object]:
@@ -150,7 +145,6 @@ class UndoNews(QObject):
         self.last = undos[-1] if undos else None
 
     def look(self) -> None:
-        """Tell what came since the last look, oldest first."""
         for entry in self._unknown():
             self.last = entry
             if any(outcome.clash is not None for outcome in entry.outcomes):
@@ -209,7 +203,6 @@ class FileDecisions(QObject):
         review.comments.blocks.removed.connect(self._remove_comment)
 
     def show(self) -> None:
-        """Show the current file, if there is one, what was decided about it, and what can be."""
         file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
         if file is None:
             return
@@ -242,7 +235,6 @@ class FileDecisions(QObject):
             self._decisions.mark_files([file], state)
 
     def undo(self, reason: str = "") -> None:
-        """Undo what is shown of the file."""
         file = self._list.current_file
         if file is None or self._undo_obstacle(file):
             return
@@ -325,7 +317,6 @@ class ListDecisions(QObject):
         parts.listing.listed.connect(self.show)
 
     def show(self) -> None:
-        """Show in the bar how far the review is, and what can be done."""
         self._bar.set_state(self._state())
         found = self._reviewed.uncaptured()
         self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
@@ -358,7 +349,6 @@ class ListDecisions(QObject):
     # -- what the user chooses --
 
     def keep(self) -> None:
-        """Keep what is undecided of the listed files."""
         self._decisions.mark_files([file for file in self._listing.files.files if not is_decided(file)], "kept")
 
     def _undo(self, reason: str = "") -> None:
@@ -383,7 +373,6 @@ class ListDecisions(QObject):
     # -- remarks --
 
     def open_comments(self) -> None:
-        """Show the remarks, to be sent."""
         if self._comments_dialog is None and self._reviewed.transcript.changed.comments:
             dialog = self._comments_dialog = CommentsDialog(self._theme, self._parent)
             self.show_comments()
@@ -393,7 +382,6 @@ class ListDecisions(QObject):
             dialog.open()
 
     def show_comments(self) -> None:
-        """Show in the dialog what remarks there are now."""
         if self._comments_dialog is not None:
             self._comments_dialog.set_comments(list(self._reviewed.transcript.changed.comments.values()))
 
@@ -419,7 +407,6 @@ class ReviewContent(QObject):
     def __init__(self, parts: ReviewParts) -> None:
         super().__init__(parts.page)
         self.page = page = parts.page
-        """Where all of it is shown."""
         self._parts = parts
         self._keys = PartKeys("diff", page)
         self._shown_state: object = None
@@ -432,9 +419,7 @@ class ReviewContent(QObject):
         self._saving = FileSaving(pane.editing, files, parts.reviewed, parts.decisions)
         self._news = UndoNews(parts, page)
         self.file = FileDecisions(parts, self._loader, page)
-        """The decisions about the file that is shown."""
         self.all = ListDecisions(parts, page)
-        """The decisions about everything that is listed."""
         self._gap = QWidget(page)
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
         vbox(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=page)
@@ -464,7 +449,6 @@ class ReviewContent(QObject):
         self._draw()
 
     def choose(self, baseline: ReviewBaseline) -> None:
-        """Review this from now on."""
         self._look_at_jobs()
         self._reviewed.baseline = baseline
         self._disk_state = None
@@ -472,12 +456,10 @@ class ReviewContent(QObject):
         self._draw()
 
     def offer_baselines(self) -> None:
-        """Let the user choose what to review, with the keyboard in the list."""
         self._parts.picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._parts.picker.showPopup()
 
     def set_mode(self, mode: RowMode) -> None:
-        """Show diffs in this mode from now on, where there is room."""
         self._pane.set_mode(mode)
 
     def refresh(self) -> None:

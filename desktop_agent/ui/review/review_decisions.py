@@ -33,11 +33,8 @@ class ReviewOutlets(NamedTuple):
     """What the parts of the review call, so that none of them has to forward for another."""
 
     open_file: Callable[[str], object]
-    """Opens the file of this path."""
     show_call: Callable[[str], object]
-    """Shows the call of this id in the conversation."""
     choose_mode: Callable[[str], object]
-    """Shows diffs from now on `side_by_side` or `unified`."""
 
 
 class ReviewDecisions(QObject):
@@ -59,7 +56,6 @@ class ReviewDecisions(QObject):
     ) -> None:
         super().__init__(parent)
         self.submit: Submit = _drop
-        """Submits to the session that is reviewed."""
         self._counts = counts
         self._source = source
         self._git = git

@@ -59,7 +59,6 @@ class ReviewPanel(QWidget):
         self._is_git_wanted = False
         """Whether the user reviews what git finds different, though the session changed nothing."""
         self._is_unreadable = False
-        """Whether the session could not be opened, and only its end is known."""
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
         self._content: ReviewContent | None = None
@@ -109,7 +108,6 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def say_unreadable(self) -> None:
-        """Say that nothing more will be known of this session: it could not be opened."""
         self._is_unreadable = True
         self._show_page()
 
@@ -134,7 +132,6 @@ class ReviewPanel(QWidget):
         return self._content
 
     def set_diff_mode(self, mode: RowMode) -> None:
-        """Show diffs in this mode from now on, where there is room."""
         self._mode = mode
         if self._content:
             self._content.set_mode(mode)

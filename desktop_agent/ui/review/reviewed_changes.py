@@ -48,13 +48,10 @@ class GitListing(QObject):
         self.state: GitState | None = None
         """What git can compare with; `None` before the first look."""
         self.files: tuple[ChangedFile, ...] = ()
-        """What differs within the baseline that was asked for last."""
         self.is_loading = False
         self.problem = ""
-        """Why there is no answer."""
 
     def set_folder(self, folder: str) -> None:
-        """Ask about another folder from now on."""
         self._folder = folder
         self._baseline = None
         self._questions += 1
@@ -62,7 +59,6 @@ class GitListing(QObject):
         self.look()
 
     def look(self) -> None:
-        """Find out what there is to compare with."""
         if self._git is not None and self._folder:
             self._looks += 1
             self._spawn(self._look(self._git, self._looks))
@@ -128,7 +124,6 @@ class NetCounts(QObject):
         self._is_counting = False
 
     def known(self, file: ChangedFile) -> Compared | None:
-        """Return the result of a comparison of this file, if there was one."""
         # To make the key takes longer than the answer, and the review asks for thousands of files.
         return self._known.get(file.key) if self._known else None
 
@@ -195,12 +190,10 @@ class Reviewed:
         self._git = git
         self._counts = counts
         self.transcript = Transcript()
-        """The session that is reviewed; at first one in which nothing happened."""
         self.baseline: ReviewBaseline = LAST_TURN
         self.turns: list[int] = []
         """The turns that changed something, newest first."""
         self.files: list[ChangedFile] = []
-        """All files of the baseline, with what was decided about them."""
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     def set_transcript(self, transcript: Transcript, *, is_begun: bool = False) -> None:
@@ -250,7 +243,6 @@ class Reviewed:
     # -- questions --
 
     def kept(self, file: ChangedFile) -> set[HunkKey]:
-        """The hunks of this file that the user decided to keep."""
         return self.transcript.changed.kept.get(file.path, set())
 
     def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
@@ -273,7 +265,6 @@ class Reviewed:
         return found[-1] if found else None
 
     def tool_behind(self, file: ChangedFile) -> tuple[int, str] | None:
-        """Which turn and tool changed the file last."""
         record = self.record_behind(file)
         return (record.turn, record.tool) if record is not None and record.tool else None
 
@@ -299,16 +290,13 @@ class Reviewed:
     # -- what an undo or redo means --
 
     def selection(self) -> ChangeSelection:
-        """Everything within the baseline."""
         return selection_of(self.baseline, self.turns)
 
     def selection_of_files(self, files: Sequence[ChangedFile]) -> ChangeSelection:
-        """What was changed in these files within the baseline."""
         ids = (record.change.id for file in files if not file.is_by_user for record in file.standing)
         return replace(self.selection(), change_ids=tuple(ids))
 
     def selection_of_file(self, file: ChangedFile, keys: Sequence[HunkKey] = ()) -> ChangeSelection:
-        """What was changed in this file, or only these hunks of it."""
         if file.moved_from and not keys:
             # It has two paths, and is put back at the one only when it is taken away at the other.
             return self.selection_of_files([file])

@@ -84,7 +84,6 @@ class UndoBar(QWidget):
         self._lay_out()
 
     def set_state(self, state: BarState) -> None:
-        """Say how far the review is, and offer what can be done."""
         decided = self.tr("{0} of {1} decided").format(state.decided, state.total)
         self._summary.setText(decided if state.total else self.tr("Nothing to decide"))
         self._summary.setToolTip(self.tr("Files that are kept or undone, of those that are listed"))
@@ -105,7 +104,6 @@ class UndoBar(QWidget):
         self._comments.setVisible(bool(state.comments))
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
-        """Warn of files whose changes are not recorded."""
         count = len(paths)
         if count == 1:
             text = self.tr("{0} was changed but not recorded: it cannot be undone.").format(paths[0])
@@ -117,7 +115,6 @@ class UndoBar(QWidget):
         self._warning.setVisible(bool(count))
 
     def set_problem(self, words: str) -> None:
-        """Say what could not be done; nothing for nothing."""
         self._problem.setText(words)
         self._problem.setVisible(bool(words))
 
@@ -184,7 +181,6 @@ class _Progress(QWidget):
         theme.changed.connect(self.update)
 
     def set_share(self, share: float) -> None:
-        """Fill this share of it, from 0 to 1."""
         self._share = share
         self.update()
 

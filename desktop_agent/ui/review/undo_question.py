@@ -27,8 +27,6 @@ _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
 
 
 class _Question(QMessageBox):
-    """A question with answers and a way out."""
-
     def __init__(self, parent: QWidget, text: str, more: str) -> None:
         super().__init__(parent)
         self.setWindowTitle(_tr("Undo"))
@@ -68,8 +66,6 @@ class _Question(QMessageBox):
 
 
 class Owned(NamedTuple):
-    """A file, and whose differences an undo of it would take back."""
-
     path: str
     shares: tuple[Share, ...]
 
@@ -80,7 +76,6 @@ class Owned(NamedTuple):
 
     @property
     def has_agents(self) -> bool:
-        """Whether any of it is."""
         return any(share.owner == "agent" for share in self.shares)
 
 
@@ -109,7 +104,6 @@ def ask_about_others(
 
 
 def owned_by_records(path: str, records: Iterable[ChangeRecord]) -> Owned:
-    """Return whose these changes of a file are, by their records."""
     found: dict[Owner, tuple[int, int]] = {}
     for record in records:
         added, removed = found.get(record.change.owner, (0, 0))
@@ -149,7 +143,6 @@ class Kept(NamedTuple):
 
     file: ChangedFile
     hunk_count: int
-    """How many hunks."""
     undecided: tuple[HunkKey, ...]
     """Those that are neither kept nor undone."""
 
@@ -164,7 +157,6 @@ class UndoWithCare(NamedTuple):
     parent: QWidget
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        """Undo `selection`; if the user keeps some of it, ask first whether to undo that, too."""
         if not self._files(selection) or self.transcript.turns.is_running:
             self.submit(UndoChanges(selection=selection, reason=reason))
         else:
@@ -247,7 +239,6 @@ class UndoWithCare(NamedTuple):
         return await self.diffs.diff(records, tuple(there))
 
     def _undecided(self, selection: ChangeSelection, kept: Sequence[Kept], reason: str) -> UndoChanges | None:
-        """Return the undo of what is undecided; None if nothing is."""
         paths = {path for one in kept for path in (one.file.path, one.file.moved_from) if path}
         rest = tuple(
             record.change.id

@@ -43,7 +43,6 @@ _FORCED: dict[ThemeChoice, Palette] = {
     "high-contrast-light": HIGH_CONTRAST_LIGHT,
     "high-contrast-dark": HIGH_CONTRAST_DARK,
 }
-"""What each choice looks like, whatever the system wants."""
 
 _TEXT_FAMILY = "Inter"
 _CODE_FAMILY = "JetBrains Mono"
@@ -51,13 +50,11 @@ _CODE_FAMILY = "JetBrains Mono"
 
 
 def last_interface_size(store: QSettings) -> float:
-    """The size of the interface when the window was open last, in pixels."""
     kept = str(store.value("interface_px", ""))
     return float(kept) if kept.isdecimal() else TypeSize.BODY
 
 
 def last_theme(store: QSettings) -> ThemeChoice:
-    """The choice that was in force when the window was open last."""
     kept = store.value("theme")
     choices: Iterable[ThemeChoice] = _FORCED
     forced: ThemeChoice | None = next((choice for choice in choices if choice == kept), None)
@@ -79,26 +76,21 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self.choice: ThemeChoice = choice
-        """What the user chose."""
         self._is_colour_blind_safe = False
         self._growth = interface_px / TypeSize.BODY
         """How much larger than drawn the text of the interface is."""
         self.sizes = TextSizes()
-        """How large the user wants to read."""
         self.density: Density = "comfortable"
-        """How close together the user wants the conversation."""
         self._wishes = Wishes()
         self._motion: MotionChoice = "system"
         self.moves = True
         """Whether anything may blink, pulse, slide or fade."""
         self.colours = self._resolve()
-        """The colours by role."""
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._on_system_changed)
         hints.accessibility().contrastPreferenceChanged.connect(self._on_system_changed)
 
     def colour(self, role: str) -> QColor:
-        """Return the colour of a role as Qt wants it: `theme.colour("accent")`."""
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
@@ -112,7 +104,6 @@ class Theme(QObject):
         return font
 
     def code_font(self, size_px: float = TypeSize.CODE, *, grows: bool = True) -> QFont:
-        """Return the fixed-pitch font for code, commands and diffs, as large as `text_font`."""
         font = _font(_CODE_FAMILY, QFontDatabase.SystemFont.FixedFont, self._grown(size_px) if grows else size_px)
         font.setStyleHint(QFont.StyleHint.Monospace)
         # Ligatures would make `!=` one glyph: code is shown as it is written.
@@ -127,7 +118,6 @@ class Theme(QObject):
         self._update()
 
     def choose_sizes(self, sizes: TextSizes) -> None:
-        """Set the text of chat, code and diffs in these sizes."""
         if sizes != self.sizes:
             self.sizes = sizes
             self.changed.emit()
@@ -140,13 +130,11 @@ class Theme(QObject):
             self.changed.emit()
 
     def choose_density(self, density: Density) -> None:
-        """Let the conversation stand this close together."""
         if density != self.density:
             self.density = density
             self.changed.emit()
 
     def choose_motion(self, choice: MotionChoice) -> None:
-        """Let things move, or not, or as the system says."""
         self._motion = choice
         self._update_motion()
 

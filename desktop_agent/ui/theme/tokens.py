@@ -208,7 +208,6 @@ class TextSizes(NamedTuple):
 
 
 Density = Literal["comfortable", "compact"]
-"""How close together the conversation stands."""
 
 
 MotionChoice = Literal["system", "full", "reduced"]

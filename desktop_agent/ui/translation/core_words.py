@@ -10,7 +10,6 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.paths import resource_path
 
 _GROUP = "\N{NARROW NO-BREAK SPACE}"
-"""Stands between thousands, as everywhere in the window."""
 
 
 def plural(context: str, count: int, one: str, many: str) -> str:
@@ -36,7 +35,6 @@ _SENTENCE_END = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<=[.?:;]) (?=[A-Z`])")
 class _Pattern(NamedTuple):
     source: str
     fixed: tuple[str, ...]
-    """What stands before, between and behind the values."""
 
     def values(self, text: str) -> list[str] | None:
         """Return what is filled in, if `text` is such a text. A value ends where what stands behind it first comes."""
@@ -117,7 +115,6 @@ def _translate(text: str) -> str:
 
 
 def _is_translated() -> bool:
-    """Whether anything but English is spoken."""
     return _translate(_KNOWN) != _KNOWN
 
 

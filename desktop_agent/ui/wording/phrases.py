@@ -49,13 +49,11 @@ def escalation_words() -> str:
 
 
 def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
-    """Return what a policy is called, and what it comes to."""
     name, _, explanation = _POLICIES[policy]
     return _mode_text(name), _mode_text(explanation)
 
 
 def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
-    """Return what a sandbox is called, and what it comes to."""
     name, _, explanation = _MODES[mode]
     return _mode_text(name), _mode_text(explanation)
 
@@ -113,7 +111,6 @@ def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
 
 
 def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
-    """Return date and time in the way of the locale."""
     moment = moment.astimezone(now.tzinfo)
     date = locale.toString(QDate(moment.year, moment.month, moment.day), QLocale.FormatType.ShortFormat)
     return f"{date} {locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)}"

@@ -31,7 +31,6 @@ class TextPiece(NamedTuple):
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it is shown as something else."""
         return self.shown != self.original
 
 
@@ -83,7 +82,6 @@ class VisibleLine(NamedTuple):
     break_positions: tuple[int, ...] = (0,)
 
     def position(self, offset: int) -> int:
-        """Return where the character at `offset` is drawn."""
         at = bisect_right(self.break_offsets, offset) - 1
         return self.break_positions[at] + offset - self.break_offsets[at]
 
@@ -130,7 +128,6 @@ def _drawn(char: str, line: str, index: int, column: int) -> str:
 
 
 def utf16_length(text: str) -> int:
-    """Return how many positions `text` takes in Qt."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -185,16 +182,13 @@ def _cut(text: str) -> str:
 
 
 _CODE = re.compile(r"`([^`\n]+)`")
-"""What documents and terminals show as code."""
 
 
 def quoted(text: str) -> str:
-    """Return `text` with its code in quotes."""
     return _CODE.sub(lambda code: in_quotes(code[1]), text)
 
 
 def in_quotes(text: str) -> str:
-    """Return `text` between the quotation marks of the user's language."""
     return QCoreApplication.translate("Quoting", "“{0}”").format(text)
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MATH_BLOCK = "math_block"
-"""The type of the token of a block."""
 
 _FORMULA_CLOSINGS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _FENCES = ("```", "~~~")
@@ -45,8 +44,6 @@ _IS_TEX = re.compile(r"[\\^_*{]")
 
 
 class _BlockToken(Protocol):
-    """What is told of a block."""
-
     info: str
     content: str
     map: list[int] | None
@@ -94,7 +91,6 @@ def leave_formula(state: _Text, silent: bool) -> bool:
 
 
 def _end_of_formula(text: str, start: int, limit: int) -> int | None:
-    """Return where the formula ends that begins at `start`, if one does."""
     if (closing := _FORMULA_CLOSINGS.get(text[start : start + 2])) is not None:
         end = text.find(closing, start + 2, min(limit, start + SOFT_LIMIT))
         inside = text[start + 2 : end] if end >= 0 else ""
@@ -220,7 +216,6 @@ class Region:
     references: References = field(default_factory=dict[str, dict[str, object]])
     tokens: "list[Token]" = field(default_factory=list["Token"], init=False)
     nodes: list[Node] = field(default_factory=list[Node], init=False)
-    """Top-level nodes, in order."""
     line_starts: list[int] = field(default_factory=list[int], init=False)
 
     def __post_init__(self) -> None:
@@ -289,7 +284,6 @@ class Region:
         ]
 
     def row_lines(self, node: Node) -> list[int]:
-        """Return the line of each body row of a top-level table."""
         return _row_lines(self.tokens[node.first : node.last])[1:]
 
 

@@ -47,7 +47,6 @@ class Block(NamedTuple):
     marker: str = ""
     """The sign or number of the list item that begins here."""
     level: int = 0
-    """Of a heading, 1 to 6."""
     language: str = ""
     """What a fence says it holds, its first word."""
     rows: tuple[tuple[str, ...], ...] = ()

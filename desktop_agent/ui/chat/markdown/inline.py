@@ -41,12 +41,10 @@ class WebAddress(NamedTuple):
 
 
 def may_have_address(text: str) -> bool:
-    """Whether it is worth looking for one."""
     return "://" in text or "www." in text
 
 
 def web_addresses(text: str) -> Iterator[WebAddress]:
-    """Yield the addresses in `text`, in its order."""
     for found in _BEGUN.finditer(text):
         written = _without_sentence(found[0])
         if written.endswith(("://", "www.")) or written in ("http", "https", "www"):
@@ -90,8 +88,6 @@ class InlineSpan(NamedTuple):
 
 
 class RichText(NamedTuple):
-    """Text ready to be laid out."""
-
     text: str
     spans: tuple[InlineSpan, ...] = ()
 
@@ -110,7 +106,6 @@ def is_web_address(href: str) -> bool:
 
 
 def rich_text(content: str, references: References) -> RichText:
-    """Read the inline markdown of one block."""
     if _SYNTAX.search(content) is None:
         return RichText(content)
     tokens: list[Token] = []

@@ -83,10 +83,8 @@ class MarkdownStream:
         """A carriage return at the very end: its newline may follow."""
         self._patience = 0
         self.is_closed = False
-        """Whether it was said that nothing more will come."""
         self._parts: list[str] = []
         self.consumed = 0
-        """How many characters were fed."""
 
     @property
     def source(self) -> str:
@@ -96,7 +94,6 @@ class MarkdownStream:
         return self._parts[0] if self._parts else ""
 
     def feed(self, text: str) -> int:
-        """Read more text."""
         self.consumed += len(text)
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""

@@ -54,7 +54,6 @@ class _Cell:
         self.origin = QPointF()
 
     def fit(self, width: float, alignment: Alignment) -> None:
-        """Lay the cell out for a column this wide."""
         if width >= self.natural_width:
             self.passage, self._width = self._line, _UNBOUNDED
         elif width != self._width:
@@ -219,11 +218,9 @@ class TablePassage:
 
 
 Passage = TextPassage | TablePassage
-"""One block's text once it is laid out."""
 
 
 def _in_bold(rich: RichText) -> RichText:
-    """Return `rich` with everything in bold: the words of a header."""
     spans: list[InlineSpan] = []
     at = 0
     for span in rich.spans:

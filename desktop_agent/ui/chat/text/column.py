@@ -34,7 +34,6 @@ class Slice:
     def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
         self.is_open = is_open
         self.was_over = False
-        """Whether `is_over` returned true before."""
         self._end = float("inf") if is_open else time.perf_counter() + seconds
 
     def is_over(self) -> bool:
@@ -59,7 +58,6 @@ class Heights:
 
     @property
     def total(self) -> int:
-        """The height of all together."""
         return self._bottom(len(self._heights) - 1)
 
     def top(self, index: int) -> int:
@@ -77,13 +75,11 @@ class Heights:
         del self._bottoms[start:]
 
     def set(self, index: int, height: int) -> None:
-        """Change one height."""
         if self._heights[index] != height:
             self._heights[index] = height
             del self._bottoms[index:]
 
     def splice(self, start: int, count: int, heights: Iterable[int]) -> None:
-        """Put `heights` in the place of `count` of them."""
         self._heights[start : start + count] = heights
         del self._bottoms[start:]
 
@@ -150,7 +146,6 @@ class Typesetter:
         )
 
     def estimate(self, index: int) -> int:
-        """Return about how high a block is."""
         block = self._text.blocks[index]
         gap = self._gap(index)
         match block.kind:
@@ -255,7 +250,6 @@ class Typesetter:
 
 
 def _estimate_lines(text: str, letters: float) -> int:
-    """Return about how many lines `text` takes with so many letters in each."""
     return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
 
 
@@ -303,7 +297,6 @@ class Column:
 
     @property
     def laid_out(self) -> int:
-        """How many blocks are laid out now."""
         return len(self._boxes)
 
     # -- content --
@@ -337,7 +330,6 @@ class Column:
         )
 
     def set_width(self, width: int) -> None:
-        """Wrap at `width` from now on."""
         if width != self._typesetter.width:
             self._typesetter.width = width
             self.revision += 1
@@ -387,7 +379,6 @@ class Column:
         return index, y - self._heights.top(index)
 
     def top(self, index: int) -> int:
-        """Return where a block begins."""
         return self._heights.top(min(index, len(self.text.blocks)))
 
     def _box(self, index: int) -> Box:
@@ -433,7 +424,6 @@ class Column:
     # -- positions --
 
     def place_at(self, x: float, y: float) -> TextPosition:
-        """Return the place nearest to a point."""
         if not self.text.blocks or y < 0:
             return TextPosition(0, 0)
         if y >= self.height:
@@ -446,7 +436,6 @@ class Column:
         return TextPosition(index, box.passage.offset_at(point.x(), point.y()))
 
     def span_at(self, x: float, y: float) -> tuple[TextPosition, InlineSpan] | None:
-        """Return the inline span right under a point."""
         if not 0 <= y < self.height:
             return None
         index = self._heights.at(int(y))

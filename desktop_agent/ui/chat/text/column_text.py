@@ -22,7 +22,6 @@ class TextPosition(NamedTuple):
 
 
 END = TextPosition(1 << 60, 0)
-"""Behind everything, in any column."""
 
 
 class ColumnText:
@@ -37,7 +36,6 @@ class ColumnText:
         self.marks: Sequence[Sequence[TextMark]] = ()
 
     def block_before(self, index: int) -> Block | None:
-        """Return the block above one."""
         return self.blocks[index - 1] if index else None
 
     def is_continued(self, index: int) -> bool:
@@ -45,11 +43,9 @@ class ColumnText:
         return index + 1 < len(self.blocks) and self.blocks[index + 1].joint is not None
 
     def marks_of(self, index: int) -> Sequence[TextMark]:
-        """Return the marks of a block."""
         return self.marks[index] if index < len(self.marks) else ()
 
     def shown(self, index: int) -> str:
-        """Return the text of a block as it is shown."""
         return shown_text(self.blocks[index], self.references)
 
     def end(self) -> TextPosition:
@@ -122,8 +118,6 @@ _MOST_MARKED = 60
 
 
 class TextMatch(NamedTuple):
-    """A found piece of text."""
-
     block: int
     start: int
     end: int

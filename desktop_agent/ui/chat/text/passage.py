@@ -93,12 +93,10 @@ class TextPassage:
 
     @property
     def line_count(self) -> int:
-        """How many lines it takes."""
         return self._layout.lineCount()
 
     @property
     def natural_width(self) -> float:
-        """How wide the longest line is."""
         return self._layout.maximumWidth()
 
     def _set_lines(self, width: float) -> int:
@@ -146,7 +144,6 @@ class TextPassage:
         return self._layout.lineAt(index)
 
     def offset_at(self, x: float, y: float) -> int:
-        """Return the position nearest to a point."""
         if y < 0:
             return 0
         if y >= self.height:
@@ -160,7 +157,6 @@ class TextPassage:
         return offset
 
     def span_at(self, x: float, y: float) -> InlineSpan | None:
-        """Return the inline span right under a point."""
         if not self._spans or not 0 <= y < self.height:
             return None
         line = self._line_at(y)
@@ -187,7 +183,6 @@ class TextPassage:
         return found
 
     def line_areas(self) -> list[tuple[int, int]]:
-        """Return top and height of each line."""
         tops = [*self._line_tops, self.height]
         return [(top, below - top) for top, below in pairwise(tops)]
 
@@ -200,7 +195,6 @@ class TextPassage:
 
 
 def x_in(line: QTextLine, offset: int) -> float:
-    """Return where a character begins in its line."""
     # PySide6 returns the position it really took beside the coordinate, and types both as an object.
     return cast("tuple[float, int]", line.cursorToX(offset))[0]
 
@@ -243,7 +237,6 @@ class Paragraph(QWidget):
 
 
 def read_code_spans(text: str) -> RichText:
-    """Return `text` with the parts between backticks as code."""
     parts = text.split("`")
     if len(parts) < 3 or len(parts) % 2 == 0:
         return RichText(text)

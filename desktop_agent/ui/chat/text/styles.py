@@ -25,7 +25,6 @@ class Tint(NamedTuple):
     is_struck: bool = False
     is_underlined: bool = False
     is_secondary: bool = False
-    """In the size of secondary text."""
     is_spaced: bool = False
     """With a little room behind each letter."""
 
@@ -99,7 +98,6 @@ class TextStyles:
     def __init__(self, theme: Theme, files: KnownFiles | None = None) -> None:
         self.theme = theme
         self.files = files or KnownFiles()
-        """What paths in a text can lead to."""
         self.colours = theme.colours
         self.body = theme.text_font(theme.sizes.chat, grows=False)
         self.strong = theme.strong_font(theme.sizes.chat, grows=False)
@@ -109,9 +107,7 @@ class TextStyles:
         self.text_line = round(self._spaces.text_line * self._growth)
         self.code_line = round(self._spaces.code_line * theme.sizes.code / TypeSize.CODE)
         self.card_line = self._spaces.card_line
-        """Height of the line of a call."""
         self.entry_gap = self._spaces.entry
-        """Between two entries."""
         self.small = theme.text_font(TypeSize.HEAD, grows=False)
         self.secondary = theme.text_font(TypeSize.SECONDARY, grows=False)
         self.text_width = QFontMetricsF(self.body).averageCharWidth()
@@ -126,7 +122,6 @@ class TextStyles:
         self._spaced.setFontLetterSpacing(PILL_PADDING)
 
     def font(self, block: Block) -> QFont:
-        """Return the font a block's text is set in."""
         match block.kind:
             case "heading":
                 return self.heading_font(block.level)
@@ -136,7 +131,6 @@ class TextStyles:
                 return self.body
 
     def heading_font(self, level: int) -> QFont:
-        """Return the font of a heading."""
         if level not in self._headings:
             size = TypeSize.TITLE * self._growth if level <= _TITLE_LEVEL else self.theme.sizes.chat
             font = self.theme.text_font(size, grows=False)
@@ -177,17 +171,14 @@ class TextStyles:
         return found
 
     def colour(self, role: str) -> QColor:
-        """Return a colour of the theme by its role."""
         return QColor(getattr(self.colours, role))
 
     def foreground(self, role: str) -> QTextCharFormat:
-        """Return a format that only colours text."""
         text_format = QTextCharFormat()
         text_format.setForeground(self.colour(role))
         return text_format
 
     def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
-        """Return the format of a part of a card's text."""
         if isinstance(look, Tint):
             if look not in self._tints:
                 self._tints[look] = self._make_tint(look)
@@ -197,7 +188,6 @@ class TextStyles:
         return self._looks.format(look)
 
     def highlight(self, background: str, foreground: str) -> QTextCharFormat:
-        """Return a format for a selection or a match, from two colour roles."""
         text_format = self.foreground(foreground)
         text_format.setBackground(self.colour(background))
         return text_format
@@ -240,7 +230,6 @@ class TextStyles:
     # -- space --
 
     def gap(self, before: Block | None, block: Block) -> int:
-        """Return the space between two blocks that follow each other in a message."""
         if before is None or block.joint is not None:
             return 0
         spaces = self._spaces
@@ -253,6 +242,5 @@ class TextStyles:
         return spaces.block
 
     def indent(self, containers: str) -> int:
-        """Return how far in the text stands within these lists and quotes."""
         near = containers[:MOST_INDENTS]
         return near.count("l") * LIST_INDENT + near.count("q") * QUOTE_INDENT

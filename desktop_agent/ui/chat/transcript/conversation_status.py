@@ -25,11 +25,9 @@ class ActivityLine(QWidget):
         self._text = ""
         self._is_dim = False
         self.is_working = False
-        """Whether the agent works now."""
         self.resize(self.width(), Height.SMALL_BUTTON)
 
     def show_activity(self, activity: str, *, is_working: bool) -> None:
-        """Say this, or that the agent works when there is nothing to say."""
         self.is_working = is_working
         text = activity[:1].upper() + activity[1:] if activity else self.tr("Working…")
         if text != self._text:
@@ -83,7 +81,6 @@ class EmptyState(QWidget):
         )
 
     def set_examples(self, examples: Sequence[str]) -> None:
-        """Offer these prompts."""
         for button in self._buttons:
             button.deleteLater()
         self._buttons = [QPushButton(example, self) for example in examples]
@@ -93,7 +90,6 @@ class EmptyState(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Stand in the middle, a little above it."""
         width = min(_MAX_WIDTH, self.width() - 2 * Space.L)
         hint_height = self._hint.heightForWidth(width)
         title_height = self._title.sizeHint().height()
@@ -138,7 +134,6 @@ class ConversationStatus:
         self.empty = EmptyState(actions, view.viewport())
 
     def show(self, transcript: Transcript) -> None:
-        """Show what goes on in it now."""
         self.empty.setVisible(not len(self._layout.rows))
         is_working = transcript.turns.status == "working"
         self._activity.show_activity(transcript.turns.activity, is_working=is_working)
@@ -180,7 +175,6 @@ class Ticker(QObject):
             self._timer.start()
 
     def stop(self) -> None:
-        """Do not tick until the next `update`."""
         self._timer.stop()
 
     def _tick(self) -> None:

@@ -52,7 +52,6 @@ class EntryRows:
         self._letters_per_line = _letters_per_line(0, 1.0)
         """How many fit in a line."""
         self._plan: EntryRow | None = None
-        """The row with the newest plan."""
         self._superseded: EntryRow | None = None
 
     def __len__(self) -> int:
@@ -62,7 +61,6 @@ class EntryRows:
         return self._rows[index]
 
     def reset(self, entries: Sequence[Entry]) -> None:
-        """Make new rows of these entries."""
         self._rows = _rows_of(entries)
         self._plan = None
         for row in filter(_is_plan, self._rows):
@@ -99,7 +97,6 @@ class EntryRows:
                 self._rows[index].page = number
 
     def measure(self, width: int, styles: TextStyles | None) -> None:
-        """Estimate all heights for a new width or font."""
         self._width = width
         if styles is not None:
             self._letter_width = styles.text_width
@@ -234,12 +231,10 @@ def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
 
 
 def _letters_per_line(width: int, letter_width: float) -> float:
-    """Return about how many letters fit in a line."""
     return max(20.0, width / letter_width)
 
 
 def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
-    """Return how many entries at the end of both are the same."""
     pairs = zip(reversed(first), reversed(second), strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
@@ -278,11 +273,9 @@ class PagePlace(NamedTuple):
     """Where in a page the view begins, while the page becomes its rows."""
 
     row: int
-    """Which row the page is."""
     distance: int
     """How far below the beginning of the page the view begins."""
     height: int
-    """Of the page."""
 
 
 class ReadingPlace:
@@ -292,14 +285,11 @@ class ReadingPlace:
         self._rows = rows
         self._anchor: Anchor | None = None
         self.is_following = True
-        """Whether the end is followed."""
 
     def row_top(self, row: EntryRow) -> int:
-        """Return where a row begins in the whole column."""
         return Space.XL + self._rows.heights.top(row.index)
 
     def row_at(self, y: int) -> EntryRow | None:
-        """Return the row at `y` of the whole column, or the nearest; None without any."""
         index = self._rows.heights.at(y - Space.XL)
         return self._rows[index] if index >= 0 else None
 
@@ -318,7 +308,6 @@ class ReadingPlace:
         self._anchor = self._anchor_at(y)
 
     def forget(self, row: EntryRow) -> None:
-        """Forget a row that was removed."""
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
 
@@ -343,7 +332,6 @@ class ReadingPlace:
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
 
     def put_on(self, row: EntryRow, block: int, distance: int) -> None:
-        """Read this."""
         self.is_following = False
         self._anchor = Anchor(row, block, distance)
 
@@ -391,8 +379,6 @@ class KeptPlace(NamedTuple):
 
 
 class FoundEntry(NamedTuple):
-    """Where an entry is now."""
-
     row: int
     """The index of its row, or of the row of the page that it is on."""
     page: int | None

@@ -23,7 +23,6 @@ from desktop_agent.ui.chat.entries.tool_call import ToolWidget
 
 
 def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> EntryWidget:
-    """Return a new widget for the entry of a row."""
     match place.row.entry:
         case PromptSubmitted() | Steered():
             return PromptWidget(place, loader)

@@ -75,7 +75,6 @@ class Pointer(QObject):
         self._selected.show()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Select the word under the pointer."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         spot = self.spot_at(event.position().toPoint())
@@ -130,7 +129,6 @@ class Pointer(QObject):
         return TranscriptPosition(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
 
     def link_at(self, at: QPoint) -> str:
-        """Return what the text under a point of the viewport leads to, or nothing."""
         widget = self._widget_at(at)
         if widget is None or not widget.is_column_shown:
             return ""
@@ -178,8 +176,6 @@ _BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
 class _Bar(QWidget):
-    """Filled with one colour."""
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.colour = QColor()
@@ -210,7 +206,6 @@ class KeyboardOrder(QObject):
         app.focusChanged.connect(self._on_focus_changed)
 
     def arrange(self) -> None:
-        """Put the rows that have widgets in order."""
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
         self._offer_keys(rows)
         order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
@@ -233,7 +228,6 @@ class KeyboardOrder(QObject):
             self._bar.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice how the transcript got the focus."""
         if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusIn:
             self._is_by_keyboard = event.reason() not in _BY_MOUSE
             self.mark()
@@ -304,7 +298,6 @@ class MessageMenu(QObject):
         self._quote(self._selected.text() or (copied_row(row) if row is not None else ""))
 
     def open(self, at: QPoint, global_at: QPoint, keys: PartKeys) -> None:
-        """Offer what can be done with the selection and with what is under a point of the viewport."""
         menu = QMenu(self._area)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         has_selection = not self._selected.selection.is_empty
@@ -319,7 +312,6 @@ class MessageMenu(QObject):
         menu.popup(global_at)
 
     def add_actions(self, menu: QMenu, at: QPoint, *, quotes: bool = True) -> None:
-        """Add what can be done with what is under a point of the viewport."""
         if link := self._pointer.link_at(at):
             name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
             menu.addAction(name, partial(_copy, link))

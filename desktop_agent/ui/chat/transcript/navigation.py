@@ -26,7 +26,6 @@ class Navigation:
         layout.laid_out.connect(self._on_laid_out)
 
     def show_transcript(self, transcript: Transcript) -> None:
-        """Go to places in this one from now on."""
         self._transcript = transcript
         self._sought_call = ""
         self._sought_place = self._reached = None
@@ -45,7 +44,6 @@ class Navigation:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the end of the conversation is being read, and what comes there followed."""
         return self._layout.reading.is_following
 
     @property
@@ -144,7 +142,6 @@ class PageRequests(QObject):
         finder.page_sought.connect(self.update)
 
     def clear(self) -> None:
-        """Forget what was asked for: another conversation is shown."""
         self._wanted = ()
 
     def update(self) -> None:

@@ -46,7 +46,6 @@ class RowLayout(QObject):
         """What paths in the conversation can lead to."""
         self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme, self.files), make, self)
         self.top_edge = 0
-        """Where in the whole column the view begins."""
         self._area = area
         self._theme = theme
         self._is_placing = False
@@ -66,7 +65,6 @@ class RowLayout(QObject):
         self.lay_out()
 
     def scroll_to(self, y: int) -> None:
-        """Bring what lies at `y` of the whole column to the top edge."""
         self.reading.go_to(y)
         self.lay_out()
 
@@ -90,7 +88,6 @@ class RowLayout(QObject):
         self.lay_out()
 
     def on_scrolled(self) -> None:
-        """Follow the scroll bar."""
         if self._is_placing:
             return
         bar = self._area.verticalScrollBar()
@@ -142,7 +139,6 @@ class RowLayout(QObject):
 
     @property
     def is_gentle(self) -> bool:
-        """Whether what is in view is being laid out gently."""
         return self._gentle_timer.isActive()
 
     def lay_out(self) -> None:
@@ -185,28 +181,23 @@ class RowLayout(QObject):
         return not (is_put_off or time.was_over)
 
     def _lay_out_anew(self) -> None:
-        """Lay out what was not in view before."""
         self.lay_out()
         if self._area.isVisible():
             self._colours.request_now()
 
     def stop(self) -> None:
-        """Do nothing more until something is to be laid out."""
         self._colours.stop()
         self._gentle_timer.stop()
 
     def _maximum(self) -> int:
-        """Return the largest scroll value."""
         rows = self.rows.heights.total - (self.widgets.styles.entry_gap if len(self.rows) else 0)
         footer = self.footer.height() + self.widgets.styles.entry_gap if self.footer is not None else 0
         return max(0, 2 * Space.XL + rows + footer - self._area.viewport().height())
 
     def _value(self) -> int:
-        """Return the scroll value that keeps the anchor, or the end, where it is."""
         return self.reading.value(self.top_edge, self._maximum())
 
     def _place(self, value: int) -> None:
-        """Scroll to `value`, and put widgets where they belong."""
         viewport, bar = self._area.viewport(), self._area.verticalScrollBar()
         height = viewport.height()
         self._is_placing = True
@@ -251,7 +242,6 @@ class RowUpdates(QObject):
         self._throttle.trigger()
 
     def request_layout(self) -> None:
-        """Lay out with the next frame."""
         self._throttle.trigger()
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
@@ -266,13 +256,11 @@ class RowUpdates(QObject):
         self.request_layout()
 
     def drop(self, row: EntryRow) -> None:
-        """Forget a row that was removed."""
         self._dirty.pop(row, None)
         self._layout.widgets.live.drop(row)
         self._layout.reading.forget(row)
 
     def clear(self) -> None:
-        """Forget all rows: they are replaced."""
         self._dirty.clear()
 
     def flush(self) -> None:
@@ -282,12 +270,10 @@ class RowUpdates(QObject):
             self._layout.lay_out()
 
     def pause(self) -> None:
-        """Show nothing until `resume`."""
         self._throttle.pause()
         self._reading_timer.stop()
 
     def resume(self) -> None:
-        """Show what changed meanwhile, and go on."""
         self._throttle.resume()
         self._layout.lay_out()
         for row in self._layout.widgets.live:

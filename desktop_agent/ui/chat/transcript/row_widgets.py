@@ -35,12 +35,10 @@ class LiveRows:
         return len(self._live)
 
     def add(self, row: EntryRow) -> None:
-        """Take in a row that got a widget."""
         self._live.append(row)
         self._shelf.pop(row, None)
 
     def retire(self, row: EntryRow) -> None:
-        """Let the widget of a row go that is out of sight."""
         self._live.remove(row)
         _discard(row)
         self._shelf[row] = None
@@ -48,20 +46,17 @@ class LiveRows:
             self._shelf.popitem(last=False)[0].forget()
 
     def drop(self, row: EntryRow) -> None:
-        """Forget a row that was removed, whether it has a widget or not."""
         self._shelf.pop(row, None)
         if row.widget is not None:
             self._live.remove(row)
             _discard(row)
 
     def drop_widgets(self) -> None:
-        """Let all widgets go."""
         for row in self._live:
             _discard(row)
         self._live.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
         self.drop_widgets()
         self._shelf.clear()
 
@@ -92,7 +87,6 @@ class CodeColours(QObject):
         self._timer.timeout.connect(self._work)
 
     def request(self) -> None:
-        """Look soon for code without colours."""
         if not self._timer.isActive():
             self._timer.start(_PAUSE_MS)
 
@@ -101,7 +95,6 @@ class CodeColours(QObject):
         self._timer.start(0)
 
     def stop(self) -> None:
-        """Do nothing until the next request."""
         self._timer.stop()
 
     def _work(self) -> None:
@@ -151,7 +144,6 @@ class RowWidgets(QObject):
         self.live = LiveRows()
         """The rows that have widgets now."""
         self.width = 0
-        """Of every row, in pixels."""
         self._view_top = self._view_height = 0
         self.held_row: EntryRow | None = None
         """A row whose widget stays, however far away it is: a selection is being drawn from it."""
@@ -187,7 +179,6 @@ class RowWidgets(QObject):
         return True
 
     def create(self, row: EntryRow) -> EntryWidget:
-        """Give a row its widget, wherever it is."""
         row.is_dirty = False
         widget = self._make(row)
         widget.resized.connect(self._on_resized)

@@ -53,7 +53,6 @@ class TranscriptView(QAbstractScrollArea):
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.keys = PartKeys("conversation", self)
-        """What its keys ask for."""
         self._transcript: Transcript | None = None
         self._now = now
         self._loader = loader
@@ -82,12 +81,10 @@ class TranscriptView(QAbstractScrollArea):
 
     @cached_property
     def pointer(self) -> Pointer:
-        """The mouse over the conversation."""
         return Pointer(self, self.row_layout, self.selected)
 
     @cached_property
     def messages(self) -> MessageMenu:
-        """What can be done with messages."""
         parts = (self.row_layout, self.selected, self.pointer, self.entry_actions, self.navigation)
         return MessageMenu(self, *parts)
 

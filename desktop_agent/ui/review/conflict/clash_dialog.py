@@ -40,7 +40,6 @@ class Versions(Struct, frozen=True):
 
     @property
     def wanted(self) -> bytes | None:
-        """What the undo or redo would have written."""
         return self.contents[1]
 
 

@@ -52,7 +52,6 @@ class ResultEditor(QPlainTextEdit):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """What was chosen for each clash."""
         return tuple(self._choices)
 
     @property
@@ -62,12 +61,10 @@ class ResultEditor(QPlainTextEdit):
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """The clashes for which nothing was chosen, and that were not edited."""
         open_ones = (number for number, choice in enumerate(self._choices) if choice == "undecided")
         return tuple(number for number in open_ones if number not in self._edited)
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
-        """Start with the merge of these, in the colours of the language of `path`."""
         self._three = three
         self._choices = ["undecided"] * len(three.clashes)
         self._places = []
@@ -108,7 +105,6 @@ class ResultEditor(QPlainTextEdit):
         self.decided.emit()
 
     def show_clash(self, number: int) -> None:
-        """Mark this clash and scroll to it."""
         self._current = number
         place = QTextCursor(self._places[number])
         place.setPosition(place.selectionStart())
@@ -160,7 +156,6 @@ class ResultEditor(QPlainTextEdit):
         self._colours.stop()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint what lies under the text of the clashes, then the text."""
         painter = QPainter(self.viewport())
         undecided = self.undecided
         for number, place in enumerate(self._places):
@@ -202,7 +197,6 @@ class ClashPage(QWidget):
     decided = Signal()
 
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
-        """The file's `path` tells its language. `names` say whose each version is."""
         super().__init__()
         self._three = three
         self._current = 0
@@ -211,7 +205,6 @@ class ClashPage(QWidget):
         self._columns.setObjectName("clashColumns")
         self._columns.setAccessibleName(self.tr("The three versions"))
         self.editor = ResultEditor(theme)
-        """The result."""
         self.editor.setObjectName("clashResultEdit")
         self.editor.setAccessibleName(self.tr("The result that can be written"))
         self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back)
@@ -236,7 +229,6 @@ class ClashPage(QWidget):
 
     @property
     def current(self) -> int:
-        """The clash that a choice is about, from 0."""
         return self._current
 
     @property
@@ -251,7 +243,6 @@ class ClashPage(QWidget):
         return count - len(self.editor.undecided), count
 
     def choose(self, choice: Choice) -> None:
-        """Decide about the current clash."""
         self.editor.choose(self._current, choice)
 
     def go_on(self) -> None:
@@ -259,11 +250,9 @@ class ClashPage(QWidget):
         self.go_to((self._current + 1) % len(self._three.clashes))
 
     def go_back(self) -> None:
-        """Go to the clash before this one."""
         self.go_to((self._current - 1) % len(self._three.clashes))
 
     def go_to(self, number: int) -> None:
-        """Go to this clash, from 0."""
         self._current = number
         self.editor.show_clash(number)
         self._columns.scroll_to_clash(number)

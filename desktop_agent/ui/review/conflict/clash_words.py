@@ -36,14 +36,11 @@ class Names(NamedTuple):
     wanted: str
     there: str
     keep: str
-    """The button that keeps what is on disk, in one place."""
     both: str
     keep_all: str
-    """The button that keeps all of it."""
 
 
 def names_of(purpose: Purpose, clash: Clash) -> Names:
-    """Return the names for the versions of this clash."""
     is_undo = purpose == "undo"
     is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
     version = _version(clash.yours_by)
@@ -125,7 +122,6 @@ def summary(path: str, *, settled: str, merged_count: int, done_count: int) -> s
 
 
 def take(purpose: Purpose, *, is_removal: bool) -> str:
-    """Return the words of the button that takes what the undo or redo wants."""
     if is_removal:
         return _tr("Remove the file")
     return _tr("Use the undone version") if purpose == "undo" else _tr("Use the redone version")

@@ -32,8 +32,6 @@ class Look(NamedTuple):
 
 
 class VersionCell(NamedTuple):
-    """What one version has in a row."""
-
     look: Look
     number: int | None = None
     """Of its line, from 0; `None` where it has none."""
@@ -58,7 +56,6 @@ class ThreeRows:
         self.three = three
         self._starts = list(accumulate((region.row_count for region in three.regions), initial=0))
         self.count = self._starts[-1]
-        """How many rows there are."""
         clashes = (index for index, region in enumerate(three.regions) if region.origin == "clash")
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
         self._choices: tuple[Choice, ...] = ("undecided",) * len(self._clash_numbers)
@@ -70,7 +67,6 @@ class ThreeRows:
         self._choices, self._edited = tuple(choices), edited
 
     def cell(self, row: int, source: Source) -> VersionCell:
-        """Return what a version has in a row."""
         index, offset = self._at(row)
         region, look = self.three.regions[index], self._look(index, source)
         part = region.of(source)
@@ -81,11 +77,9 @@ class ThreeRows:
         return VersionCell(look, number, self.three.lines(source)[number], words)
 
     def clash_at(self, row: int) -> int | None:
-        """Return the number of the clash that a row is of."""
         return self._clash_numbers.get(self._at(row)[0])
 
     def rows_of(self, clash: int) -> ClashRows | None:
-        """Return the rows of the clash of this number, if there is one."""
         found = (index for index, number in self._clash_numbers.items() if number == clash)
         return next((ClashRows(self._starts[index], self._starts[index + 1]) for index in found), None)
 
@@ -100,7 +94,6 @@ class ThreeRows:
         return lines
 
     def is_open(self, clash: int) -> bool:
-        """Whether nothing was decided about this clash."""
         return self._choices[clash] == "undecided" and clash not in self._edited
 
     def _at(self, row: int) -> tuple[int, int]:
@@ -174,7 +167,6 @@ class ThreeColumns(QAbstractScrollArea):
         for colours in self._colours.values():
             colours.changed.connect(self.viewport().update)
         self.titles = tuple(titles)
-        """What the three columns are called."""
         self._head = _Head(theme, self.titles, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -186,7 +178,6 @@ class ThreeColumns(QAbstractScrollArea):
         theme.changed.connect(self._on_theme_changed)
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
-        """Show these versions from their start, with the colours of the language of `path`."""
         self._rows = ThreeRows(three)
         self._placed = None
         for source, colours in self._colours.items():
@@ -293,7 +284,6 @@ class ThreeColumns(QAbstractScrollArea):
         painter.restore()
 
     def _paint_frame(self, painter: QPainter, rows: ThreeRows, top: int) -> None:
-        """A frame around the clash that it is about now."""
         if framed := rows.rows_of(self._current):
             painter.setPen(QPen(self._theme.colour("warning_text" if rows.is_open(self._current) else "accent"), 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -343,8 +333,6 @@ class ThreeColumns(QAbstractScrollArea):
 
 
 class _Head(QWidget):
-    """Names the columns."""
-
     def __init__(self, theme: Theme, titles: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme

@@ -24,7 +24,6 @@ class DiffDocument:
         self._is_mode_chosen = False
         self._has_heads = False
         self.wanted_mode: RowMode = "side_by_side"
-        """What was asked for."""
         self.diff: FileDiff | None = None
         self.rows = DiffRows(_NO_DIFF, "side_by_side")
         self.heading, self.detail = "", ""
@@ -37,17 +36,14 @@ class DiffDocument:
 
     @property
     def has_lines(self) -> bool:
-        """Whether the file has lines on either side."""
         return bool(self.rows.diff.old_lines or self.rows.diff.new_lines)
 
     @property
     def is_narrow(self) -> bool:
-        """Whether there is no room for two columns."""
         return self._width() < MIN_SIDE_BY_SIDE_WIDTH
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether the file has lines on one side only."""
         return self.diff is not None and bool(self.diff.old_lines) != bool(self.diff.new_lines)
 
     def mode_obstacle(self) -> str:
@@ -76,7 +72,6 @@ class DiffDocument:
         self._is_mode_chosen = True
 
     def fit(self) -> None:
-        """Show the rows in the mode for this width."""
         self._build(self.rows.diff, self.fitting_mode(), self.rows.opened)
 
     def add_heads(self) -> None:

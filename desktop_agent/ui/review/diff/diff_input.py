@@ -20,8 +20,6 @@ _OWN = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffKeyboard:
-    """Turns keys into moves and into what the overlays do. `open_gap` unfolds the row that it is given."""
-
     def __init__(
         self, keys: PartKeys, navigation: DiffNavigation, overlays: DiffOverlay, open_gap: Callable[[int], None]
     ) -> None:
@@ -44,7 +42,6 @@ class DiffKeyboard:
         return is_done or self._act_always(event) or self._move(event)
 
     def _do(self, action: str) -> bool:
-        """Whether this is an action of the diff itself that can be done now."""
         navigation = self._navigation
         match action:
             case "copy":
@@ -79,7 +76,6 @@ class DiffKeyboard:
         return True
 
     def _move(self, event: QKeyEvent) -> bool:
-        """Whether the key moved the marked row."""
         navigation = self._navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()
         targets = {

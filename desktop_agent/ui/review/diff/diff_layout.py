@@ -43,11 +43,9 @@ class Geometry:
 
     @property
     def height(self) -> int:
-        """The height of everything."""
         return self.top(self._count)
 
     def top(self, row: int) -> int:
-        """Return where the row starts."""
         return self._top_of(row, bisect_left(self._bars, row)) + self._above[bisect_left(self._block_rows, row)]
 
     def row_height_at(self, row: int) -> int:
@@ -75,7 +73,6 @@ class Geometry:
         return max(0, min(row, self._count - 1))
 
     def is_in_block(self, y: int) -> bool:
-        """Whether `y` is in a block and not in a row."""
         row = self.row_at(y)
         return self.block_top(row) <= y < self.top(row + 1)
 
@@ -100,7 +97,6 @@ class Pane(NamedTuple):
 
     @property
     def text_width(self) -> int:
-        """How much room the text has."""
         return max(0, self.right - self.text_left)
 
 
@@ -128,8 +124,6 @@ _LINE_PADDING = 3
 
 
 class LineMetrics(NamedTuple):
-    """Sizes of the font of the lines, in pixels."""
-
     line_height: float
     char_width: float
     digit_width: float
@@ -157,12 +151,10 @@ class DiffScroller:
 
     @property
     def position(self) -> QPoint:
-        """How far is scrolled."""
         return QPoint(self._area.horizontalScrollBar().value(), self._area.verticalScrollBar().value())
 
     @property
     def text_left(self) -> int:
-        """Where the text of the first pane starts."""
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
@@ -174,7 +166,6 @@ class DiffScroller:
         self.update_bars()
 
     def update_bars(self) -> None:
-        """Fit the scroll bars to the rows and to the widest line."""
         view = self._area.viewport().size()
         vertical, horizontal = self._area.verticalScrollBar(), self._area.horizontalScrollBar()
         vertical.setRange(0, max(0, self.geometry.height - view.height()))
@@ -205,7 +196,6 @@ class DiffScroller:
         return self.geometry.row_at(point.y() + self._area.verticalScrollBar().value())
 
     def pane_at(self, point: QPoint) -> Pane | None:
-        """Return the pane at `point`."""
         return next((pane for pane in self.panes if point.x() < pane.right), None)
 
     def is_in_block(self, point: QPoint) -> bool:
@@ -213,12 +203,10 @@ class DiffScroller:
         return self.geometry.is_in_block(point.y() + self._area.verticalScrollBar().value())
 
     def visible_rows(self) -> tuple[int, int]:
-        """Return the first and the last row in view."""
         top = self._area.verticalScrollBar().value()
         return self.geometry.row_at(top), self.geometry.row_at(top + self._area.viewport().height())
 
     def rows_per_page(self) -> int:
-        """Return how many rows a page key passes."""
         return max(1, self._area.viewport().height() // self.geometry.row_height - 1)
 
     # -- scrolling --
@@ -252,7 +240,6 @@ class DiffScroller:
         return None
 
     def put_on_top(self, line: TopLine | None) -> None:
-        """Scroll so that this line is where it was."""
         if line:
             row = self._document.rows.find(line.side, line.line)
             self._area.verticalScrollBar().setValue(self.geometry.top(row) - line.above)

@@ -29,12 +29,9 @@ class DiffNavigation(QObject):
     def __init__(self, document: DiffDocument, scroller: DiffScroller, parent: QObject) -> None:
         super().__init__(parent)
         self.document = document
-        """What it moves in."""
         self.scroller = scroller
-        """Brings the marked row into view."""
         self._select_from: int | None = None
         self.row = 0
-        """The marked row."""
         self.side: LineSide = "new"
         """Where the user last was: what the keyboard selects from."""
         self.selection: DiffSelection | None = None
@@ -74,11 +71,9 @@ class DiffNavigation(QObject):
         self.moved.emit()
 
     def next_change(self) -> bool:
-        """Go to the next change; whether there is one."""
         return self.go_to_change(bisect_right(self.document.rows.changes, self.row))
 
     def previous_change(self) -> bool:
-        """Go to the change before this one; whether there is one."""
         return self.go_to_change(bisect_left(self.document.rows.changes, self.row) - 1)
 
     def go_to_change(self, number: int) -> bool:
@@ -91,7 +86,6 @@ class DiffNavigation(QObject):
         return True
 
     def select(self, selection: DiffSelection | None) -> None:
-        """Select this; `None` selects nothing."""
         self.selection = selection
         self.scroller.repaint()
 
@@ -103,7 +97,6 @@ class DiffNavigation(QObject):
         self.select(DiffSelection(side, upper, below) if start <= end else DiffSelection(side, below, upper))
 
     def select_all(self) -> None:
-        """Select everything on the side where the user last was."""
         if len(self.document.rows):
             self.select(everything(self.document.rows, self.selecting_side))
 
@@ -112,7 +105,6 @@ class DiffNavigation(QObject):
         return self.selection.text(self.document.rows) if self.selection else ""
 
     def copy(self) -> None:
-        """Put what is selected on the clipboard."""
         if text := self.selected_text():
             QGuiApplication.clipboard().setText(text)
 

@@ -71,11 +71,9 @@ class OverlayStack(DiffOverlay):
 
     @property
     def has_mouse(self) -> bool:
-        """Whether the mouse was pressed in one of them."""
         return self._pressed is not None
 
     def add(self, overlay: DiffOverlay) -> None:
-        """Add one on top, which is asked last."""
         self._overlays.append(overlay)
 
     def set_diff(self, diff: FileDiff | None) -> None:

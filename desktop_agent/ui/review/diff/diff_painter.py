@@ -62,7 +62,6 @@ class BarPainter:
     def paint(
         self, painter: QPainter, rows: DiffRows, index: int, rect: QRect, bars: Bars | None, *, is_hovered: bool
     ) -> None:
-        """Paint the bar of a hunk or of folded lines."""
         border = self._theme.colour("border")
         painter.fillRect(rect, self._theme.colour("sunken"))
         painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, border)
@@ -127,7 +126,6 @@ _NUMBER_SIZE = 10.5 / TypeSize.DIFF
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _EDGE_WIDTH = 3
-"""Of the edge of moved lines."""
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
 """Of text and ground. With high contrast the text stays as it is, and the ground goes."""
@@ -161,8 +159,6 @@ class Scene(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line on screen."""
-
     number: int
     row: DiffRow
     top: int
@@ -209,20 +205,17 @@ class DiffPainter:
         """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
 
     def clear(self) -> None:
-        """Forget everything about the file: there is another one."""
         self._layouts.clear()
         self._words.clear()
         self.put_off.clear()
         self.widest = 0.0
 
     def laid_line(self, diff: FileDiff, scroll_x: int, pane: Pane, side: LineSide, number: int) -> LaidLine:
-        """Return a line as it is painted when the pane is scrolled sideways by `scroll_x` pixels."""
         text = diff.old_lines[number] if side == "old" else diff.new_lines[number]
         columns = Columns(int(scroll_x / self.char_width), int(pane.text_width / self.char_width) + 1)
         return self._layouts.line(side, number, text, self._highlighter.spans(side, number), columns)
 
     def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
-        """Paint everything inside `clip`, in the viewport's coordinates."""
         painter.fillRect(clip, self._colour("surface"))
         self._words.begin()
         scroll_y = scene.scroll.y()
@@ -295,7 +288,6 @@ class DiffPainter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _paint_moved(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
-        """An edge along moved lines, and on the first of them where they went."""
         block, line = shown.moved, shown.line
         if block is None:
             return
@@ -453,7 +445,6 @@ def _blend(ground: QColor, colour: QColor, share: float) -> QColor:
 
 
 def _stripes(ground: QColor, stripe: QColor) -> QPixmap:
-    """Return a tile of diagonal stripes, for where a side has no line."""
     scale = 4
     tile = QPixmap(_STRIPE * scale, _STRIPE * scale)
     tile.setDevicePixelRatio(scale)

@@ -49,12 +49,10 @@ class DiffRenderer(QObject):
         self.follow_theme()
 
     def follow_theme(self) -> None:
-        """Paint with the theme's fonts and colours as they are now."""
         self._painter = painter = DiffPainter(self._theme, self._highlighter)
         self._scroller.metrics = LineMetrics(painter.line_height, painter.char_width, painter.digit_width)
 
     def start(self) -> None:
-        """Forget everything about the file before: the document has another diff."""
         diff = self._document.rows.diff
         self._painter.clear()
         self._highlighter.set_text(diff.path, diff.old_lines, diff.new_lines)
@@ -63,11 +61,9 @@ class DiffRenderer(QObject):
         self._scroller.text_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
 
     def stop(self) -> None:
-        """Stop looking for colours; the next frame asks for them again."""
         self._highlighter.stop()
 
     def scene(self, navigation: DiffNavigation, *, has_focus: bool) -> Scene:
-        """Return what is in view, without overlays."""
         return Scene(
             rows=self._document.rows,
             geometry=self._scroller.geometry,
@@ -80,7 +76,6 @@ class DiffRenderer(QObject):
         )
 
     def paint(self, scene: Scene, clip: QRect) -> None:
-        """Paint everything inside `clip`."""
         painter = QPainter(self._viewport)
         if len(scene.rows):
             self._painter.paint(painter, scene, clip)
@@ -95,11 +90,9 @@ class DiffRenderer(QObject):
         painter.end()
 
     def lay_line(self, pane: Pane, side: LineSide, number: int) -> LaidLine:
-        """Return a line as it is painted."""
         return self._painter.laid_line(self._document.rows.diff, self._scroller.position.x(), pane, side, number)
 
     def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block whose label is at `point`, and the side it is on."""
         return self._painter.moved_at(scene, point) if len(scene.rows) else None
 
     def _paint_message(self, painter: QPainter) -> None:
@@ -173,7 +166,6 @@ class DiffView(QAbstractScrollArea):
         self._left: tuple[int, QPoint] | None = None
         """The row and the position of the diff that words stand in place of."""
         self.keys = PartKeys("diff", self)
-        """What its keys ask for."""
         self.overlays = OverlayStack(self)
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
@@ -233,7 +225,6 @@ class DiffView(QAbstractScrollArea):
         self._fit_mode()
 
     def open_gap(self, row: int) -> None:
-        """Show the lines that the gap at `row` hides."""
         if self.document.open_gap(row):
             self.navigation.selection = None
             self.relayout()
@@ -284,7 +275,6 @@ class DiffView(QAbstractScrollArea):
     # -- painting and size --
 
     def scene(self) -> Scene:
-        """Return what there is to paint now."""
         return self.overlays.decorate(self.renderer.scene(self.navigation, has_focus=self.hasFocus()))
 
     def paintEvent(self, event: QPaintEvent) -> None:

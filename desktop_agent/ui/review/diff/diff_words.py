@@ -13,7 +13,6 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.wording.visible_text import visible_line
 
 HunkChoice = Literal["keep", "undecide", "undo", "redo", "comment"]
-"""What the user can want with hunks."""
 HunkState = Literal["undecided", "kept", "undone"]
 
 
@@ -64,7 +63,6 @@ def _head_label(rows: DiffRows, index: int) -> str:
 
 
 def undone_label() -> str:
-    """Return the word for a change that is not in force any more."""
     return _tr("undone")
 
 
@@ -76,7 +74,6 @@ def moved_label(block: MovedBlock, side: LineSide) -> str:
 
 
 def comment_label(comment: LineComment) -> str:
-    """Return who wrote a comment, and what it is on."""
     if comment.start == comment.end:
         return _tr("You, on this file")
     is_old = comment.side == "old"
@@ -88,7 +85,6 @@ def comment_label(comment: LineComment) -> str:
 
 
 def gap_label(gap: Gap) -> str:
-    """Return what is folded away."""
     if gap.converted == gap.size:
         return plural("DiffView", gap.size, "%n line, only its ending changed", "%n lines, only their ending changed")
     if gap.converted:
@@ -99,13 +95,11 @@ def gap_label(gap: Gap) -> str:
 
 
 def notes_label(notes: tuple[str, ...]) -> str:
-    """Return the notes in one line."""
     text = " · ".join(notes)
     return text[:1].upper() + text[1:]
 
 
 def show_label() -> str:
-    """Return the word that unfolds a gap."""
     return _tr("Show")
 
 
@@ -153,7 +147,6 @@ def summary(diff: FileDiff) -> tuple[str, str]:
 
 
 def diff_name(diff: FileDiff) -> str:
-    """Return what the diff is of and how big it is, in a sentence."""
     text = _tr("Changes in {0}: {1} lines added, {2} removed").format(diff.path, diff.added, diff.removed)
     return ". ".join((text, *diff.notes))
 

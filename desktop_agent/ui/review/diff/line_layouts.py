@@ -22,7 +22,6 @@ from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, 
 WINDOW_CHARS = 128
 """Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
 MAX_WHOLE_CHARS = 512
-"""Lines that are no longer are laid out whole."""
 _UNBOUNDED = 1e7
 
 
@@ -33,7 +32,6 @@ class Columns(NamedTuple):
     shown: int
 
     def window(self, length: int) -> tuple[int, int]:
-        """Return which characters of a line this long to lay out."""
         start = min(self.first, length) // WINDOW_CHARS * WINDOW_CHARS
         end = (self.first + self.shown) // WINDOW_CHARS * WINDOW_CHARS + WINDOW_CHARS
         return (0, length) if length <= MAX_WHOLE_CHARS else (start, min(end, length))
@@ -65,22 +63,18 @@ class LaidLine:
 
     @property
     def width(self) -> float:
-        """How wide the text is."""
         return self._left + self._line.naturalTextWidth() + self._rest
 
     def x(self, offset: int) -> float:
-        """Return where the character at `offset` starts."""
         position = self.visible.position(offset) - self._first
         inside = max(0, min(position, self._length))
         x, _ = cast("tuple[float, int]", self._line.cursorToX(inside))
         return self._left + x + (position - inside) * self._char_width
 
     def offset(self, x: float) -> int:
-        """Return the place between two characters that is nearest to `x`."""
         return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
 
     def is_coloured(self, start: int, end: int) -> bool:
-        """Whether any of these characters has a colour of the syntax."""
         return any(first < end and start < last for first, last, _ in self._spans)
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
@@ -116,7 +110,6 @@ class LineStyle:
         self._formats: dict[str, QTextCharFormat] = {}
 
     def format(self, role: str) -> QTextCharFormat:
-        """Return the format for a role of the palette."""
         if role not in self._formats:
             found = QTextCharFormat()
             found.setForeground(self._theme.colour(role))
@@ -125,8 +118,6 @@ class LineStyle:
 
 
 class _Kept(NamedTuple):
-    """A laid-out line, and what it was laid out for."""
-
     window: tuple[int, int]
     spans: LineSpans
     laid: LaidLine
@@ -143,7 +134,6 @@ class LineLayouts:
         """The one that was asked for last is the last."""
 
     def clear(self) -> None:
-        """Forget the laid-out lines: the diff has changed."""
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
@@ -174,7 +164,6 @@ class LineWords:
         self._left_s = budget_s
 
     def clear(self) -> None:
-        """Forget everything about the file: there is another one."""
         self._known.clear()
 
     def begin(self) -> None:

@@ -13,8 +13,6 @@ from desktop_agent.ui.widgets.layouts import hairline, vbox
 
 
 class VersionFacts(Struct, frozen=True):
-    """One version: what kind of file, how long, and the beginning of its digest."""
-
     type_name: str
     size_bytes: int
     hash: str
@@ -37,14 +35,12 @@ def binary_facts(before: bytes | None, after: bytes | None) -> BinaryFacts:
 
 
 def version_facts(content: bytes | None) -> VersionFacts | None:
-    """Return what to show of one version."""
     if content is None:
         return None
     return VersionFacts(file_type(content[:HEAD_BYTES]).name, len(content), short_hash(content))
 
 
 def version_words(version: VersionFacts | None) -> tuple[str, str, str]:
-    """Return what a table says of one version: its kind, its size and its digest."""
     if version is None:
         return QCoreApplication.translate("Media", "There is no file"), "", ""
     return version.type_name, exact_size_words(version.size_bytes), version.hash
@@ -199,7 +195,6 @@ class BinaryView(QWidget):
         self._on_theme_changed()
 
     def show_facts(self, facts: BinaryFacts) -> None:
-        """Show these."""
         for place, version in enumerate((facts.before, facts.after)):
             for row, text in enumerate(version_words(version)):
                 self._values[row][place].setText(text)

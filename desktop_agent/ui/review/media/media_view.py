@@ -79,7 +79,6 @@ class ImageView(QWidget):
         self._show_split()
 
     def set_mode(self, mode: CompareMode) -> None:
-        """Compare them in this way."""
         self._modes[mode].setChecked(True)
         self.canvas.set_mode(mode)
         is_apart = mode == "two_up"
@@ -195,7 +194,6 @@ class MediaView(QWidget):
         self._layout = QStackedLayout(self)
 
     def forget(self) -> None:
-        """Drop what is on its way."""
         self._request += 1
 
     async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> MediaKind | None:
@@ -251,14 +249,12 @@ class MediaView(QWidget):
 
     @cached_property
     def image_view(self) -> ImageView:
-        """Where pictures are shown."""
         view = ImageView(self._theme)
         self._layout.addWidget(view)
         return view
 
     @cached_property
     def notebook_view(self) -> DiffView:
-        """Where the cells of notebooks are shown."""
         view = DiffView(self._theme)
         view.setObjectName("notebookView")
         self._layout.addWidget(view)
@@ -266,7 +262,6 @@ class MediaView(QWidget):
 
     @cached_property
     def binary_view(self) -> BinaryView:
-        """Where facts about bytes are shown."""
         view = BinaryView(self._theme)
         self._layout.addWidget(view)
         return view
@@ -309,7 +304,6 @@ class MediaStack(QWidget):
         self._bar.hide()
 
     def hold(self, text_view: QWidget) -> None:
-        """Show this view for text."""
         self._text_view = text_view
         if text_view.parentWidget() is not self:  # Qt would polish all that is in it again
             text_view.setParent(self)
@@ -317,19 +311,16 @@ class MediaStack(QWidget):
 
     @property
     def is_text_shown(self) -> bool:
-        """Whether the text view is what is seen."""
         return self._pages.currentWidget() is self._text_view
 
     @property
     def media(self) -> MediaView:
-        """What is shown in place of text. Made when first needed."""
         if self._media is None:
             self._media = MediaView(self._theme)
             self._pages.addWidget(self._media)
         return self._media
 
     def show_text(self) -> None:
-        """Show the text view: there is nothing else to this change, or it is not known yet."""
         self._request += 1
         if self._media is not None:
             self._media.forget()

@@ -36,7 +36,6 @@ class PictureScroller:
         self.pictures: tuple[DecodedPicture, ...] = ()
         """One version, or the old and the new one."""
         self.mode: CompareMode = "two_up"
-        """How the two are compared."""
         self.scale = 1.0
         """How large a pixel of the pictures is."""
         self.is_fitted = True
@@ -61,7 +60,6 @@ class PictureScroller:
         return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
 
     def _extent(self) -> QSizeF:
-        """The size of the larger picture, each way."""
         sizes = [QSizeF(picture.size) for picture in self.pictures if picture.is_shown]
         return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
 
@@ -76,7 +74,6 @@ class PictureScroller:
     # -- scale and scrolling --
 
     def lay_out(self) -> None:
-        """Fit scale and scroll bars to the pictures, the mode and the size of the place."""
         if self.is_fitted:
             margin = QSize(2 * Space.L, 2 * Space.L)
             room, extent = QSizeF(self.panes()[0].size() - margin), self._extent()
@@ -129,7 +126,6 @@ class PicturePainter:
         self._squares = QPixmap()
 
     def forget_colours(self) -> None:
-        """Take the colours of the theme as they are now."""
         self._squares = QPixmap()
 
     def paint(self, area: QRect, split: float) -> None:
@@ -289,19 +285,16 @@ class PictureCanvas(QAbstractScrollArea):
         return self._split
 
     def show_pictures(self, *pictures: DecodedPicture) -> None:
-        """Show one version, or the old and the new one."""
         self.scroller.pictures = pictures
         self._split = 0.5
         self.fit()
 
     def set_mode(self, mode: CompareMode) -> None:
-        """Compare in this way."""
         self.scroller.mode = mode
         self._lay_out()
         self._describe()
 
     def set_split(self, split: float) -> None:
-        """Move the swipe."""
         split = min(1.0, max(0.0, split))
         if split != self._split:
             self._split = split
@@ -315,7 +308,6 @@ class PictureCanvas(QAbstractScrollArea):
         self._lay_out()
 
     def set_scale(self, scale: float) -> None:
-        """Show the pictures in this size; what is in the middle stays there."""
         self.scroller.scale_to(scale)
         self._lay_out()
 

@@ -54,7 +54,6 @@ class DecodedPicture(Struct, frozen=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is something to paint."""
         return not self.problem
 
 
@@ -146,7 +145,6 @@ def size_words(size_bytes: int) -> str:
 
 
 def exact_size_words(size_bytes: int) -> str:
-    """Return a size as people read it, and to the byte."""
     exact = _tr("{0} bytes").format(QLocale().toString(size_bytes))
     return exact if size_bytes < 1000 else f"{size_words(size_bytes)} ({exact})"
 
@@ -169,7 +167,6 @@ def picture_words(picture: DecodedPicture) -> str:
 
 
 def problem_words(problem: Problem) -> str:
-    """Return why nothing is drawn; empty when something is."""
     words: dict[Problem, str] = {
         "": "",
         "absent": _tr("There is no file"),

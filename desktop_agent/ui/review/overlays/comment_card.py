@@ -35,7 +35,6 @@ class WrappedText:
         self._layout.endLayout()
 
     def draw(self, painter: QPainter, left: float, top: float) -> None:
-        """Paint the lines with the painter's pen."""
         self._layout.draw(painter, QPointF(left, top))
 
 
@@ -158,11 +157,9 @@ class CommentEditor(QWidget):
 
     @property
     def text(self) -> str:
-        """What is written, without blanks around it."""
         return self._field.toPlainText().strip()
 
     def wanted_height(self) -> int:
-        """Return how high it wants to be: as its text, within limits."""
         line = self._field.fontMetrics().lineSpacing()
         return round(self._lines * line) + _FRAME_HEIGHT + _REST_HEIGHT
 
@@ -175,7 +172,6 @@ class CommentEditor(QWidget):
         self._field.selectAll() if not is_new else self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
     def focus_field(self) -> None:
-        """Let the user write."""
         self._field.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

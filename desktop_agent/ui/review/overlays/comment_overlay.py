@@ -155,7 +155,6 @@ class CommentBlocks(QObject):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no comment and none is being written."""
         return not self._comments and self._written is None
 
     def show_file(self, path: str) -> None:
@@ -181,11 +180,9 @@ class CommentBlocks(QObject):
         return ". ".join(f"{comment_label(comment)}: {comment.text}" for comment in found)
 
     def last_row(self) -> int | None:
-        """Return the row that the editor is below."""
         return next((block.row for block in self._blocks if block.is_editor), None)
 
     def write(self, rows: DiffRows, spot: CommentAnchor) -> None:
-        """Let the user write a comment on these lines."""
         quote = quote_of(rows, spot)
         comment = LineComment(
             id=f"m-{secrets.token_hex(4)}",
@@ -342,13 +339,11 @@ class CommentOverlay(DiffOverlay):
         self.blocks.closed.connect(view.setFocus)
 
     def set_comments(self, comments: tuple[LineComment, ...]) -> None:
-        """Show these comments, as far as they are about this file."""
         self._comments = comments
         if self.blocks.set_comments(comments):
             self._on_resized()
 
     def write(self) -> None:
-        """Let the user comment on the selected lines, or on the marked one."""
         rows, navigation = self._view.document.rows, self._view.navigation
         if len(rows):
             if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
@@ -358,7 +353,6 @@ class CommentOverlay(DiffOverlay):
             self.blocks.write(rows, anchor_of_selection(rows, navigation.selection) or marked)
 
     def write_on_change(self, row: int) -> None:
-        """Let the user comment on the change that `row` is the head of."""
         rows = self._view.document.rows
         self.blocks.write(rows, spot_of_change(rows, row))
 

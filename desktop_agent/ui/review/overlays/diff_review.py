@@ -60,7 +60,6 @@ class MovedSearch(QObject):
             self._timer.start(0)
 
     def pause(self) -> None:
-        """Wait for `go_on`. For when the diff is not seen any more."""
         self._timer.stop()
 
     def _poll(self) -> None:
@@ -145,7 +144,6 @@ class MovedLines(DiffOverlay):
         return self._view.renderer.moved_at(self._view.scene(), point)
 
     def _jump(self, block: MovedBlock, side: LineSide) -> None:
-        """Go to the other place of moved lines."""
         view = self._view
         other, line = ("new", block.new_start) if side == "old" else ("old", block.old_start)
         view.navigation.side = other

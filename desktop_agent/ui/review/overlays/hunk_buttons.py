@@ -50,18 +50,15 @@ class HunkBars(DiffOverlay):
 
     @property
     def current_key(self) -> HunkKey | None:
-        """The hunk that the marked row is in."""
         number = self._view.navigation.change
         return self._view.document.rows.keys[number] if number >= 0 else None
 
     @property
     def keys(self) -> tuple[HunkKey, ...]:
-        """Everything there is to decide about."""
         rows = self._view.document.rows
         return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
 
     def set_decisions(self, decided: HunkDecisions) -> None:
-        """Say what was decided about which hunks, and why nothing can be undone now, if so."""
         if decided != self._decided:
             self._decided = decided
             self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
@@ -154,7 +151,6 @@ class HunkActions(QWidget):
         )
 
     def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
-        """Offer what fits the state of the hunk that stands at `place`."""
         self.row, self.key = row, key
         state = decisions.state(key)
         shown = (place, state, decisions.can_revert, decisions.reason)
@@ -252,7 +248,6 @@ class HunkButtons(DiffOverlay):
         view.keys.changed.connect(self._look_anew)
 
     def set_covered(self, *, is_covered: bool) -> None:
-        """Take the buttons away while something covers the hunks, or bring them back."""
         self._is_covered = is_covered
         self.place()
 
