@@ -27,16 +27,13 @@ class WindowBrowser:
     """Opens pages of a service, and has their address shown: a browser may be open and hidden, or be another one."""
 
     def __init__(self, show: Callable[[str, bool], None]) -> None:
-        """`show` shows an address, and whether a browser seems to have opened."""
         self._show = show
 
     async def open(self, address: str) -> bool:
-        """Open it in the desktop's browser, and return whether that seems to have worked."""
         self._show(address, True)
         return QDesktopServices.openUrl(QUrl(address))
 
     def show(self, address: str) -> None:
-        """Show the address, for the user to open it by hand."""
         self._show(address, False)
 
 
@@ -113,17 +110,14 @@ class LocalServers:
     """Looks for them beside the window."""
 
     def __init__(self, bench: Workbench, try_: Try, show: Callable[[Account, LocalServer], None]) -> None:
-        """`show` shows what runs at the address of an account."""
         self._bench = bench
         self._try = try_
         self._show = show
 
     def look_for(self, account: Account) -> None:
-        """Show whether the server of an account runs. Nothing is shown of one on another machine."""
         self._try(self._look_for(account))
 
     async def all(self) -> tuple[LocalServer, ...]:
-        """Return what is at every place of this machine where a server may be."""
         chosen = self._bench.settings.model
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         places = local_places(loaded.added, self._bench.environ, {chosen.provider: chosen.base_url})

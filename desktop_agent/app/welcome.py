@@ -42,7 +42,6 @@ async def choose(live: LiveSettings, account: Account, model: str) -> None:
 
 
 async def _change(live: LiveSettings, key: str, value: str) -> None:
-    """Write a setting, or take it out of the file when it is to be empty."""
     if value:
         await live.change(key, value)
     elif key in live.loaded.sources:
@@ -63,13 +62,11 @@ async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
 
 
 def connected(account: Account, models: Sequence[ListedModel], note: str = "") -> Connected:
-    """Return an account that listed its models."""
     names = tuple(model.name for model in models)
     return Connected(account=account, models=names, usual_model=model_to_begin_with(account, models), note=note)
 
 
 async def _require_free(bench: Workbench, account: Account) -> None:
-    """Raise `UsageError` when another account has the name of a new one."""
     loaded = await asyncio.to_thread(bench.accounts.load)
     known = None if account.is_usual else loaded.find(account.provider, account.name)
     if known is not None and known != account:
@@ -118,7 +115,6 @@ class Welcome(QObject):
         choose_folder: Callable[[], None],
         begun: Callable[[], None],
     ) -> None:
-        """`begun` is called when a model was chosen, and a first prompt can be written."""
         super().__init__(window)
         self._window = window
         self._theme = theme
@@ -139,7 +135,6 @@ class Welcome(QObject):
         )
 
     def open(self, folder: Path | None) -> None:
-        """Open it, with the folder that is worked in."""
         if self._dialog is None:
             from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 
@@ -150,12 +145,10 @@ class Welcome(QObject):
         self._dialog.open()
 
     def set_folder(self, folder: Path) -> None:
-        """Show another folder, if it is open."""
         if self._dialog is not None:
             self._dialog.set_folder(folder)
 
     def takes_key(self, key: str) -> bool:
-        """Take a key that was pasted where none belongs, if it is open, and return whether it is."""
         if self._dialog is not None:
             self._dialog.offer_key(key)
         return self._dialog is not None
@@ -196,7 +189,6 @@ class Welcome(QObject):
             self._dialog.show_servers(servers)
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
-        """Do one thing that can be given up, and show why it failed where the user is."""
         task = self._work = asyncio.current_task()
         try:
             await work
@@ -246,7 +238,6 @@ class Welcome(QObject):
 
 
 def _found(bench: Workbench) -> Found:
-    """Return what is there before the user enters anything. Blocks."""
     environ = bench.environ
     return Found(
         provider=bench.settings.model.provider,

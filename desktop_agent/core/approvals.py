@@ -191,7 +191,6 @@ def _drop(tables: TableList, rule_id: str) -> bool:
 
 
 def _table(rule: Rule) -> dict[str, object]:
-    """Return the rule as it stands in the file: the names of the fields of `Rule` are the keys there."""
     values = asdict(rule) | {"details": list(rule.details)}
     return {key: value for key, value in values.items() if value}  # what is left out is what a rule has anyway
 
@@ -236,7 +235,6 @@ class LiveRules:
 
     @property
     def loaded(self) -> LoadedRules:
-        """The rules in force, and what is wrong with the file."""
         return self._loaded
 
     @property
@@ -284,16 +282,13 @@ class RuleBook:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules in force, the session's own first."""
         return (*self._session_rules.values(), *self._lasting.rules)
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
-        """Why nothing may run; see `LiveRules.faults`."""
         return self._live.faults
 
     async def refresh(self) -> None:
-        """Read the file if it changed; report the rules in force, and those that cannot be used."""
         await asyncio.to_thread(self._live.look)
         loaded = self._live.loaded
         if self._is_read and loaded == self._lasting:
@@ -327,7 +322,6 @@ class RuleBook:
         self.report()
 
     def report(self) -> None:
-        """Report what is in force to the front ends."""
         self._log.emit(ev.RulesReported(rules=self.rules))
 
     async def _report_problems(self) -> None:

@@ -43,7 +43,6 @@ class JobLog:
         self._size = 0
 
     def open(self) -> None:
-        """Create it, private to the user."""
         self._file = create_private(self.path)
         self._size = 0
 
@@ -62,13 +61,11 @@ class JobLog:
                 chunk = chunk[room:]
 
     def close(self) -> None:
-        """Close it."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def discard(self) -> None:
-        """Close and remove it."""
         self.close()
         self.path.unlink(missing_ok=True)
 
@@ -108,7 +105,6 @@ class Jobs:
     """The background commands of one session, oldest first. Ended ones stay listed."""
 
     def __init__(self, processes: ProcessRunner, clock: Clock, *, folder: Path) -> None:
-        """Keep logs in `folder`, which is created when the first job starts."""
         self._processes = processes
         self._clock = clock
         self._folder = folder
@@ -143,16 +139,13 @@ class Jobs:
         return job
 
     async def look(self) -> None:
-        """Have it captured what the jobs have changed so far."""
         if self.on_look is not None:
             await self.on_look()
 
     def list(self) -> tuple[Job, ...]:
-        """Return every job of the session, in the order they were started."""
         return tuple(self._jobs.values())
 
     def get(self, job_id: str) -> Job | None:
-        """Return the job with that id, if it exists."""
         return self._jobs.get(job_id)
 
     def activity(self, job_id: str) -> Activity | None:
@@ -195,7 +188,6 @@ class Jobs:
         return await unhurried(self.wait(job_id))
 
     async def aclose(self) -> None:
-        """End every job, and return when they are gone."""
         await unhurried(asyncio.gather(*map(self.stop, self._running)))
 
     async def _see_to_its_end(self, job_id: str, running: "_Running", timeout_s: float | None) -> None:
@@ -262,7 +254,6 @@ class JobReports:
         jobs.on_change = self._on_change
 
     async def aclose(self) -> None:
-        """Stop reporting."""
         self._jobs.on_change = None
         if self._task is not None:
             self._task.cancel()

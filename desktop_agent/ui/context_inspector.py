@@ -45,7 +45,6 @@ COLOURS: dict[SectionKind, str] = {
     "pictures": "syntax_string",
     "pins": "syntax_keyword",
 }
-"""Roles of the palette. The list beside the bar says in words what each is."""
 
 
 def _tr(text: str) -> str:
@@ -53,7 +52,6 @@ def _tr(text: str) -> str:
 
 
 def section_name(section: ContextSection) -> str:
-    """Return what a part is called."""
     match section.kind:
         case "tools":
             return _tr("Tools")
@@ -73,7 +71,6 @@ def section_name(section: ContextSection) -> str:
 
 
 def section_hint(section: ContextSection) -> str:
-    """Return a sentence on what a part is."""
     match section.kind:
         case "tools":
             return _tr("The descriptions of the agent's tools.")
@@ -107,7 +104,6 @@ class ContextBar(QWidget):
         theme.changed.connect(self.update)
 
     def show_report(self, report: ContextReport) -> None:
-        """Draw these parts."""
         self._report = report
         self.update()
 
@@ -158,7 +154,6 @@ class LongText(QPlainTextEdit):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the text is in."""
         return self._done == len(self._text)
 
     def show_text(self, text: str, *, is_editable: bool = False) -> None:
@@ -177,7 +172,6 @@ class LongText(QPlainTextEdit):
         self._put_next()
 
     def _put_next(self) -> None:
-        """Put the next piece in at the end; the cursor and what is selected stay."""
         piece = self._text[self._done : self._done + _PIECE]
         if piece:
             self._done += len(piece)
@@ -243,7 +237,6 @@ class PinList(QWidget):
         vbox(self._area, line, on=self, spacing=Space.S)
 
     def show_pins(self, pins: Sequence[Pin]) -> None:
-        """List these."""
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
@@ -309,7 +302,6 @@ class SectionList(QListWidget):
         self.currentItemChanged.connect(self._on_current)
 
     def show_sections(self, sections: tuple[ContextSection, ...]) -> None:
-        """List these; the one that was chosen stays so."""
         chosen = self.chosen()
         self.clear()
         for section in sections:
@@ -325,14 +317,12 @@ class SectionList(QListWidget):
             self.setCurrentRow(largest)
 
     def choose(self, kind: str) -> None:
-        """Select the first part of this kind, if there is one."""
         for row in range(self.count()):
             if self.item(row).data(_DATA).kind == kind:
                 self.setCurrentRow(row)
                 return
 
     def chosen(self) -> ContextSection | None:
-        """Return the part that is selected."""
         return self.item(self.currentRow()).data(_DATA) if self.currentRow() >= 0 else None
 
     def _on_current(self) -> None:
@@ -368,7 +358,6 @@ class _Row(RowDelegate):
 
 
 _LEAST_TEXT_HEIGHT = 40
-"""Small screens have no more room for it."""
 
 
 class ContextInspector(QDialog):
@@ -442,7 +431,6 @@ class ContextInspector(QDialog):
         self._on_text()
 
     def show_cache_miss(self, missed: CacheMiss | None) -> None:
-        """Say what of the last turn was not in the provider's cache, if there was something."""
         self._missed.setText(cache_miss_words(missed) if missed is not None else "")
         self._missed.setVisible(missed is not None)
 
@@ -465,7 +453,6 @@ class ContextInspector(QDialog):
         self._on_text()
 
     def _left_out(self, section: ContextSection) -> str:
-        """Say what the tools of this request are without."""
         report = self._report
         if section.kind != "tools" or report is None or not report.deferred_tools:
             return ""

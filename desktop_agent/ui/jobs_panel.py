@@ -36,7 +36,6 @@ def age(seconds: float) -> str:
 
 
 def state(job: Job) -> str:
-    """Say what became of it."""
     match job.state:
         case "running":
             return _tr("running")
@@ -51,7 +50,6 @@ def state(job: Job) -> str:
 
 
 def figures(job: Job, now: datetime) -> str:
-    """Say how long it has run and what it holds, or how it ended."""
     ran = age(((job.ended_at or now) - job.started_at).total_seconds())
     if job.state != "running":
         return " · ".join((state(job), _tr("ran {0}").format(ran)))
@@ -62,7 +60,6 @@ def figures(job: Job, now: datetime) -> str:
 
 
 def count(running: int) -> str:
-    """Say how many run: the button that shows them."""
     if running == 0:
         return _tr("Jobs")
     return plural("Jobs", running, "%n job", "%n jobs")
@@ -72,7 +69,6 @@ ROW_HEIGHT = 46
 
 _MARK_SIZE = 14
 _ARM = 3.5
-"""How far the ends of a cross are from its middle."""
 
 
 class JobRow(QWidget):
@@ -86,7 +82,6 @@ class JobRow(QWidget):
         self.setObjectName("jobRow")
         self.setFixedHeight(ROW_HEIGHT)
         self.job = job
-        """As it was shown last."""
         self._stop_job = stop
         self._show_output = show_output
         self._mark = _Mark(theme)
@@ -116,7 +111,6 @@ class JobRow(QWidget):
         self.show_job(job, now)
 
     def show_job(self, job: Job, now: datetime) -> None:
-        """Show how the job is now."""
         self.job = job
         command = one_line(job.command)
         self._mark.show_job(job)
@@ -136,7 +130,6 @@ class JobRow(QWidget):
         self.setAccessibleName(", ".join((command, state(job), self._figures.text())))
 
     def show_age(self, now: datetime) -> None:
-        """Say how long it has been running by now."""
         text = figures(self.job, now)
         if text != self._figures.text():
             self._figures.setText(text)
@@ -224,16 +217,13 @@ class JobsPanel(QWidget):
 
     @property
     def rows(self) -> list[JobRow]:
-        """The rows as they stand, from the top."""
         return [self._rows[job.id] for job in _in_order(self._jobs)]
 
     @property
     def is_ticking(self) -> bool:
-        """Whether ages are being counted."""
         return self._tick.isActive()
 
     def show_jobs(self, jobs: Sequence[Job]) -> None:
-        """Show the jobs as they are now."""
         self._jobs = tuple(jobs)
         now = self._now()
         wanted = {job.id for job in self._jobs}

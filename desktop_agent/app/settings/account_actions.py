@@ -30,7 +30,6 @@ class AccountActions(QObject):
         show: Callable[[AccountsView], None],
         fail: Callable[[AgentError], None],
     ) -> None:
-        """`show` and `fail` show the accounts, and what could not be done, where the user is."""
         super().__init__(parent)
         self._live = bench.live
         self._file = bench.accounts
@@ -40,15 +39,12 @@ class AccountActions(QObject):
         self._fail = fail
 
     def refresh(self) -> None:
-        """Show the accounts as the file has them."""
         self._try(self._refresh())
 
     def add(self, account: Account) -> None:
-        """Add an account, and let new conversations be by it."""
         self._try(self._add(account))
 
     def remove(self, account: Account) -> None:
-        """Take an account out, with its key, or with what its sign-in brought."""
         self._try(self._remove(account))
 
     async def _refresh(self) -> None:
@@ -79,25 +75,20 @@ class KeyActions(QObject):
     """Carries them out. Each may take long, because a keyring may ask the user first; none blocks the window."""
 
     def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, changed: Callable[[], None]) -> None:
-        """`changed` is called when an account has become another one by its key."""
         super().__init__(parent)
         self._bench = bench
         self._keys = bench.keys
         self._try = try_
         self._changed = changed
         self.editor: KeyEditor | None = None
-        """Where results are shown, while the dialog is open."""
 
     def show_status(self, account: Account) -> None:
-        """Show where the key of an account comes from, or why there is none, as soon as that is known."""
         self._try(self._show_status(account))
 
     def save(self, account: Account, key: str) -> None:
-        """Keep a key in the keyring, or for this run where there is none."""
         self._try(self._save(account, key))
 
     def remove(self, account: Account) -> None:
-        """Forget the key that is kept."""
         self._try(self._remove(account))
 
     def check(self, account: Account, key: str) -> None:
@@ -105,7 +96,6 @@ class KeyActions(QObject):
         self._try(self._check(account, key))
 
     async def has_key(self) -> bool:
-        """Whether new conversations could ask their model right now."""
         model = self._bench.default_model()
         if model.provider == DEMO:
             return True
@@ -149,7 +139,6 @@ class KeyActions(QObject):
             self._changed()
 
     async def _check(self, account: Account, typed: str) -> None:
-        """Ask an account's address whether a key works: the typed one, else the one in use."""
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
@@ -185,7 +174,6 @@ class KeyActions(QObject):
         return await beside(lambda: resolve_key(account, self._bench.environ, self._keys))
 
     def _editor_of(self, account: Account) -> KeyEditor | None:
-        """Return where this account's key is shown, if it still is."""
         return self.editor if self.editor is not None and self.editor.account == account else None
 
     def _show_busy(self, account: Account, message: str) -> None:
@@ -201,25 +189,20 @@ class SignInActions(QObject):
     """Carries them out, one at a time. None blocks the window."""
 
     def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, changed: Callable[[], None]) -> None:
-        """`changed` is called when there is an account more."""
         super().__init__(parent)
         self._bench = bench
         self._try = try_
         self._changed = changed
         self._work: asyncio.Task[object] | None = None
         self.panel: SignInPanel | None = None
-        """Where it is shown, while the dialog is open."""
 
     def sign_in(self, way: SignInWay, name: str) -> None:
-        """Sign in, and let new conversations be by the account, if they are by its provider."""
         self._begin(self._sign_in(way, name))
 
     def check(self, account: Account) -> None:
-        """See whether a sign-in still works."""
         self._begin(self._check(account))
 
     def cancel(self) -> None:
-        """Give up what is under way."""
         if self._work is not None:
             self._work.cancel()
 

@@ -7,7 +7,6 @@ from desktop_agent.ui.window.actions import Actions
 
 
 def apply_look(theme: Theme, settings: UiSettings) -> None:
-    """Make the window look as `settings` say, at once."""
     theme.choose_sizes(TextSizes(settings.chat_font_px, settings.code_font_px, settings.diff_font_px))
     theme.choose_density(settings.density)
     theme.choose_motion(settings.motion)
@@ -15,6 +14,5 @@ def apply_look(theme: Theme, settings: UiSettings) -> None:
 
 
 def apply_keys(actions: Actions, settings: Settings) -> None:
-    """Give the actions the keys that `settings` say, at once."""
     wanted, defaults = keys_of(setting_values(settings)), keys_of(setting_values(Settings()))
     actions.set_keys(keys_in_force(wanted, defaults))

@@ -20,7 +20,6 @@ class ModelFollowing(QObject):
     """
 
     def __init__(self, wiring: SessionWiring, default: Callable[[], ModelRef], parent: QObject) -> None:
-        """`default` returns the model that the settings, or the command line, say now."""
         super().__init__(parent)
         self._wiring = wiring
         self._default = default
@@ -29,17 +28,14 @@ class ModelFollowing(QObject):
         wiring.retry_requested.connect(self.on_retry)
 
     def note_shown(self, bridge: SessionBridge) -> None:
-        """Follow the settings for this conversation from now on."""
         self._known.setdefault(bridge, self._default())
 
     def on_settings_changed(self) -> None:
-        """Bring what is shown in line, unless a model has answered in it."""
         bridge = self._wiring.bridge
         if bridge is not None and not has_begun(bridge.transcript):
             self._bring_in_line(bridge)
 
     def on_retry(self) -> None:
-        """Bring what is shown in line: the user tries again because something was changed."""
         if self._wiring.bridge is not None:
             self._bring_in_line(self._wiring.bridge)
 
@@ -61,5 +57,4 @@ def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
 
 
 def has_begun(transcript: Transcript) -> bool:
-    """Whether a model has answered in it."""
     return any(isinstance(entry, TextEntry | ToolEntry | PageEntry) for entry in transcript.entries)

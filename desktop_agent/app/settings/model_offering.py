@@ -55,7 +55,6 @@ def offers_of(
     is_refreshing: bool,
     problem: str,
 ) -> AccountOffers:
-    """Return what the picker shows of an account."""
     return AccountOffers(
         provider=account.provider,
         account=account.name,
@@ -71,7 +70,6 @@ def offers_of(
 
 
 def demo_offers() -> AccountOffers:
-    """Return the scripted model, which needs no account."""
     label = QCoreApplication.translate("Models", "Demo model")
     offer = ModelOffer(ModelKey(DEMO, "", DEMO), KnownModel(provider=DEMO, name=DEMO, label=label, price=FREE))
     heading = QCoreApplication.translate("Models", "Without a key")
@@ -79,7 +77,6 @@ def demo_offers() -> AccountOffers:
 
 
 def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) -> Account | None:
-    """Return the account of the present model, at the address that this has."""
     if now is None or (now.provider, now.account) != (account.provider, account.name) or not known_vendor(now.provider):
         return None
     try:
@@ -89,7 +86,6 @@ def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) ->
 
 
 def at_address(account: Account, address: str | None) -> Account:
-    """Return the account as one that is asked at this address; without one, where it is anyway."""
     return replace(account, address=address) if address else account
 
 
@@ -100,7 +96,6 @@ class ModelLists:
     """What the catalogue has of each account, and what is being done about it."""
 
     def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
-        """`changed` is called when a list, or the work on one, is another than before."""
         self._catalogue = catalogue
         self._changed = changed
         self._models: dict[_Key, Sequence[KnownModel]] = {}
@@ -108,7 +103,6 @@ class ModelLists:
         self._problems: dict[_Key, str] = {}
 
     def offers(self, account: Account, *, is_connected: bool) -> AccountOffers:
-        """Return what the picker shows of an account that was read."""
         key = _key(account)
         return offers_of(
             account,
@@ -120,19 +114,16 @@ class ModelLists:
         )
 
     async def read(self, accounts: Iterable[Account]) -> None:
-        """Read what the catalogue keeps of these accounts."""
         for account in accounts:
             self._models[_key(account)] = await self._catalogue.read(account)
 
     async def refresh(self, accounts: Iterable[Account]) -> None:
-        """Ask the addresses of these accounts, all at once. Why one could not be read is part of its offers."""
         asked = [account for account in accounts if _key(account) not in self._refreshing]
         self._refreshing |= set(map(_key, asked))
         self._changed()
         await asyncio.gather(*map(self._refresh, asked))
 
     async def look_around(self, accounts: Iterable[Account]) -> None:
-        """Offer the models of servers that run on this machine. Nothing is said of those that do not."""
         local = [account for account in accounts if vendor_of(account.provider).is_local and is_here(account.where)]
         found = await asyncio.gather(*map(_server_of, local))
         running = [account for account, server in zip(local, found, strict=True) if server.is_usable]
@@ -202,7 +193,6 @@ class ModelOffering(QObject):
         self._setup = setup
         self._try = try_
         self._accounts: tuple[Account, ...] = ()
-        """Those that are offered."""
         self._has_key: dict[str, bool] = {}
         """What the keyring said last, by its entries."""
         self._lists = ModelLists(bench.models, changed=self._show)
@@ -217,7 +207,6 @@ class ModelOffering(QObject):
             self._try(self._name(model))
 
     async def _name(self, model: ModelRef) -> None:
-        """Let the button say what people call the model, as the list of the model's account has it."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         try:
             account = loaded.of_model(model)
@@ -269,7 +258,6 @@ class ModelOffering(QObject):
         return True if self._needs_no_keyring(account) else self._has_key.get(entry_of(account))
 
     def _needs_no_keyring(self, account: Account) -> bool:
-        """Whether an account has a credential, or needs none, whatever the keyring says."""
         variable = vendor_of(account.provider).key_variable if account.is_usual else ""
         has_variable = bool(variable) and bool(self._bench.environ.get(variable, "").strip())
         return account.kind != "key" or has_variable or bool(self._bench.keys.kept_for_now(entry_of(account)))
@@ -284,6 +272,5 @@ class ModelOffering(QObject):
         return found
 
     def _reached(self, account: Account) -> Account:
-        """Return the account at the address where new conversations would ask it."""
         meant = NamedModel(provider=account.provider, account=account.label)
         return at_address(account, self._bench.model_meant(meant).base_url)

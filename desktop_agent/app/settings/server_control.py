@@ -36,7 +36,6 @@ class ServerTools:
     """The tools of all servers as the page of servers shows them, kept until a server lists others."""
 
     def __init__(self, try_: Try, changed: Callable[[], None]) -> None:
-        """`changed` is called when tools are known that were not."""
         self._try = try_
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
@@ -45,7 +44,6 @@ class ServerTools:
         self._is_looking = False
 
     def of(self, connection: Connection) -> tuple[ToolView, ...]:
-        """Return the tools that a server listed last, or those before, until they are known."""
         name, offered = connection.definition.name, connection.status.tools
         listed, views = self._known.get(name, ((), ()))
         if offered == ():
@@ -83,7 +81,6 @@ class ServerSigningIn:
     """Carries them out, at most one for each server. None blocks the window."""
 
     def __init__(self, sign_ins: ServerSignIns, try_: Try, changed: Callable[[], None]) -> None:
-        """`changed` is called whenever one has come further."""
         self._sign_ins = sign_ins
         self._try = try_
         self._changed = changed
@@ -91,19 +88,16 @@ class ServerSigningIn:
         self._tasks: dict[str, asyncio.Task[object]] = {}
 
     def progress(self, name: str) -> SignInProgress | None:
-        """Return how far the sign-in with a server is; None: none is under way."""
         return self._progress.get(name)
 
     def begin(
         self, definition: ServerDefinition, done: Callable[[], Awaitable[None]], fail: Callable[[AgentError], None]
     ) -> None:
-        """Have the user sign in, and then `done`; what goes wrong is shown by `fail`."""
         if definition.name not in self._progress:
             self._show(definition.name, SignInProgress())
             self._try(self._carry_out(definition, done, fail))
 
     def cancel(self, name: str) -> None:
-        """Give up the sign-in with a server, if one is under way."""
         if (task := self._tasks.get(name)) is not None:
             task.cancel()
 
@@ -142,7 +136,6 @@ class ServerControl(QObject):
     """Carries it out. Nothing blocks the window, and nothing is started unless the user says so."""
 
     def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, fail: Callable[[AgentError], None]) -> None:
-        """`fail` shows what could not be done, where the user is."""
         super().__init__(parent)
         self._bench = bench
         self._path = bench.live.path or bench.paths.settings_file()
@@ -167,27 +160,22 @@ class ServerControl(QObject):
             switch=self._on_switch,
             switch_tool=self._on_switch_tool,
         )
-        """For the dialog."""
 
     def follow(self, project: WorkspaceSettings | None) -> None:
-        """Show the servers of this workspace from the next `refresh` on."""
         self._project = project
 
     def begin(self, show: Callable[[ServersView], None], say: Callable[[str], None]) -> None:
-        """Have the servers shown from now on, whenever one changes, and what came of what the user asked for said."""
         self.end()
         self._show, self._say = show, say
         self._unsubscribe = self._bench.shared_tools.servers.subscribe(lambda _status: self.refresh())
         self.refresh()
 
     def end(self) -> None:
-        """Show them no longer."""
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self._show, self._say = None, lambda _text: None
 
     def refresh(self) -> None:
-        """Show the servers as they are now."""
         if self._show is None:
             return
         found = self._definitions

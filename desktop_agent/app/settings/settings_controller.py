@@ -77,14 +77,12 @@ class SettingsController(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Follow nothing any more."""
         self._timer.stop()
         self._again.stop()
         self._application.applicationStateChanged.disconnect(self._on_state)
         self._unsubscribe()
 
     def show_workspace(self, root: Path) -> None:
-        """Follow the settings of this folder's project from now on, and ask about them if need be."""
         self._project = self._bench.settings_in(root)
         self._asked = ""
         self._shown = None
@@ -92,7 +90,6 @@ class SettingsController(QObject):
         self._spawner.spawn(self._refresh())
 
     def report_problems(self) -> None:
-        """Say which settings are not in force, unless something else that went wrong is shown already."""
         problems = self._problems()
         if problems and self._panels.conversation.banner.isHidden():
             self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
@@ -112,12 +109,10 @@ class SettingsController(QObject):
             self._watcher.addPaths(sorted(missing))
 
     def _on_state(self, state: Qt.ApplicationState) -> None:
-        """Look as the user comes back, from an editor perhaps."""
         if state is Qt.ApplicationState.ApplicationActive:
             self._look_at_files()
 
     def _on_change_on_disk(self) -> None:
-        """Look now, and once more when the program that writes is done."""
         self._look_at_files()
         self._again.start()
 
@@ -127,7 +122,6 @@ class SettingsController(QObject):
             self._spawner.spawn(self._refresh())
 
     async def _refresh(self) -> None:
-        """Look whether a file changed."""
         try:
             await asyncio.to_thread(self._bench.rules.look)
             if self._project is None:
@@ -141,7 +135,6 @@ class SettingsController(QObject):
             self._is_looking = False
 
     def _on_changed(self) -> None:
-        """Let changed settings take effect in the window, and say once what cannot be used."""
         ui = self._bench.settings.ui
         if ui != self._look:
             if ui.opens_approvals != self._look.opens_approvals:
@@ -171,7 +164,6 @@ class SettingsController(QObject):
     # --- what lets nothing run --------------------------------------------------------------------------------------
 
     def _show_faults(self) -> None:
-        """Say why nothing runs, as long as that is so."""
         faults = (*self._in_force.faults, *self._bench.rules.faults)
         if faults == self._faults:
             return
@@ -225,7 +217,6 @@ class SettingsController(QObject):
             self._spawner.spawn(self._remember(self._project, answer, self._shown.text))
 
     async def _remember(self, project: WorkspaceSettings, answer: Answer, text: str) -> None:
-        """Keep the answer to what was shown, and let it hold for a conversation that has not begun."""
         try:
             await asyncio.to_thread(project.remember, answer, text)
         except AgentError as error:

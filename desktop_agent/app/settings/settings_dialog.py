@@ -42,7 +42,6 @@ class DialogMaking:
         theme.changed.connect(self._drop)
 
     def make_ahead(self) -> Iterator[None]:
-        """Make one, a little in each step, for the first time that the settings are opened."""
         from desktop_agent.ui.runtime.painting import polished
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
@@ -56,7 +55,6 @@ class DialogMaking:
                 return  # it is in use, or of another look
 
     def take(self) -> "SettingsDialog":
-        """Return a dialog that was not shown before."""
         from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
         made, self._made = self._made, None
@@ -83,7 +81,6 @@ class SettingChanges:
         done: Callable[[SettingChange], None],
         fail: Callable[[AgentError], None],
     ) -> None:
-        """`done` and `fail` show what was changed, and what could not be, where the user is."""
         self._live = live
         self._try = try_
         self._done = done
@@ -94,14 +91,12 @@ class SettingChanges:
         live.subscribe(self._note_provider)
 
     def change(self, key: str, value: object) -> None:
-        """Give a setting another value; another provider comes without what belonged to the one before."""
         if key == "model.provider":
             self._try(self._save(lambda: self._change_provider(str(value))))
         else:
             self._try(self._save(lambda: self._live.change(key, value)))
 
     def reset(self, key: str) -> None:
-        """Give a setting its default again."""
         self._try(self._save(lambda: self._live.reset(key)))
 
     def _note_provider(self) -> None:
@@ -138,7 +133,6 @@ class DialogActions(QObject):
         answer_project: Callable[[str], None],
         revoke_rule: Callable[[str], None],
     ) -> None:
-        """`show_settings` lets the controls show again what holds."""
         super().__init__(parent)
         self._path = bench.live.path or bench.paths.settings_file()
         self._try = try_
@@ -151,7 +145,6 @@ class DialogActions(QObject):
         self.sign_ins = SignInActions(bench, try_, self, changed=accounts.refresh)
         self.local_servers = LocalServers(bench, try_, self._show_server)
         self.servers = ServerControl(bench, try_, self, fail=self._show_failure)
-        """Shows the MCP servers and does with them what the user wants."""
         self.offered = SettingsActions(
             change=changes.change,
             reset=changes.reset,
@@ -170,20 +163,16 @@ class DialogActions(QObject):
             servers=self.servers.actions,
             check_key=self.keys.check,
         )
-        """For the dialog."""
 
     def begin(self, dialog: "SettingsDialog") -> None:
-        """Show in this dialog from now on what comes of what it asks for."""
         self._dialog, self.keys.editor, self.sign_ins.panel = dialog, dialog.key, dialog.sign_in
         self.servers.begin(dialog.show_servers, dialog.foot.show_note)
 
     def end(self) -> None:
-        """Show it no longer: the dialog is closed."""
         self.servers.end()
         self._dialog = self.keys.editor = self.sign_ins.panel = None
 
     def show_accounts(self, chosen: Account) -> None:
-        """Show the accounts, and the key of the one that is chosen."""
         self.keys.show_status(chosen)
         self._accounts.refresh()
 
@@ -209,7 +198,6 @@ class DialogActions(QObject):
         self._try(self._open_file())
 
     async def _open_file(self) -> None:
-        """Open the settings file in the user's editor; an empty one is made if there is none."""
         await asyncio.to_thread(_begin_file, self._path)
         await open_in_editor(self._path)
 
@@ -256,37 +244,29 @@ class Setup(QObject):
         self._dialog: SettingsDialog | None = None
         self._rules: tuple[Rule, ...] = ()
         self.making = DialogMaking(window, theme, self.actions.offered)
-        """Makes its dialog."""
 
     def open_settings(self) -> None:
-        """Show the settings as they are in force."""
         self._open()
 
     def open_section(self, section: "Section") -> None:
-        """Show the settings at a section."""
         self._open().show_section(section)
 
     def find_setting(self, key: str) -> None:
-        """Show the setting with this dotted name."""
         self._open().search_for(key)
 
     def enter_key(self, pasted: str = "") -> None:
-        """Show the settings with the keyboard in the field for the key, and what was pasted elsewhere in it."""
         self._open().enter_key(pasted)
 
     def connect_provider(self, provider: str) -> None:
-        """Show the settings with the keyboard in the field for this provider's key; another may stay chosen."""
         self._open().connect_provider(provider)
 
     def sign_in_again(self, model: ModelRef) -> None:
-        """Show the settings, and begin the sign-in of the account by which a conversation goes on."""
         vendor = known_vendor(model.provider)
         self.connect_provider(model.provider)
         if vendor is not None and vendor.sign_in is not None:
             self.actions.sign_ins.sign_in(vendor.sign_in, model.account)
 
     def open_project(self) -> None:
-        """Show the settings at what the project wants."""
         self._open().show_section("project")
 
     def _open(self) -> "SettingsDialog":
@@ -303,13 +283,11 @@ class Setup(QObject):
         return dialog
 
     def show_project(self, project: WorkspaceSettings) -> None:
-        """Show the settings of this workspace's project, now or when the settings are opened."""
         self._project = project
         self.actions.servers.follow(project)
         self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules as those in force, now or when the settings are opened."""
         self._rules = rules
         if self._dialog is not None:
             self._dialog.show_rules(rules)

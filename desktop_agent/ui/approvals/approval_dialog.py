@@ -26,7 +26,6 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _WIDTH = 800
 _MAX_HEIGHT = 700
 _MARGIN_OF_WINDOW = 24
-"""How much of the window's height stays free, above and below together."""
 
 
 class DialogHeight(QObject):
@@ -46,7 +45,6 @@ class DialogHeight(QObject):
             self._stay_in_sight()
 
     def fitting_size(self) -> QSize:
-        """Return the size that shows all of it, as far as there is room."""
         layout = self._body.layout()
         assert layout is not None
         layout.activate()
@@ -57,7 +55,6 @@ class DialogHeight(QObject):
         return QSize(width, min(limit, body + self._foot.sizeHint().height() + 1))
 
     def _stay_in_sight(self) -> None:
-        """Move up by what would be below the screen: the answers are at the bottom."""
         dialog, screen = self._dialog, self._dialog.screen().availableGeometry()
         below = dialog.geometry().bottom() - screen.bottom()
         if below > 0:
@@ -124,7 +121,6 @@ class ScopeChoice(QWidget):
     grown = Signal()
 
     def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext, parent: QWidget) -> None:
-        """`rules` is what the user makes rules with, where the request has patterns for some."""
         super().__init__(parent)
         self._theme = theme
         self._rules = rules
@@ -143,25 +139,20 @@ class ScopeChoice(QWidget):
 
     @property
     def scope(self) -> ApprovalScope:
-        """What is chosen."""
         return self._scopes[self._picker.currentIndex()]
 
     @property
     def makes_rules(self) -> bool:
-        """Whether the user is making rules."""
         return self._can_make_rules and self.scope != "once"
 
     @property
     def lacks_rule(self) -> bool:
-        """Whether the user is making rules, and nothing that was typed makes one."""
         return self.makes_rules and not self.patterns()
 
     def rules(self) -> tuple[Rule, ...]:
-        """Make the rules that go with a yes."""
         return self._editor.rules() if self._editor is not None and self.makes_rules else ()
 
     def patterns(self) -> list[str]:
-        """Return the patterns of these rules, each on one line."""
         usable = self._editor.usable_patterns() if self._editor is not None and self.makes_rules else ()
         return [one_line(pattern) for pattern in usable]
 
@@ -260,7 +251,6 @@ class ApprovalDialog(QDialog):
         rules: RuleContext,
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
-        """`rules` is what the user makes rules of the answer with, where the request has patterns for some."""
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
@@ -301,7 +291,6 @@ class ApprovalDialog(QDialog):
 
     @property
     def call_id(self) -> str:
-        """The call it asks about."""
         return self._request.call_id
 
     @property
@@ -310,14 +299,12 @@ class ApprovalDialog(QDialog):
         return self._arming.is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
-        """Close without an answer when it asks about this call: the answer came from elsewhere."""
         if call_id == self._request.call_id:
             self.reject()
 
     # -- answering --
 
     def allow(self) -> None:
-        """Answer yes, if it can be allowed now."""
         if self.can_allow:
             edited = self._command.edited_command if self._command else None
             judged = self._command.digest if self._command else None
@@ -325,7 +312,6 @@ class ApprovalDialog(QDialog):
             self._decide(Allowed(scope=scope, edited_command=edited, judged=judged, rules=rules))
 
     def deny(self) -> None:
-        """Answer no, with the word to the agent that was typed."""
         self._decide(Denied(message=self._message.text().strip()))
 
     def _deny_with_message(self) -> None:
@@ -366,7 +352,6 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show what is known of the edited command; what is about another text is stale, and dropped."""
         if self._command is None or not self._command.take_judgement(judged):
             return
         if judged.request is not None:

@@ -54,7 +54,6 @@ class ChangePreview(QWidget):
         self._list.setVisible(len(changes) > 1)
         self._list.current_changed.connect(self._show_current)
         self.view = DiffView(theme)
-        """The diff."""
         self._bar = FileBar(theme, self.view.keys)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
         self.view.setObjectName("approvalDiffView")
@@ -69,7 +68,6 @@ class ChangePreview(QWidget):
         spawn(self._fetch())
 
     def set_compact(self, *, is_compact: bool) -> None:
-        """Leave room for something else."""
         self._wanted_height = _COMPACT_HEIGHT if is_compact else self._height
         self.updateGeometry()
 
@@ -120,5 +118,4 @@ class ChangePreview(QWidget):
 
 
 def _listed(change: FileChange, call_id: str) -> ChangedFile:
-    """A file of the request, as the list of the review shows files."""
     return ChangedFile.of(change.path, [ChangeRecord(change, turn=0, call_id=call_id, at=UNSTAMPED)])

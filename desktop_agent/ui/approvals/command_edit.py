@@ -18,7 +18,6 @@ _MEASURED_CHARS = 4_000
 _FRAME = 14
 """Height of border and padding together, and what the last line must have below."""
 _SIDES = 18
-"""Width of border and padding together."""
 
 
 class CommandEdit(QWidget):
@@ -31,7 +30,6 @@ class CommandEdit(QWidget):
     changed = Signal()
 
     def __init__(self, theme: Theme, command: str, cause: str = "", parent: QWidget | None = None) -> None:
-        """`cause` is the part of the command that made it a question; it is marked for as long as it stands there."""
         super().__init__(parent)
         self.field: ExactField = _CommandField(theme, command)
         self.fold = FoldBar(self.field)
@@ -51,12 +49,10 @@ class CommandEdit(QWidget):
 
     @property
     def text(self) -> str:
-        """The command: the very one that came, or what the user made of it."""
         return self.field.text
 
     @property
     def edited_command(self) -> str | None:
-        """The user's command; `None` while it is the agent's."""
         return None if self.text == self._original else self.text
 
     @property
@@ -66,11 +62,9 @@ class CommandEdit(QWidget):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the session says that the user's command cannot run."""
         return self._judged is not None and self._judged.request is None
 
     def obstacle(self) -> str:
-        """Say why the user's command cannot be allowed now; empty when it can, and for the agent's."""
         if self.edited_command is None or self.digest:
             return ""
         if self._judged is not None and self.is_refused:
@@ -78,25 +72,21 @@ class CommandEdit(QWidget):
         return self.tr("Checking your command…")
 
     def take_judgement(self, judged: CommandJudged) -> bool:
-        """Take in what is known of the user's command; return False, and drop it, if it is about another text."""
         if judged.command != self.edited_command:
             return False
         self._judged = judged
         return True
 
     def restore(self) -> None:
-        """Go back to the agent's command. Can be undone like typing."""
         self.field.set_text(self._original)
 
     def mark(self, cause: str) -> None:
-        """Mark the part of the command that made it a question."""
         self.field.mark((cause,) if cause else ())
         said = self.tr("You are asked because of: {0}").format(visible(cause)) if cause else ""
         self.field.setAccessibleDescription(said)
 
     @property
     def marked_text(self) -> str:
-        """The part that is marked as what the question is about; empty when it is not there any more."""
         return next(iter(self.field.marked), "")
 
     def _on_text_changed(self) -> None:

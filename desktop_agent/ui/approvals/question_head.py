@@ -107,7 +107,6 @@ class IconNote(QFrame):
         self.hide()
 
     def show_lines(self, lines: Sequence[IconLine], ground: Ground = "none") -> None:
-        """Show these lines in place of the earlier ones."""
         if (tuple(lines), ground) == (self._lines, self._ground):
             return
         self._lines, self._ground = tuple(lines), ground
@@ -124,7 +123,6 @@ class IconNote(QFrame):
         self.setVisible(bool(lines))
 
     def text(self) -> str:
-        """Return what it says, line by line."""
         return "\n".join(line.text for line in self._lines)
 
     def _draw(self, line: IconLine) -> QWidget:
@@ -155,7 +153,6 @@ def _tr(text: str) -> str:
 
 
 def request_summary(request: ApprovalRequest) -> str:
-    """Say in a line which tool asks, where, and how much it would change."""
     parts = [request.tool]
     if request.changes:
         from desktop_agent.core.changes.net import net_of_call
@@ -182,7 +179,6 @@ def quoted(text: str) -> str:
 
 
 _MOST_DETAIL_LINES = 12
-"""What is longer can be scrolled, so that the answers stay in sight."""
 _DETAILS_WIDTH = 700
 _DETAILS_FRAME = 12
 """Height of border and padding together: a last line that is cut off would not count as seen."""
@@ -215,7 +211,6 @@ class QuestionHead(QWidget):
         self.show_request(request)
 
     def show_request(self, request: ApprovalRequest) -> None:
-        """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
         risks = [
             IconLine("warning", risk, "warning")
@@ -267,7 +262,6 @@ class QuestionHead(QWidget):
         box.addWidget(self._risks)
 
     def _why(self) -> QHBoxLayout:
-        """Why the user is asked, always in sight."""
         question = make_label(self.tr("Why am I asked?"), role="secondary")
         return hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
 
@@ -304,7 +298,6 @@ def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
 
 
 def _fit(field: ExactField) -> None:
-    """Make a field as high as its text, up to its limit."""
     metrics = field.fontMetrics()
     columns = max(1, _DETAILS_WIDTH // metrics.averageCharWidth())
     lines = sum(1 + len(line) // columns for line in field.toPlainText().split("\n"))

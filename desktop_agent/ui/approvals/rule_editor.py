@@ -65,14 +65,12 @@ class RuleDraft(Struct, frozen=True):
         return bool(line) and pattern == line and maths.runs_unconfined(self.request)
 
     def usable(self, maths: RuleMaths) -> tuple[str, ...]:
-        """Return the patterns that rules can be made of, each once."""
         sound = (
             text for text, problem in zip(self.patterns, self.problems(maths), strict=True) if text and not problem
         )
         return tuple(dict.fromkeys(sound))
 
     def rules(self, context: RuleContext) -> tuple[Rule, ...]:
-        """Return the rules as they would be made right now."""
         kind = self.request.rule_kind
         if kind is None:
             return ()
@@ -113,7 +111,6 @@ def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
 
 
 def expiry_words(expiry: Expiry) -> str:
-    """Name an expiry."""
     match expiry:
         case "never":
             return _tr("Never")
@@ -128,7 +125,6 @@ def expiry_words(expiry: Expiry) -> str:
 
 
 def scope_words(scope: RuleScope) -> str:
-    """Say how far a rule reaches, as a choice."""
     match scope:
         case "session":
             return _tr("Also from now on in this session")
@@ -141,7 +137,6 @@ def scope_words(scope: RuleScope) -> str:
 def allow_words(
     patterns: Sequence[str], scope: RuleScope, kind: RuleKind = "command", *, is_unconfined: bool = False
 ) -> str:
-    """Say what pressing the button allows from now on."""
     match len(patterns):
         case 1:
             what = in_quotes(patterns[0])
@@ -200,17 +195,14 @@ class PatternRow(QWidget):
 
     @property
     def pattern(self) -> str:
-        """What is in the field."""
         return self.field.currentText().strip()
 
     def rename(self, name: str) -> None:
-        """Name the field after what its pattern means now."""
         self.field.setAccessibleName(name)
         if (edit := self.field.lineEdit()) is not None:
             edit.setAccessibleName(name)
 
     def show_problem(self, problem: str) -> None:
-        """Say why this makes no rule; nothing when it does."""
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         self.field.setAccessibleDescription(problem)
@@ -251,12 +243,10 @@ class RulePreview(QWidget):
 
     @property
     def is_finished(self) -> bool:
-        """Whether what is shown is the whole truth about the rules shown last."""
         return not self._waiting
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """Whether each call would have been allowed, as far as they are judged."""
         return dict(self._is_allowed)
 
     def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
@@ -333,7 +323,6 @@ class RuleEditor(QWidget):
     def __init__(
         self, theme: Theme, request: ApprovalRequest, context: RuleContext, on_changed: Callable[[], None]
     ) -> None:
-        """`on_changed` is called when other rules would be made."""
         super().__init__()
         self.setObjectName("ruleEditor")
         self._request = request
@@ -353,7 +342,6 @@ class RuleEditor(QWidget):
         self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
-        """What the rules would have done."""
         self.preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
         self._refresh = Throttle(self._judge, self, TYPING_MS)
         self._refresh.pause()  # until it is in sight
@@ -365,20 +353,16 @@ class RuleEditor(QWidget):
 
     @property
     def draft(self) -> RuleDraft:
-        """What is typed and chosen."""
         patterns = tuple(row.pattern for row in self._rows)
         return RuleDraft(self._request, self._scope, patterns, self._expiry.currentData())
 
     def usable_patterns(self) -> tuple[str, ...]:
-        """Return the patterns that would become rules."""
         return self.draft.usable(self._context.maths)
 
     def rules(self) -> tuple[Rule, ...]:
-        """Make the rules."""
         return self.draft.rules(self._context)
 
     def set_scope(self, scope: RuleScope) -> None:
-        """Make rules of this reach. A rule of a session ends with it, so there is nothing to choose about that."""
         self._scope = scope
         self._expiry.setVisible(scope != "session")
         self._expiry_label.setVisible(scope != "session")

@@ -85,4 +85,3 @@ class RuleContext(Struct, frozen=True):
     """Where a rule for this project holds: the folder, absolute."""
     past: PastCalls
     now: Callable[[], datetime]
-    """The time, aware."""

@@ -60,14 +60,12 @@ class OnboardingFoot(QWidget):
         self.set_folder(None)
 
     def add_buttons(self, step: Step) -> None:
-        """Have the buttons of a step, which are shown with it."""
         for button in step.buttons:
             self._row.addWidget(button)
             button.hide()
             self._primaries.append(button)
 
     def show_step(self, step: Step, *, is_first: bool, is_busy: bool) -> None:
-        """Show what can be done in a step, while something is being done for it or not."""
         self._back.setVisible(is_busy or not is_first)
         self._back.setText(self.tr("Cancel") if is_busy else self.tr("Back"))
         self._folder.setVisible(is_first)
@@ -79,11 +77,9 @@ class OnboardingFoot(QWidget):
             primary.setDefault(True)
 
     def take_focus(self) -> None:
-        """Put the keyboard on the way back."""
         self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def set_folder(self, folder: Path | None) -> None:
-        """Show which folder the agent will work in."""
         if folder is None:
             self._folder.setText(self.tr("No folder chosen yet"))
             self._folder.setToolTip("")
@@ -140,27 +136,22 @@ class OnboardingDialog(QDialog):
     # --- what the application shows -------------------------------------------------------------------------------
 
     def set_folder(self, folder: Path | None) -> None:
-        """Show which folder the agent will work in."""
         self._foot.set_folder(folder)
 
     def show_found(self, found: Found) -> None:
-        """Show what is there already."""
         self._key.show_found(found)
         self._subscription.show_found(found)
 
     def show_servers(self, servers: Sequence[LocalServer]) -> None:
-        """Show which servers of this machine run."""
         self._local.show_servers(servers)
 
     def show_busy(self, words: str) -> None:
-        """Show that something is being done; it can be given up meanwhile."""
         self._is_busy = True
         self._say(words)
         self._show(begins=False)
         self._foot.take_focus()
 
     def show_waiting(self, address: str, *, is_open: bool) -> None:
-        """Show that the browser is waited for, and where the sign-in goes on."""
         self._waiting.show_address(address, is_open=is_open)
         self._say("")
         if self._way[-1] is not self._waiting:
@@ -169,13 +160,11 @@ class OnboardingDialog(QDialog):
             self._foot.take_focus()
 
     def show_failure(self, error: AgentError) -> None:
-        """Say why nothing came of it. What was typed is still there."""
         self._end_work()
         self._say(str(error), "error")
         self._said.setToolTip(plain_tooltip(error.detail))
 
     def show_connected(self, connected: Connected) -> None:
-        """Show a connection that was tested, and ask for the model to begin with."""
         self._end_work()
         self._say("")
         for step in self._steps.values():
@@ -184,7 +173,6 @@ class OnboardingDialog(QDialog):
         self._go(self._done)
 
     def offer_key(self, key: str) -> None:
-        """Take a key that was pasted where none belongs, and leave it to the user whether it is used."""
         if self._way[-1] not in (self._key, self._address):
             self._go(self._key)
         step = self._way[-1]
@@ -244,7 +232,6 @@ class OnboardingDialog(QDialog):
         self._said.setVisible(bool(words))
 
     def _end_work(self) -> None:
-        """Show again what led to the work that has ended."""
         self._is_busy = False
         if self._way[-1] is self._waiting:
             self._way.pop()

@@ -44,11 +44,9 @@ class Step(QWidget):
 
     @property
     def buttons(self) -> tuple[QPushButton, ...]:
-        """Every button that may lead on."""
         return (self.primary,) if self.primary is not None else ()
 
     def begin(self) -> None:
-        """Get ready to be shown."""
         self.take_focus()
 
     def take_focus(self) -> None:
@@ -58,14 +56,12 @@ class Step(QWidget):
         """Forget secrets that were typed."""
 
     def explain(self, title: str, explanation: str) -> None:
-        """Say something else above."""
         self.title = title
         self._title.setText(title)
         self._explanation.setText(explanation)
 
 
 def primary_button(text: str, object_name: str) -> QPushButton:
-    """Return a button that leads on."""
     return make_button(text, object_name=object_name, variant="primary")
 
 
@@ -98,7 +94,6 @@ class Cards(QWidget):
 
     @property
     def value(self) -> object:
-        """What the chosen card stands for; `None` without cards."""
         return next((value for card, value in self._cards if card.isChecked()), None)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
@@ -129,7 +124,6 @@ class Cards(QWidget):
         return card
 
     def take_focus(self) -> None:
-        """Put the keyboard on the chosen card."""
         if (card := next((card for card, _ in self._cards if card.isChecked()), None)) is not None:
             card.setFocus()
 
@@ -150,7 +144,6 @@ class Cards(QWidget):
 
 
 DEMO_WAY = "demo"
-"""The one way that leads to no further step."""
 
 
 class ChooseStep(Step):
@@ -251,7 +244,6 @@ class KeyStep(Step):
         return self._try
 
     def show_found(self, found: Found) -> None:
-        """Begin with the provider that the settings name, or one whose key the environment has."""
         self._found = found
         place = self._provider.findData(next(iter(found.keys), found.provider))
         self._provider.setCurrentIndex(max(place, 0))
@@ -264,7 +256,6 @@ class KeyStep(Step):
         self.key.forget()
 
     def offer(self, key: str) -> None:
-        """Take a key that was pasted elsewhere."""
         self.key.offer(key)
 
     def _lay_out(self) -> None:
@@ -417,13 +408,11 @@ class LocalStep(Step):
             self._again.setFocus()
 
     def look(self) -> None:
-        """Look which servers run."""
         self._again.setText(self.tr("Looking…"))
         self._use.setEnabled(isinstance(self._cards.value, LocalServer))
         self._actions.look_for_servers()
 
     def show_servers(self, servers: Sequence[LocalServer]) -> None:
-        """Show what was found."""
         self._again.setText(self.tr("Look again"))
         usable = [server for server in servers if server.is_usable]
         running = {server.provider for server in usable}
@@ -540,7 +529,6 @@ class SubscriptionStep(Step):
         self._cards.take_focus()
 
     def show_found(self, found: Found) -> None:
-        """Offer the profiles that were found, and say why other sign-ins are not used."""
         chatgpt = self.tr("Your browser opens OpenAI's page, where you allow this application to use your plan.")
         profile = self.tr("API access of your organisation, as Anthropic's own tools signed in for it.")
         self._cards.show_choices(
@@ -574,7 +562,6 @@ class WaitingStep(Step):
         self.column.addStretch()
 
     def show_address(self, address: str, *, is_open: bool) -> None:
-        """Show where the sign-in goes on."""
         self._wait.show_address(address, is_open=is_open)
 
 
@@ -611,7 +598,6 @@ class DoneStep(Step):
         return self._begin
 
     def show_connected(self, connected: Connected) -> None:
-        """Show what was tested."""
         self._connected = connected
         label, count = connected.account.full_label, len(connected.models)
         self.explain(

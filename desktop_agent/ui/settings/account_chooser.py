@@ -96,7 +96,6 @@ class AccountForm(QWidget):
         self._fields.changed.connect(self._problem.hide)
 
     def begin(self, provider: str, others: Sequence[Account]) -> None:
-        """Ask for an account of this provider beside the others that it has."""
         self._provider, self._others = provider, tuple(others)
         vendor = vendor_of(provider)
         self._title.setText(self.tr("New account of {0}").format(vendor.label))
@@ -142,7 +141,6 @@ class AccountChooser(QWidget):
     chosen = Signal(str)
 
     def __init__(self, actions: SettingsActions, form: AccountForm) -> None:
-        """`form` asks for a new account; who places it may do that elsewhere."""
         super().__init__()
         self._actions = actions
         self._provider = ""
@@ -180,7 +178,6 @@ class AccountChooser(QWidget):
 
     @property
     def account(self) -> Account | None:
-        """The account that is shown; `None` if no account has its name."""
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
@@ -279,7 +276,6 @@ class AccountChooser(QWidget):
         self._update()
 
     def _name_removal(self) -> None:
-        """Say what removing this account does."""
         account = self.account
         is_signed_in = account is not None and account.kind in ("oauth", "profile")
         self._remove.setText(self.tr("Sign out") if is_signed_in else self.tr("Remove"))

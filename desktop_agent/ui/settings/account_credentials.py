@@ -40,7 +40,6 @@ class KeyEditor(QWidget):
         super().__init__()
         self._actions = actions
         self.account = account
-        """Whose key it is."""
         self._status: KeyStatus | None = None
         self._is_busy = False
         self._pressed: QPushButton | None = None
@@ -65,7 +64,6 @@ class KeyEditor(QWidget):
     # --- what the dialog asks -------------------------------------------------------------------------------------
 
     def show_account(self, account: Account) -> None:
-        """Show the key of this account from now on; its status is asked for."""
         if account != self.account:
             self.forget()
             say(self._result, "")
@@ -75,14 +73,12 @@ class KeyEditor(QWidget):
             self._actions.show_key(account)
 
     def show_status(self, status: KeyStatus) -> None:
-        """Show where the key in use comes from."""
         self._status = status
         say(self._where, self._words_for(status), "error" if status.problem and status.source is None else "secondary")
         self._ask_to_remove(is_asking=False)
         self._update()
 
     def show_busy(self, message: str) -> None:
-        """Show that something is being done; nothing else can be asked for meanwhile."""
         if not self._is_busy:
             focused = self.focusWidget()
             self._pressed = focused if isinstance(focused, QPushButton) and focused.hasFocus() else None
@@ -93,7 +89,6 @@ class KeyEditor(QWidget):
         self._update()
 
     def show_result(self, message: str, *, is_good: bool) -> None:
-        """Show what came of it, in words: `The key works.`"""
         self._is_busy = False
         say(self._result, message, "good" if is_good else "error")
         self._update()
@@ -106,13 +101,11 @@ class KeyEditor(QWidget):
         self._field.forget()
 
     def offer(self, key: str) -> None:
-        """Take a key that was pasted elsewhere: the user decides whether it is kept."""
         self._field.offer(key)
         say(self._result, self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
         self._update()
 
     def take_focus(self) -> None:
-        """Put the keyboard into the field."""
         self._field.take_focus()
 
     # --- building -------------------------------------------------------------------------------------------------
@@ -221,7 +214,6 @@ class SignInPanel(QWidget):
         self.hide()
 
     def show_account(self, provider: str, account: Account | None) -> None:
-        """Offer what this provider has, for the account that is chosen there."""
         way = vendor_of(provider).sign_in
         if way != self._way:
             self._result.hide()
@@ -232,7 +224,6 @@ class SignInPanel(QWidget):
             self._check.setVisible(self._is_signed_in and self._cancel.isHidden())
 
     def show_busy(self, words: str) -> None:
-        """Show that a sign-in is under way; it can be given up."""
         self._sign_in.hide()
         self._check.hide()
         self._cancel.show()
@@ -240,14 +231,12 @@ class SignInPanel(QWidget):
         self._say(words)
 
     def show_waiting(self, address: str, *, is_open: bool) -> None:
-        """Show that the browser is waited for, and where the sign-in goes on."""
         self._wait.show_address(address, is_open=is_open)
         self._wait.show()
         self._result.hide()
         self.grown.emit()
 
     def show_result(self, words: str, *, is_good: bool) -> None:
-        """Show what came of it."""
         self._end_wait()
         self._say(words, "good" if is_good else "error")
 

@@ -78,7 +78,6 @@ class ApprovalsPage(Page):
         self._show_consequence()
 
     def _show_project(self, view: SettingsView) -> None:
-        """Say what of the two the project makes stricter."""
         settings = declared_settings()
         tightened = [
             self.tr("{0}: the project sets “{1}”, which applies here.").format(

@@ -44,7 +44,6 @@ class SettingRow(QWidget):
         self.control.changed.connect(self._on_changed)
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force, and what is to be said about it."""
         key = self.setting.key
         value = view.values[key]
         self.control.show_value(value)
@@ -98,7 +97,6 @@ class SettingRow(QWidget):
 
 
 def shown(setting: Setting, value: object) -> str:
-    """Return a value as people read it."""
     about = setting.about
     if value is None or value in ("", ()):
         return words(about.unset or "nothing")
@@ -139,7 +137,6 @@ class SettingRows(QVBoxLayout):
             yield from self._add(special)
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force, now or when the rows are built."""
         self._view = view
         for row in self._rows:
             row.show_view(view)
@@ -155,7 +152,6 @@ class SettingRows(QVBoxLayout):
 
 
 def settings_of(section: str, without: Collection[str] = ()) -> list[Setting]:
-    """Return the settings of a section, but for those that have a control of their own."""
     return [setting for setting in _by_section().get(section, ()) if setting.key not in without]
 
 

@@ -31,7 +31,6 @@ _WRITING = (_STANDARD.Copy, _STANDARD.Cut, _STANDARD.Paste, _STANDARD.Undo, _STA
 
 @cache
 def key_settings() -> Mapping[str, Setting]:
-    """Return what is declared of the keys of each action, by its name."""
     return {
         key.removeprefix(f"{KEYS_SECTION}."): setting
         for key, setting in declared_settings().items()
@@ -41,7 +40,6 @@ def key_settings() -> Mapping[str, Setting]:
 
 @cache
 def default_keys() -> Mapping[str, tuple[str, ...]]:
-    """Return the keys that the actions have by default."""
     return keys_of({setting.key: setting.default for setting in key_settings().values()})
 
 
@@ -53,7 +51,6 @@ class KeyTable(Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "KeyTable":
-        """Return the table of these settings, by their dotted names."""
         wanted = keys_of(values)
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
@@ -73,12 +70,10 @@ class KeyTable(Struct, frozen=True):
         return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
 
     def is_changed(self, action: str) -> bool:
-        """Whether its keys are others than by default."""
         return self.wanted[action] != default_keys()[action]
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The actions of which that is so."""
         return tuple(filter(self.is_changed, self.wanted))
 
 
@@ -198,7 +193,6 @@ class KeySearch(QWidget):
 
     @property
     def text(self) -> str:
-        """The words; empty for none."""
         return self._line.text()
 
     def _on_pressed(self, keys: str) -> None:
@@ -245,16 +239,13 @@ class KeyList(QTreeWidget):
 
     @property
     def action(self) -> str:
-        """The action that is chosen; empty for none."""
         seen = (row for row in self.selectedItems() if not row.isHidden())
         return next((str(row.data(_NAME, _ACTION) or "") for row in seen), "")
 
     def choose(self, action: str) -> None:
-        """Choose an action, as the user does."""
         self.setCurrentItem(self._rows[action])
 
     def show_table(self, table: KeyTable) -> None:
-        """Show these keys. What is chosen stays."""
         for action, row in self._rows.items():
             keys = table.in_force[action]
             row.setText(_KEYS, _shown(keys))

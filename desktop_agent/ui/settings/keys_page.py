@@ -46,13 +46,11 @@ class ShortcutRecorder(QFrame):
         super().__init__()
         self._table = KeyTable({}, {})
         self.action = ""
-        """The action whose keys they are to be."""
         self._before = ""
         """What is pressed before the next key."""
         self._keys = ""
         self._title = make_label(role="strong", wraps=True)
         self.field = ShortcutField()
-        """Takes the keys."""
         self.field.setObjectName("newKeysField")
         self.field.setFixedWidth(_FIELD_WIDTH)
         self._note = Note(object_name="newKeysNote")
@@ -69,7 +67,6 @@ class ShortcutRecorder(QFrame):
         self.field.left.connect(self.ended)
 
     def begin(self, action: str, table: KeyTable, *, is_more: bool) -> None:
-        """Ask for keys of this action, besides those that it has or instead of them."""
         self.action, self._table, self._before = action, table, ""
         text = self.tr("More keys for “{0}”") if is_more else self.tr("New keys for “{0}”")
         self._title.setText(text.format(title_of(key_settings()[action])))
@@ -81,7 +78,6 @@ class ShortcutRecorder(QFrame):
         self.field.setFocus()
 
     def _on_pressed(self, pressed: str) -> None:
-        """Say what is to be said about these keys, and offer them if they can be used."""
         typed = f"{self._before}, {pressed}" if self._before else pressed
         self.field.setText(native_keys(typed))
         try:
@@ -95,7 +91,6 @@ class ShortcutRecorder(QFrame):
         self._offer(keys)
 
     def _on_more(self) -> None:
-        """Have another key follow those that were pressed."""
         self._before = self._keys
         self._offer("")
         self._note.say(self.tr("Press the key that is to follow {0}.").format(native_keys(self._before)))
@@ -153,7 +148,6 @@ def _clash_words(keys: str, owner: str, other: str) -> str:
 
 
 def _use_words(action: str) -> str:
-    """Say what an action is, and where."""
     title, place = title_of(key_settings()[action]), group_of(action)
     return f"{place_title(place)}: {title}" if place else f"“{title}”"
 
@@ -183,7 +177,6 @@ class ResetQuestion(QFrame):
         hbox((self._words, 1), self._keep, reset, on=self, spacing=Space.S)
 
     def ask(self, count: int) -> None:
-        """Ask about the keys of so many actions."""
         one = "%n action has keys of your own. It gets back those it came with."
         many = "%n actions have keys of your own. They get back those they came with."
         self._words.say(plural("ResetQuestion", count, one, many), "warning")

@@ -49,11 +49,9 @@ class AddressEditor(QWidget):
 
     @property
     def text(self) -> str:
-        """What is written in the field; empty for the provider's own address."""
         return self._line.text()
 
     def show_address(self, view: SettingsView, account: Account | None) -> None:
-        """Show where requests of this account go. Changes nothing."""
         vendor = known_vendor(view.settings.model.provider)
         is_usual = account is None or account.is_usual
         self._known = view.settings.model.base_url
@@ -97,7 +95,6 @@ class ServerNote(QWidget):
         self.hide()
 
     def show_account(self, account: Account | None, address: str) -> None:
-        """Ask what runs at the address of this account, if it has a server of this machine and is another one."""
         if (account, address) == (self._account, self._address):
             return
         self._account, self._address = account, address
@@ -137,7 +134,6 @@ class ModelPage(Page):
         """The provider whose key is asked for although another one is chosen; empty otherwise."""
         self._known_name = ""
         self._found: tuple[Account, LocalServer] | None = None
-        """What was found last at the address of an account on this machine."""
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
 
     def show_view(self, view: SettingsView) -> None:
@@ -159,13 +155,11 @@ class ModelPage(Page):
             self._show_provider(self._view)
 
     def show_accounts(self, accounts: AccountsView) -> None:
-        """Show which accounts there are. Emits nothing."""
         self._accounts = accounts
         if self._is_built and self._view is not None:
             self._show_provider(self._view)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
-        """Show what runs at the address of an account, and offer its models. Emits nothing."""
         self._found = (account, server)
         if not self._is_built:
             return
@@ -185,7 +179,6 @@ class ModelPage(Page):
     # --- showing ----------------------------------------------------------------------------------------------------
 
     def _show_provider(self, view: SettingsView) -> None:
-        """Show what belongs to the provider of the settings."""
         settings = view.settings.model
         if self._connecting == settings.provider:
             self._connecting = ""
@@ -218,7 +211,6 @@ class ModelPage(Page):
         self._unchosen.setVisible(bool(self._connecting))
 
     def _show_name(self, view: SettingsView) -> None:
-        """Show the model in force, and offer those that are known: the vendor's, or what its server has."""
         settings = view.settings.model
         models = vendor_of(settings.provider).models
         self._known_name = name_in(settings, is_written="model.name" in view.sources) or next(iter(models), "")
@@ -279,7 +271,6 @@ class ModelPage(Page):
         who.addRow(name_of(self.tr("Provider")), self._provider)
 
     def _build_which(self) -> Iterator[None]:
-        """Build what is asked about the chosen provider: account, model, address."""
         which = form()
         self._which.setLayout(which)
         form_of_account = AccountForm()
@@ -350,7 +341,6 @@ class ModelPage(Page):
 
 
 def _name_of_first_line(text: str, height: int) -> QLabel:
-    """Return the name of a field of several lines, beside its first."""
     name = name_of(text)
     name.setFixedHeight(height)
     return name

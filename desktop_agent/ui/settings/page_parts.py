@@ -39,14 +39,12 @@ class Page(QScrollArea):
         content.hide()
 
     def build(self) -> None:
-        """Begin to build the page, if that has not been done yet."""
         if not self._is_begun:
             self._is_begun = True
             self._building.begin(self._steps())
 
     @property
     def is_built(self) -> bool:
-        """Whether all of the page is there."""
         return self._is_built
 
     def when_built(self, do: Callable[[], object]) -> None:
@@ -96,7 +94,6 @@ class Page(QScrollArea):
 
 
 def form() -> QFormLayout:
-    """Return an empty form: names at the left, fields as wide as there is room."""
     layout = QFormLayout()
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setHorizontalSpacing(Space.L)
@@ -114,12 +111,10 @@ def name_of(text: str) -> QLabel:
 
 
 def note(text: str, role: str = "secondary") -> Note:
-    """Return a line or two that explain something."""
     return Note(text, role)
 
 
 def say(note: QLabel, text: str, role: str = "secondary") -> None:
-    """Give a note another text and role."""
     note.setText(text)
     note.setProperty("role", role)
     note.style().unpolish(note)
@@ -127,7 +122,6 @@ def say(note: QLabel, text: str, role: str = "secondary") -> None:
 
 
 def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
-    """Return a picker of labels, each standing for a value."""
     box = Picker()
     box.setAccessibleName(name)
     for words, value in choices:

@@ -62,7 +62,6 @@ class ProjectPage(Page):
             self.show_proposal(*self._shown)
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
-        """Show what the project's file comes to, and what was said to it."""
         self._shown = proposal, answer
         if not self._is_built:
             return
@@ -135,7 +134,6 @@ def server_lines(servers: Definitions) -> list[str]:
 
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
-    """Return, a line each, what of the file is refused, and where it stands."""
     return [
         _drawn(
             f"{problem.path.name}:{problem.line or 1}: {problem.key}: {problem.message}"

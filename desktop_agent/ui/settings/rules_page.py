@@ -32,7 +32,6 @@ class RuleRow(QFrame):
         self._rule = rule
         what, shown, details = self._what(), one_line(rule.pattern), self._details(now, locale)
         self.searched_text = f"{what} {rule.pattern} {details}".casefold()
-        """What a filter looks in."""
         self.setAccessibleName(f"{what} {shown}, {details}")
         kind = QLabel(what)
         pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle)
@@ -106,7 +105,6 @@ class RulesPage(Page):
     """The rules in force in the session that is shown, as they come."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], revoke: Callable[[str], None]) -> None:
-        """`revoke` takes back a rule (its id)."""
         super().__init__(section_title("rules"))
         self._revoke = revoke
         self._theme = theme
@@ -139,7 +137,6 @@ class RulesPage(Page):
 
     @property
     def rows(self) -> list[RuleRow]:
-        """The rows that are not filtered out."""
         return [row for row in self._rows if not row.isHidden()]
 
     def show_rules(self, rules: Sequence[Rule]) -> None:

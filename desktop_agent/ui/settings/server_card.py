@@ -33,7 +33,6 @@ def _tr(text: str) -> str:
 
 
 def state_line(server: ServerView) -> str:
-    """Say how it is now."""
     if not server.definition.is_enabled:
         return _tr("Switched off. The model is not offered its tools.")
     if server.status.needs_sign_in:
@@ -44,7 +43,6 @@ def state_line(server: ServerView) -> str:
 
 
 def state_role(server: ServerView) -> str:
-    """Return the role in the theme of that line."""
     if not server.definition.is_enabled:
         return "secondary"
     if server.status.needs_sign_in:
@@ -53,7 +51,6 @@ def state_role(server: ServerView) -> str:
 
 
 def facts_line(server: ServerView) -> str:
-    """Say who answered, how it is spoken to, and what its tools cost; empty when it never ran."""
     facts = server.status.facts
     if facts is None:
         return ""
@@ -64,7 +61,6 @@ def facts_line(server: ServerView) -> str:
 
 
 def tools_line(server: ServerView) -> str:
-    """Say how many tools it has, and what those that are in use take of each request."""
     if not server.tools:
         return _tools(len(server.status.tools)) if server.status.tools else _tr("no tools")
     disabled = server.definition.disabled_tools
@@ -81,7 +77,6 @@ def _tools(count: int) -> str:
 
 
 def problem_line(server: ServerView) -> str:
-    """Say what went wrong last and what can be done about it; empty when nothing did."""
     status = server.status
     if status.needs_sign_in:  # its state says it, and the card has a button for it
         return ""
@@ -112,7 +107,6 @@ class SignInWait(QWidget):
         vbox(self._preparing, self._wait, hbox(stop, STRETCH), on=self, spacing=Space.S, margins=(0, Space.S, 0, 0))
 
     def show_progress(self, progress: SignInProgress) -> None:
-        """Show that it is prepared, or that the browser is waited for."""
         self._preparing.setVisible(not progress.address)
         self._wait.setVisible(bool(progress.address))
         if progress.address:
@@ -133,7 +127,6 @@ class LogView(QPlainTextEdit):
         self.setFixedHeight(_HEIGHT)
 
     def show_log(self, text: str) -> None:
-        """Show this text, unless it is shown already."""
         if self.toPlainText() != text:
             self.setPlainText(text)
             self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
@@ -162,11 +155,9 @@ class CallList(QWidget):
 
     @property
     def is_unfolded(self) -> bool:
-        """Whether they are shown."""
         return not self.isHidden()
 
     def unfold(self, *, is_unfolded: bool) -> None:
-        """Show them, or hide them."""
         self.setVisible(is_unfolded)
         if is_unfolded:
             self._work.begin(self._show_rows())
@@ -174,13 +165,11 @@ class CallList(QWidget):
             self._work.stop()
 
     def show_calls(self, calls: tuple[LastCall, ...]) -> None:
-        """Show these, of which the newest is the last, if it is unfolded."""
         self._calls = calls
         if self.is_unfolded and calls != self._shown:
             self._work.begin(self._show_rows())
 
     def _show_rows(self) -> Iterator[None]:
-        """Bring the rows up to date, one in each step."""
         newest = self._calls[: -_MOST - 1 : -1]
         for number, call in enumerate(newest):
             if number == len(self._rows):
@@ -249,7 +238,6 @@ class ToolRow(QWidget):
         hbox(self.switch, label, (self._about, 1), self._tokens, on=self, spacing=Space.S)
 
     def show_tool(self, tool: ToolView, *, is_enabled: bool, can_switch: bool) -> None:
-        """Show what the server says of it, and whether it is in use. Emits nothing."""
         if tool != self._tool:
             self._tool = tool
             about = cut(tool.about, _LONGEST_ABOUT)
@@ -271,7 +259,6 @@ class ServerToolList(QWidget):
     """
 
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
-        """`switch` lets a tool (its name) be used, or not."""
         super().__init__()
         self._theme = theme
         self._switch = switch
@@ -284,11 +271,9 @@ class ServerToolList(QWidget):
 
     @property
     def is_unfolded(self) -> bool:
-        """Whether the rows are shown."""
         return not self.isHidden()
 
     def unfold(self, *, is_unfolded: bool) -> None:
-        """Show the rows, or hide them."""
         if is_unfolded:
             self._work.begin(self._show_rows())
         else:
@@ -313,7 +298,6 @@ class ServerToolList(QWidget):
             self._work.begin(self._show_rows())
 
     def _show_rows(self) -> Iterator[None]:
-        """Bring the rows up to date, one in each step."""
         names = {tool.name for tool in self._tools}
         for name in [name for name in self._rows if name not in names]:
             row = self._rows.pop(name)
@@ -363,9 +347,7 @@ class ServerCard(QFrame):
         self._tools = ServerToolList(theme, self._on_tool)
         self._calls = CallList(theme)
         self._wait: SignInWait | None = None
-        """Made with the first sign-in."""
         self._log: LogView | None = None
-        """Made when it is first unfolded."""
         self._build_buttons()
         self._lay_out()
         self._ask_to_remove(is_asking=False)

@@ -65,16 +65,13 @@ class AddressFields(QWidget):
 
     @property
     def client_id(self) -> str:
-        """What this application is registered as; empty when it is not."""
         return self._client_id.text().strip()
 
     @property
     def client_secret(self) -> str:
-        """What proves it; empty when there is none."""
         return self._secret.text().strip() if self.client_id else ""
 
     def clear(self) -> None:
-        """Forget what was typed."""
         while len(self._headers) > 1:
             for line in self._headers.pop():
                 line.deleteLater()
@@ -106,7 +103,6 @@ class AddressFields(QWidget):
         return line
 
     def _on_header(self) -> None:
-        """Offer one more as soon as the last one has a name."""
         if self._headers[-1][0].text() and len(self._headers) < _MOST_HEADERS:
             self._add_header()
 
@@ -162,7 +158,6 @@ class SandboxFields(QWidget):
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
 
     def show_sandbox(self, sandbox: ServerSandbox | None) -> None:
-        """Show this to begin with; None: not confined."""
         usual = sandbox or ServerSandbox()
         for line, texts in (
             (self._folders, usual.folders),
@@ -242,7 +237,6 @@ class ServerForm(QWidget):
         self._on_where("")
 
     def begin(self, names: tuple[str, ...]) -> None:
-        """Ask for a server beside those of these names."""
         self._names = names
         self._known.setCurrentIndex(0)
         self._name.clear()
@@ -335,7 +329,6 @@ class ServersPage(Page):
         self._settings = SettingRows(settings_of("mcp"), theme, actions)
         self._work = GradualWork(self)
         self._form: ServerForm | None = None
-        """Asks for a new server: built when it is first wanted."""
 
     def _build(self) -> Iterator[None]:
         self._empty = note(
@@ -394,7 +387,6 @@ class ServersPage(Page):
         self._problems.setVisible(bool(view.problems))
 
     def _show_cards(self, view: ServersView) -> Iterator[None]:
-        """Bring the cards up to date, one in each step."""
         for place, server in enumerate(view.servers):
             card = self._cards.get(server.name)
             if card is None:
@@ -406,7 +398,6 @@ class ServersPage(Page):
             yield
 
     def import_file(self, path: str) -> None:
-        """Ask for the servers of another tool's file."""
         self._actions.import_file(Path(path))
 
     # --- what the user does -------------------------------------------------------------------------------------

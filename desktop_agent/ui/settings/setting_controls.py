@@ -95,11 +95,9 @@ class TextsControl(QWidget):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """What the list has."""
         return tuple(self._list.item(row).text() for row in range(self._list.count()))
 
     def show_value(self, value: object) -> None:
-        """Show what is in force."""
         entries = [str(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else []
         if self.entries != tuple(entries):
             row = self._list.currentRow()
@@ -109,7 +107,6 @@ class TextsControl(QWidget):
         self._update()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Remove the current entry at Delete."""
         is_delete = isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
         if watched is self._list and event.type() is QEvent.Type.KeyPress and is_delete:
             self._on_remove()
@@ -157,7 +154,6 @@ _TEXT_WIDTH = 220
 
 
 def words(text: str) -> str:
-    """Return a declared text in the user's language."""
     return quoted(QCoreApplication.translate("Settings", text))
 
 
@@ -191,7 +187,6 @@ class ChoiceControl(QWidget):
         self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding comes on top of the picker's own height
 
     def show_value(self, value: object) -> None:
-        """Show what is in force."""
         pick(self._box, value)
 
     def _on_chosen(self) -> None:
@@ -216,7 +211,6 @@ class SwitchControl(QWidget):
         _fill(self, self._switch)
 
     def show_value(self, value: object) -> None:
-        """Show what is in force."""
         self._switch.setChecked(bool(value))
 
     def _on_clicked(self) -> None:
@@ -245,7 +239,6 @@ class TextControl(QWidget):
         _fill(self, self._line)
 
     def show_value(self, value: object) -> None:
-        """Show what is in force."""
         self._shown = self._text_of(value)
         self._line.setText(self._shown)
 
@@ -293,7 +286,6 @@ class NumberControl(TextControl):
 
     @property
     def _is_broken(self) -> bool:
-        """Whether parts of a unit can be entered."""
         return self._setting.kind == "number" or self._setting.about.per_unit > 1
 
     def _plain(self, number: float) -> str:
@@ -318,7 +310,6 @@ Control = ChoiceControl | SwitchControl | TextControl | TextsControl
 
 
 def control_for(setting: Setting, theme: Theme) -> Control:
-    """Return the control for a setting of this kind."""
     match setting.kind:
         case "choice":
             return ChoiceControl(setting)

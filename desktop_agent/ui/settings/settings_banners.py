@@ -28,7 +28,6 @@ class HoldBanner(BannerFrame):
         go_on.clicked.connect(self.go_on_requested)
 
     def show_faults(self, faults: Sequence[object]) -> None:
-        """Say what cannot be read."""
         lines = [str(fault) for fault in faults]
         shown = [*few_lines(lines), self.tr("Work continues when you fix the file.")]
         self.say(self.tr("Nothing runs: settings that your safety depends on cannot be read."), "\n".join(shown))
@@ -60,7 +59,6 @@ class ProjectBanner(BannerFrame):
         details.clicked.connect(self.details_requested)
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
-        """Ask about a project's file."""
         # Not for the first sight.
         from desktop_agent.core.mcp.definition_file import read_definitions
         from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines

@@ -79,22 +79,18 @@ class Pages(QStackedWidget):
         self._made: dict[Section, Page] = {}
         self._found: SearchPage | None = None
         self.model = ModelPage(theme, actions)
-        """Has the field for the key, which is asked for from elsewhere."""
         self._keep("model", self.model)
 
     @property
     def page(self) -> Page:
-        """The one that is shown."""
         page = self.currentWidget()
         assert isinstance(page, Page)
         return page
 
     def turn_to(self, section: Section) -> None:
-        """Show the page of a section."""
         self.setCurrentWidget(self._made.get(section) or self._keep(section, self._make(section)))
 
     def search(self, text: str) -> None:
-        """Show the settings that a search finds."""
         if self._found is None:
             self._found = SearchPage(self._theme, self._actions)
             self._add(self._found)
@@ -104,25 +100,21 @@ class Pages(QStackedWidget):
     # --- what is shown on them ------------------------------------------------------------------------------------
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force. Emits nothing."""
         self._view = view
         for page in filter(None, (*self._made.values(), self._found)):
             page.show_view(view)
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these as the rules in force."""
         self._rules = rules
         if isinstance(page := self._made.get("rules"), RulesPage):
             page.show_rules(rules)
 
     def show_servers(self, servers: ServersView) -> None:
-        """Show the MCP servers as they are."""
         self._servers = servers
         if isinstance(page := self._made.get("mcp"), ServersPage):
             page.show_servers(servers)
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
-        """Show what the project's file comes to, and what was said to it."""
         self._proposal = proposal, answer
         if isinstance(page := self._made.get("project"), ProjectPage):
             page.show_proposal(proposal, answer)
@@ -213,7 +205,6 @@ class SettingsFoot(QWidget):
         self._undo.hide()
 
     def show_change(self, change: SettingChange) -> None:
-        """Say what was saved, with a way back unless it was one."""
         is_undo, self._undoing = self._undoing == change.key, ""
         setting = declared_settings()[change.key]
         if change.overridden_by is not None:
@@ -228,14 +219,12 @@ class SettingsFoot(QWidget):
         self._undo.setVisible(not is_undo)
 
     def show_note(self, text: str) -> None:
-        """Say what was done that has no way back here."""
         say(self._note, text)
         self._note.setToolTip("")
         self._change = None
         self._undo.hide()
 
     def show_failure(self, error: AgentError) -> None:
-        """Say that nothing was saved, and why."""
         say(self._note, f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
         self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
@@ -286,13 +275,10 @@ class SettingsDialog(QDialog):
         self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
         self.settings_actions = actions
-        """What its pages do beyond the dialog."""
         self._pages = pages or Pages(theme, now, actions, self)
         self._model = self._pages.model
         self.key = self._model.key
-        """The field for the key."""
         self.sign_in = self._model.sign_in
-        """What the chosen provider offers instead of a key."""
         self._search = self._build_search()
         self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
@@ -300,70 +286,57 @@ class SettingsDialog(QDialog):
         """Of the section that is shown, also while a search hides it."""
         self._problems = note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
-        """Says what came of the last change."""
         self._lay_out()
         self._connect()
         self.fit_screen()
 
     @property
     def page(self) -> Page:
-        """The page that is shown."""
         return self._pages.page
 
     def fit_screen(self) -> None:
-        """Be as large as usual, or as the screen lets it be that its window is on now."""
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force. Emits nothing."""
         self._pages.show_view(view)
         self._problems.setText("\n".join(view.other_problems))
         self._problems.setVisible(bool(view.other_problems))
 
     def show_accounts(self, accounts: AccountsView) -> None:
-        """Show which accounts there are. Emits nothing."""
         self._model.show_accounts(accounts)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
-        """Show what runs at the address of an account on this machine. Emits nothing."""
         self._model.show_server(account, server)
 
     def show_section(self, section: Section) -> None:
-        """Turn to a section."""
         self._sections.setCurrentRow(self._row_of(section))
         self._search.clear()
 
     def search_for(self, text: str) -> None:
-        """Search for a setting, as if the user had typed this. Call it when the dialog is open."""
         self._search.setText(text)
         self._search.setFocus()
         self._search.selectAll()
 
     def enter_key(self, pasted: str = "") -> None:
-        """Turn to the field for the key, and put there what was pasted elsewhere. Call it when the dialog is open."""
         self.show_section("model")
         self._model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
 
     def connect_provider(self, provider: str) -> None:
-        """Turn to the field for the key of a provider, which need not be the chosen one. Call it when it is open."""
         self.show_section("model")
         self._model.connect_provider(provider)
         self._model.when_built(self.key.take_focus)
 
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
-        """Show what the project's file comes to; without one there is no such section."""
         self._sections.item(self._row_of("project")).setHidden(proposal is None)
         if proposal is not None:
             self._pages.show_proposal(proposal, answer)
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules as those in force."""
         self._pages.show_rules(rules)
 
     def show_servers(self, servers: ServersView) -> None:
-        """Show the MCP servers as they are."""
         self._pages.show_servers(servers)
 
     # --- building -------------------------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ SECTIONS: Final[Mapping[Section, object]] = {
 
 
 def section_title(section: Section) -> str:
-    """Return what a section is called."""
     return QCoreApplication.translate("SettingsSections", str(SECTIONS[section]))
 
 
@@ -59,7 +58,6 @@ class ToolView(Struct, frozen=True, kw_only=True):
 
     name: str
     about: str
-    """The first line of what the server says of it."""
     tokens: int
     """What its definition takes of each request, estimated."""
     is_usable: bool = True
@@ -72,7 +70,6 @@ class SignInProgress(Struct, frozen=True, kw_only=True):
     address: str = ""
     """The page where it goes on; empty while it is prepared."""
     is_open: bool = True
-    """Whether a browser seems to have opened there."""
 
 
 class ServerView(Struct, frozen=True, kw_only=True):
@@ -81,15 +78,11 @@ class ServerView(Struct, frozen=True, kw_only=True):
     definition: ServerDefinition
     status: ServerStatus
     tools: tuple[ToolView, ...] = ()
-    """Those it offered last."""
     log: str = ""
-    """What it said last."""
     sign_in: SignInProgress | None = None
-    """The sign-in that is under way."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.definition.name
 
 
@@ -106,19 +99,13 @@ class ServerActions(Struct, frozen=True, kw_only=True):
     add: Callable[[ServerDefinition, str], None]
     """Defines a server, with the secret of its client (or nothing), and starts it, to see whether it works."""
     import_file: Callable[[Path], None]
-    """Takes over the servers of another tool's JSON file."""
     sign_in: Callable[[str], None]
-    """Has the user sign in with the server of this name, by the browser, and restarts it."""
     cancel_sign_in: Callable[[str], None]
     """Gives that up."""
     restart: Callable[[str], None]
-    """Restarts the server of this name."""
     remove: Callable[[str], None]
-    """Takes the server of this name out of the settings."""
     switch: Callable[[str, bool], None]
-    """Lets the server of this name be used, or not."""
     switch_tool: Callable[[str, str, bool], None]
-    """Lets the model be offered a tool of a server, or not."""
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
@@ -127,33 +114,22 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     change: Callable[[str, object], None]
     """Gives a setting (its dotted name, `ui.theme`) this value."""
     reset: Callable[[str], None]
-    """Gives a setting (its dotted name) its default again."""
     open_file: Callable[[], None]
-    """Opens the settings file."""
     answer_project: Callable[[str], None]
     """Says `trusted` or `ignored` to the project's settings."""
     revoke_rule: Callable[[str], None]
-    """Takes back a rule (its id)."""
     add_account: Callable[[Account], None]
-    """Adds an account, and lets new conversations be by it."""
     remove_account: Callable[[Account], None]
-    """Takes an account out, with its key."""
     show_key: Callable[[Account], None]
-    """Finds out where the key of an account comes from."""
     save_key: Callable[[Account, str], None]
     """Keeps the key of an account. The dialog has forgotten it."""
     remove_key: Callable[[Account], None]
-    """Forgets the key of an account that is kept."""
     sign_in: Callable[[SignInWay, str], None]
     """Signs in in this way, as the account of this name or the usual one, and tests that."""
     cancel_sign_in: Callable[[], None]
-    """Gives a sign-in up."""
     check_sign_in: Callable[[Account], None]
-    """Sees whether the sign-in of an account works."""
     look_for_server: Callable[[Account], None]
-    """Finds out whether the server of an account on this machine runs, and which models it has."""
     servers: ServerActions
-    """What can be done with MCP servers."""
     check_key: Callable[[Account, str], None]
     """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""
 
@@ -163,12 +139,10 @@ class AccountsView(Struct, frozen=True, kw_only=True):
 
     added: tuple[Account, ...] = ()
     is_known: bool = False
-    """Whether their file has been read."""
     problem: str = ""
     """Why no account is used; empty when they can be."""
 
     def of(self, provider: str) -> tuple[Account, ...]:
-        """Return the accounts of a provider, the usual one first."""
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
@@ -181,7 +155,6 @@ class SettingsView(Struct, frozen=True):
 
     settings: Settings
     values: Mapping[str, object]
-    """Every setting by its dotted name."""
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource]
     project: Mapping[str, object]
@@ -196,12 +169,10 @@ class SettingsView(Struct, frozen=True):
         project: Mapping[str, object] | None = None,
         environ: Mapping[str, str] = MappingProxyType({}),
     ) -> "SettingsView":
-        """Return the view of these settings, in this environment."""
         values = setting_values(loaded.settings)
         return cls(loaded.settings, values, loaded.problems, loaded.sources, project or {}, loaded, environ)
 
     def destination(self, account: Account) -> Destination:
-        """Return where the requests of an account go."""
         return destination(account, self.loaded, self.environ)
 
     def variable_of(self, key: str) -> str:
@@ -216,5 +187,4 @@ class SettingsView(Struct, frozen=True):
 
     @property
     def other_problems(self) -> tuple[str, ...]:
-        """What is wrong with the file apart from single settings."""
         return tuple(str(problem) for problem in self.problems if problem.key not in self.values)

@@ -14,12 +14,10 @@ from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.wording.phrases import short_path
 
 NOTHING = "–"
-"""Where there is no figure."""
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
 def say(text: str) -> str:
-    """Return a text of the page in the language of the user."""
     return QCoreApplication.translate("Usage", text)
 
 
@@ -51,12 +49,10 @@ def cost(usage: Usage, requests: int) -> str:
 
 
 def tokens(number: int) -> str:
-    """Return a number of tokens as people read it."""
     return counted(number) if number else NOTHING
 
 
 def time(seconds: float) -> str:
-    """Return a time; a dash for none."""
     return duration_text(seconds) if seconds else NOTHING
 
 
@@ -78,18 +74,15 @@ def errors(figures: Figures) -> str:
 
 
 def model_name(key: Key) -> str:
-    """Return what a model of a provider is called."""
     provider, model = key
     return named(f"{provider}/{model}") if provider else say("not recorded")
 
 
 def folder_name(key: Key) -> str:
-    """Return a folder as people write it."""
     return short_path(key[0]) if key[0] else say("not recorded")
 
 
 def tool_name(key: Key) -> str:
-    """Return a tool's name, nothing of it invisible."""
     return named(key[0])
 
 
@@ -109,7 +102,6 @@ def _error(kind: str) -> str:
 
 _STEPS = (1, 2, 2.5, 5)
 _COUNTS = range(2, 6)
-"""How many steps an axis may have."""
 _TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
 """Round times, each several times the one before."""
 
@@ -118,7 +110,6 @@ class Scale(NamedTuple):
     """An axis from 0 (its beginning) to 1 (its end)."""
 
     ticks: tuple[float, ...]
-    """The values that it names, from the least to the greatest."""
     is_logarithmic: bool = False
 
     def place(self, value: float) -> float:
@@ -153,22 +144,16 @@ class Series(Struct, frozen=True, kw_only=True):
 
     name: str
     colour: str
-    """A role of the palette."""
     total: str
-    """Of all columns, in words."""
 
 
 class PlotColumn(Struct, frozen=True, kw_only=True):
     """One moment of a plot over time."""
 
     tick: str
-    """What stands below it where there is room."""
     name: str
-    """The day, or the days, in full."""
     parts: tuple[float, ...]
-    """One for each series."""
     texts: tuple[str, ...]
-    """The parts, in words."""
     total: str
     unknown: str = ""
     """What is missing in it because it is not known, in words; drawn as a hatched end."""
@@ -183,9 +168,7 @@ class ColumnData(Struct, frozen=True, kw_only=True):
     tick_text: Callable[[float], str]
     """How the axis writes a value."""
     total: str
-    """Of all columns, in words."""
     unknown: str = ""
-    """What is missing in all of them."""
 
 
 class PlotBar(Struct, frozen=True, kw_only=True):
@@ -196,9 +179,7 @@ class PlotBar(Struct, frozen=True, kw_only=True):
     """None where it is not known."""
     end: float | None = None
     text: str
-    """What stands at its end."""
     detail: str
-    """All of it, in words."""
 
 
 class BarData(Struct, frozen=True, kw_only=True):
@@ -211,4 +192,3 @@ class BarData(Struct, frozen=True, kw_only=True):
     note: str = ""
     """What the plot says of itself: what its marks are, or how many things are in the table only."""
     nothing: str = ""
-    """What it says without a row."""

@@ -20,7 +20,6 @@ _KEYBOARD_REASONS = (
 )
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
 AXIS_TEXT = 18
-"""Height of a line of text at an axis."""
 
 
 class Plot(QWidget):
@@ -45,11 +44,9 @@ class Plot(QWidget):
 
     @property
     def current(self) -> int:
-        """The current item; -1 for none."""
         return self._hovered if self._hovered >= 0 else self._chosen
 
     def count(self) -> int:
-        """How many items there are."""
         raise NotImplementedError
 
     def item_at(self, point: QPointF) -> int:
@@ -57,7 +54,6 @@ class Plot(QWidget):
         raise NotImplementedError
 
     def forget_current(self) -> None:
-        """Make no item the current one: there are others now."""
         self._chosen = self._hovered = -1
         self.current_changed.emit(-1)
         self.update()
@@ -65,7 +61,6 @@ class Plot(QWidget):
     # -- for those that draw --
 
     def draw_ring(self, painter: QPainter) -> None:
-        """Draw the ring around the whole of it while it has the focus by keyboard."""
         if self._is_keyboard and self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(self.colour("accent"), 2))
@@ -73,7 +68,6 @@ class Plot(QWidget):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
 
     def draw_text(self, painter: QPainter, area: QRectF, text: str, colour: str, where: Qt.AlignmentFlag) -> None:
-        """Draw a line of small text, elided in its middle."""
         painter.setFont(self.font_)
         painter.setPen(self.colour(colour))
         if self.metrics.horizontalAdvance(text) > area.width() + 1:
@@ -81,7 +75,6 @@ class Plot(QWidget):
         painter.drawText(area, where.value | _MIDDLE, text)
 
     def colour(self, role: str) -> QColor:
-        """Return the colour of a role, kept: each part of each column asks for one."""
         if (found := self._colours.get(role)) is None:
             self._colours[role] = found = self.theme.colour(role)
         return found
@@ -126,7 +119,6 @@ class Plot(QWidget):
         self.update()
 
     def _take(self) -> None:
-        """Take colours and font anew."""
         self._colours: dict[str, QColor] = {}
         self.font_ = self.theme.text_font(TypeSize.HEAD)
         self.metrics = QFontMetrics(self.font_)
@@ -143,9 +135,7 @@ class Plot(QWidget):
 HEIGHT = 148
 _AXIS_WIDTH = 52
 _TICK_WIDTH = 56
-"""Room for the name of a column below it."""
 _FULLEST = 0.72
-"""How much of its room a column takes."""
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
@@ -163,7 +153,6 @@ class ColumnPlot(Plot):
         self._data: ColumnData | None = None
 
     def show_columns(self, data: ColumnData) -> None:
-        """Draw these from now on."""
         self._data = data
         self.forget_current()
 
@@ -258,7 +247,6 @@ class BarPlot(Plot):
         self._data: BarData | None = None
 
     def show_bars(self, data: BarData) -> None:
-        """Draw these from now on."""
         self._data = data
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if data.bars else Qt.FocusPolicy.NoFocus)
         self.updateGeometry()
@@ -412,13 +400,11 @@ class _Card(QWidget):
         plot.current_changed.connect(self._on_current)
 
     def say(self, text: str) -> None:
-        """Say this of the current item, or of all."""
         self._said.setText(text.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
         self._said.setToolTip(plain_tooltip(text))  # all of it, where there is no room for it
         self._plot.setAccessibleDescription(text)
 
     def show_data(self, data: ColumnData | BarData) -> None:
-        """Show this, which is of the card's own kind."""
         raise NotImplementedError
 
     def _on_current(self, current: int) -> None:

@@ -58,7 +58,6 @@ def spans(first: date, last: date) -> tuple[Span, ...]:
 
 
 def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
-    """Return the costs and the tokens of a report over time, stacked by model."""
     first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
     last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
     parts = _Parts(report, spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last))
@@ -76,7 +75,6 @@ class _Parts:
     def __init__(self, report: UsageReport, spans_: Sequence[Span]) -> None:
         asked = [key for key, figures in report.models.items() if figures.requests]
         self._named = asked if len(asked) <= len(COLOURS) + 1 else asked[: len(COLOURS)]
-        """Those that have a series of their own."""
         names = [model_name(key) for key in self._named]
         if len(self._named) < len(asked):
             names.append(say("other models"))
@@ -90,7 +88,6 @@ class _Parts:
             self._add(spent)
 
     def costs(self) -> ColumnData:
-        """Return what each span cost."""
         usages = [sum(parts, Usage()) for parts in self._parts]
         return self._columns(
             _dollars,
@@ -102,7 +99,6 @@ class _Parts:
         )
 
     def tokens(self) -> ColumnData:
-        """Return how many tokens each span took, read and written."""
         total = say("{0} tokens").format(counted(self._total.usage.context_tokens))
         lacks = [""] * len(self._spans)
         return self._columns(
@@ -193,7 +189,6 @@ def _written(day: date, form: str) -> str:
 
 
 MOST_BARS = 8
-"""All others are in the table."""
 
 Name = Callable[[Key], str]
 
@@ -217,7 +212,6 @@ def times_of(
 
 
 def errors_of(rows: Mapping[Key, Figures]) -> BarData:
-    """Return how many calls of each tool failed, and which share of its calls, the most first."""
     wrong = [(key, figures) for key, figures in rows.items() if figures.failed_call_count]
     wrong.sort(key=lambda item: (-item[1].failed_call_count, item[0]))
     shown: list[PlotBar] = []
@@ -238,7 +232,6 @@ def errors_of(rows: Mapping[Key, Figures]) -> BarData:
 
 
 def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
-    """Return what each cost, the most expensive first; then those of which that is not known."""
     asked = [(key, figures) for key, figures in rows.items() if figures.requests]
     asked.sort(key=lambda item: -_cost_order(item[1]))
     shown = [
@@ -266,7 +259,6 @@ def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
 
 
 def turns_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
-    """Return how long the turns of each took in all, the longest first."""
     timed = sorted(((key, one) for key, one in rows.items() if one.turn_s), key=lambda item: -item[1].turn_s)
     shown = [
         PlotBar(
@@ -350,7 +342,6 @@ class _Column(Struct, frozen=True):
 
 
 def table_of(report: UsageReport, by: Grouping) -> Table:
-    """Return the table of one grouping; the newest day first, else in the order of the report."""
     rows = report.rows(by)
     name, heading = _names()[by]
     columns = _columns()[by]
@@ -451,7 +442,6 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in the period."""
         return not self.report.days
 
 

@@ -59,7 +59,6 @@ class CellDelegate(QStyledItemDelegate):
         self._theme = theme
         self._ring = ring
         self.text_columns: tuple[int, ...] = (0,)
-        """Those whose texts stand at the left."""
         self._take()
         theme.changed.connect(self._take)
 
@@ -113,7 +112,6 @@ class FigureModel(QAbstractTableModel):
         self._rows = list(self._table.rows)
 
     def show_table(self, table: Table) -> None:
-        """Have these rows from now on, in their own order."""
         self.beginResetModel()
         self._table = table
         self._rows = list(table.rows)
@@ -190,7 +188,6 @@ class FigureTable(QTableView):
         self.setSortingEnabled(True)
 
     def show_table(self, table: Table) -> None:
-        """Show these rows, in their own order."""
         headings = self.horizontalHeader()
         headings.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.figures.show_table(table)
@@ -284,7 +281,6 @@ class UsagePages(QStackedWidget):
         self._turn.timeout.connect(self._go_on)
 
     def show_figures(self, shown: Shown, by: Grouping) -> None:
-        """Show these from now on, in this grouping."""
         self._shown = shown
         self._filled.clear()
         self.show_page(by)
@@ -374,7 +370,6 @@ class UsageProgress(QWidget):
         self._cancel.show()
 
     def show_words(self, text: str) -> None:
-        """Say this, and that nothing is being read."""
         self._text.setText(text)
         self._bar.hide()
         self._cancel.hide()
@@ -394,7 +389,6 @@ class Totals(QWidget):
         hbox(*((cell, 1) for cell in cells), on=self, spacing=Space.L)
 
     def show_totals(self, totals: Sequence[Total]) -> None:
-        """Show these; nothing for none."""
         for number, (value, name) in enumerate(self._labels):
             total = totals[number] if number < len(totals) else Total("", "")
             value.setText(total.value)
@@ -456,22 +450,18 @@ class UsageWindow(QDialog):
 
     @property
     def period(self) -> int | None:
-        """How many days are wanted; None for all."""
         return PERIODS[self._period.currentIndex()]
 
     @property
     def grouping(self) -> Grouping:
-        """What the figures are grouped by."""
         return GROUPINGS[self._groups.checkedId()]
 
     def show_reading(self, done: int, total: int) -> None:
-        """Say how far reading has come, unless there is something to see already."""
         if self._shown is None:
             self._progress.show_reading(done, total)
             self._show_parts()
 
     def show_problem(self, text: str) -> None:
-        """Say what went wrong."""
         self._shown = None
         self._progress.show_words(text)
         self._show_parts()
@@ -514,7 +504,6 @@ class UsageWindow(QDialog):
         return buttons
 
     def _build_group(self, number: int, text: str, object_name: str) -> QPushButton:
-        """Return the button of a grouping, by its number in `GROUPINGS`."""
         button = make_button(text, object_name=object_name, variant="flat")
         button.setCheckable(True)
         button.setShortcut(QKeySequence(f"Alt+{number + 1}"))
@@ -534,7 +523,6 @@ class UsageWindow(QDialog):
             self._pages.show_page(self.grouping)
 
     def _copy_csv(self) -> None:
-        """Copy the rows of this grouping, exactly."""
         if self._shown is not None:
             rows = records(self._shown.report, self.grouping)
             QApplication.clipboard().setText(csv_text(rows))

@@ -144,7 +144,6 @@ def language_of(path: str) -> str:
 
 
 def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
-    """Return the colours of each line."""
     found: list[list[TextMark]] = [[] for _ in lines]
     for tones in (("", "removed"), ("", "added")):
         numbers = [number for number, line in enumerate(lines) if line.tone in tones]
@@ -219,7 +218,6 @@ class ChangeBody(ToolBody):
         return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE, grows=False)
 
     def _shown(self) -> Iterator[_Shown]:
-        """Yield what each line of the text shows."""
         changes = _changes(self.row)
         for change in changes:
             if len(changes) > 1:
@@ -235,7 +233,6 @@ class ChangeBody(ToolBody):
                 self.fetch(_key(change), partial(_compare, change))
 
     def follow(self, href: str) -> None:
-        """Unfold or fold one of several files."""
         changes = _changes(self.row)
         change = next((change for change in changes if change.path == href), None)
         if change is None:

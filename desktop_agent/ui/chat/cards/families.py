@@ -57,5 +57,4 @@ _FAMILIES: tuple[type[ToolBody], ...] = (
 
 
 def family_of(entry: ToolEntry) -> type[ToolBody]:
-    """Return the kind of body that shows a call."""
     return next(family for family in _FAMILIES if family.fits(entry))

@@ -41,7 +41,6 @@ class PictureButton(DrawnButton):
         self._name()
 
     def show_picture(self, picture: CardPicture) -> None:
-        """Show `picture`, or say what is wrong with it."""
         if picture.problem:
             self.show_problem(entry_words.picture_problem(picture.problem))
             return
@@ -53,7 +52,6 @@ class PictureButton(DrawnButton):
         self._name()
 
     def show_problem(self, problem: str) -> None:
-        """Say why there is no picture."""
         self._caption = problem
         self._name()
 
@@ -63,7 +61,6 @@ class PictureButton(DrawnButton):
         self.update()
 
     def set_room(self, width: int) -> None:
-        """Be no wider than this."""
         self._room = max(1, width)
 
     def _picture_size(self) -> QSize:

@@ -48,7 +48,6 @@ def _has_list(result: ToolResult) -> bool:
 
 
 def _listed(result: ToolResult) -> Iterator[JsonObject]:
-    """Yield those items of the list that name a file."""
     for item in cast("list[object]", result.metadata["matches"])[:MOST_PLACES]:
         if isinstance(item, dict):
             place = cast("JsonObject", item)
@@ -169,7 +168,6 @@ class _ReadPlaces(NamedTuple):
     result: object
     is_all: bool
     hidden: int
-    """How many places are not shown."""
     shown: tuple[FoundPlace, ...]
 
 

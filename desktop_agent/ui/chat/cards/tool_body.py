@@ -28,13 +28,9 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 class CardSource(Protocol):
     """Reads and compares off the window's thread. Raises `AgentError` when a content cannot be read."""
 
-    async def change_diff(self, change: FileChange) -> FileDiff:
-        """Return what one change did to its file."""
-        ...
+    async def change_diff(self, change: FileChange) -> FileDiff: ...
 
-    async def blob(self, ref: BlobRef) -> bytes:
-        """Return a payload."""
-        ...
+    async def blob(self, ref: BlobRef) -> bytes: ...
 
 
 class CardLoader(NamedTuple):
@@ -46,7 +42,6 @@ class CardLoader(NamedTuple):
 
 PARAGRAPH = "\n\n"
 SHOWN_LINES = 12
-"""How many lines of something long a card shows."""
 
 
 class Content(NamedTuple):
@@ -90,7 +85,6 @@ class ContentWriter:
         """Where the next piece begins, in UTF-16 units."""
 
     def add(self, text: str, look: PrintedStyle | Tint | None = None, href: str = "") -> None:
-        """Append `text`."""
         length = utf16_length(text)
         if length and (look is not None or href):
             self._marks.append(TextMark(self.at, length, look or Tint(), href))
@@ -98,11 +92,9 @@ class ContentWriter:
         self.at += length
 
     def mark(self, mark: TextMark) -> None:
-        """Mark what was or will be written."""
         self._marks.append(mark)
 
     def end_line(self) -> None:
-        """Begin a new line."""
         self.add("\n")
 
     def end_paragraph(self) -> None:
@@ -111,7 +103,6 @@ class ContentWriter:
             self.add("\n")
 
     def content(self, kind: Literal["code", "plain"] = "code", *, has_paragraphs: bool = False) -> Content:
-        """Return what was written."""
         text = "".join(self._parts)
         text = text.rstrip("\n") if has_paragraphs else text.removesuffix("\n")
         return Content(text, tuple(self._marks), kind, has_paragraphs)
@@ -159,12 +150,10 @@ class ToolBody(QObject):
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
-        """Whether this family shows the call."""
         raise NotImplementedError
 
     @classmethod
     def read(cls, row: RowState) -> Content:
-        """Return its text."""
         raise NotImplementedError
 
     @classmethod
@@ -181,11 +170,9 @@ class ToolBody(QObject):
 
     @property
     def left(self) -> int:
-        """Where its text begins."""
         return Space.M
 
     def bar(self) -> Bar | None:
-        """Return what stands above or below the text."""
         return None
 
     def on_bar_clicked(self) -> None:
@@ -212,7 +199,6 @@ class ToolBody(QObject):
             self.changed.emit()
 
     def place(self, area: QRect) -> int:
-        """Put its widgets at the top of `area`; return how high they are."""
         return 0
 
     def set_shown(self, *, is_shown: bool) -> None:
@@ -220,7 +206,6 @@ class ToolBody(QObject):
 
     @property
     def has_widgets(self) -> bool:
-        """Whether there is something to see besides the text."""
         return False
 
     def paint(self, painter: QPainter, column: Column, width: int) -> None:
@@ -235,5 +220,4 @@ class ToolBody(QObject):
 
 
 def entry_of(row: RowState) -> ToolEntry:
-    """Return the call that a row shows."""
     return row.entry_as(ToolEntry)

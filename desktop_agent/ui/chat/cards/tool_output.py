@@ -38,7 +38,6 @@ def with_controls_named(text: str) -> str:
 
 
 def first_lines(text: str, count: int) -> OutputExcerpt:
-    """Return the first lines of an output, for what is read from the top."""
     text = text.rstrip("\n")
     head = text.split("\n", count)
     hidden = head[count].count("\n") + 1 if len(head) > count else 0
@@ -138,7 +137,6 @@ class TerminalBody(ToolBody):
 
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:
-    """Return what to show of a command that was not seen printing."""
     if "job_id" in result.metadata and entry_words.is_command(entry.call.name):
         return entry_words.say("Started in the background. The list of background commands shows it.")
     return readable(result.content).rstrip("\n")

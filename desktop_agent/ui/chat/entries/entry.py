@@ -34,7 +34,6 @@ class RowState(Struct, eq=False):
     height_hint: int = 0
     """Of a page that is not loaded: how high its rows are, with the gap below."""
     is_dirty: bool = False
-    """Whether the entry changed since it was shown or measured."""
     is_unfolded: bool | None = None
     """Whether the user folded or unfolded it; `None` leaves it to the entry."""
     stream: MarkdownStream | None = None
@@ -42,19 +41,16 @@ class RowState(Struct, eq=False):
     drafts: dict[str, str] = {}
     """What the user has written into it and not sent, by field."""
     is_superseded: bool = False
-    """Whether a later row replaces it, as a newer plan does."""
     opened: set[str] = set()
     """Which parts of it the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}
     """What was fetched or worked out for it. May be forgotten at any time."""
 
     def entry_as(self, kind: type[_E]) -> _E:
-        """Return the entry, which is of this kind."""
         assert isinstance(self.entry, kind)
         return self.entry
 
     def forget(self) -> None:
-        """Drop what can be had again."""
         self.stream = None
         self.loaded.clear()
 
@@ -161,15 +157,12 @@ class EntryWidget(QWidget):
     # -- for the view --
 
     def refresh(self) -> None:
-        """Show the entry as it is now."""
         raise NotImplementedError
 
     def set_width(self, width: int) -> None:
-        """Be this wide from now on."""
         self.column.set_width(width - self.column_origin.x())
 
     def entry_height(self) -> int:
-        """How high it is at its width, in pixels."""
         return self.column_origin.y() + self.column.height
 
     @property
@@ -189,7 +182,6 @@ class EntryWidget(QWidget):
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
     def release(self, top: int, bottom: int) -> None:
-        """Forget the layout of what lies outside these edges."""
         if self.column.text.blocks:
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
@@ -202,7 +194,6 @@ class EntryWidget(QWidget):
         return True
 
     def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
-        """Show what a search found here."""
         self.column.highlights.show_matches(matches, current)
         self.update()
 
@@ -216,7 +207,6 @@ class EntryWidget(QWidget):
         """Open what a part of the text leads to."""
 
     def tab_stops(self) -> list[QWidget]:
-        """Return itself and what is in it, in the order of reading."""
         return [self, *self.findChildren(QWidget)]
 
     def arrange(self) -> None:
@@ -227,7 +217,6 @@ class EntryWidget(QWidget):
 
     @property
     def is_ticking(self) -> bool:
-        """Whether it wants `tick`."""
         return False
 
     # -- text --
@@ -251,7 +240,6 @@ class EntryWidget(QWidget):
 
     @property
     def is_column_shown(self) -> bool:
-        """Whether the text is on screen, not folded away."""
         return not self.is_folding or bool(self.row.is_unfolded)
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
@@ -281,13 +269,11 @@ class FoldLine(DrawnButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def set_folding(self, *, is_foldable: bool, is_unfolded: bool) -> None:
-        """Say whether there is anything to unfold, and whether it is."""
         self.is_foldable, self.is_unfolded = is_foldable, is_unfolded
         self.setCursor(Qt.CursorShape.PointingHandCursor if is_foldable else Qt.CursorShape.ArrowCursor)
         self.update()
 
     def paint_content(self, painter: QPainter) -> None:
-        """Paint what the row says."""
         raise NotImplementedError
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -307,7 +293,6 @@ class LabelLine(FoldLine):
         self.clicked.connect(self._on_clicked)
 
     def say(self, text: str) -> None:
-        """Show this text, and whether what it stands for is unfolded."""
         self.setText(text)
         self.setAccessibleName(text)
         self._entry.setAccessibleName(text)
@@ -328,7 +313,6 @@ class LabelLine(FoldLine):
         painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)
 
     def paint_rule(self, painter: QPainter) -> None:
-        """Paint the rule beside the text of the entry while it is unfolded."""
         if self._entry.is_column_shown:
             rule = QRect(5, self._entry.column_origin.y(), _RULE, self._entry.column.height)
             painter.fillRect(rule, self.styles.colour("border"))

@@ -43,7 +43,6 @@ def named_paths(source: str, start: int, code: str) -> tuple[str, ...]:
 
 
 def is_for_a_file(language: str, paths: tuple[str, ...]) -> bool:
-    """Whether it makes sense to offer to write this code into a file."""
     return bool(paths) or language.lower() not in _NO_FILES
 
 
@@ -121,18 +120,15 @@ class FenceButtons(QObject):
             button.setGeometry(QRect(at, size))
 
     def say_copied(self, index: int) -> None:
-        """Say for a moment that a fence was copied."""
         if (button := self._shown.get(("copy", index))) is not None:
             button.setText(_tr("Copied"))
             self._timer.start()
             self.changed.emit()
 
     def in_order(self) -> list[QPushButton]:
-        """Return the buttons from top to bottom."""
         return [self._shown[key] for key in sorted(self._shown, key=lambda key: (key[1], key[0] != "apply"))]
 
     def stop(self) -> None:
-        """Forget what would be shown for a moment only."""
         self._timer.stop()
 
     def _take(self, act: FenceAct, index: int) -> QPushButton:

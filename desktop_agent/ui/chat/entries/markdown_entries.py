@@ -33,7 +33,6 @@ class LinkedEntry(EntryWidget):
     def __init__(self, place: EntryPlace, column: Column) -> None:
         super().__init__(place, column)
         self._focused: int | None = None
-        """Which of the links has the ring."""
 
     def follow(self, href: str) -> None:
         if (place := file_of(href)) is not None:
@@ -129,7 +128,6 @@ def read_on(row: RowState, entry: TextEntry | CommandRun, time: Slice | None = N
 
 
 def is_behind(row: RowState, entry: TextEntry | CommandRun) -> bool:
-    """Whether there is more of the entry than its stream has read."""
     stream = row.stream
     text, is_open = _text_of(entry)
     return stream is not None and (stream.consumed < len(text) or not (is_open or stream.is_closed))
@@ -154,7 +152,6 @@ class MarkdownWidget(LinkedEntry):
         self._fences.wanted.connect(self._on_wanted)
         self._fences.changed.connect(self._arrange_again)
         self._wanted: tuple[FenceAct, int] | None = None
-        """What will be done with a fence when all of it is read."""
 
     @property
     def is_behind(self) -> bool:
@@ -166,7 +163,6 @@ class MarkdownWidget(LinkedEntry):
         return entry
 
     def read(self) -> None:
-        """Take in what was added to the entry."""
         changed = 0 if self._is_new else len(self.column.text.blocks)
         changed = min(changed, read_on(self.row, self._written(), Slice(READ_S)))
         self._is_new = False
@@ -183,7 +179,6 @@ class MarkdownWidget(LinkedEntry):
     # -- buttons on fences --
 
     def arrange(self) -> None:
-        """Put the buttons on every fence that is laid out."""
         state = (self.column.revision, self.is_column_shown, self.column_origin.y())
         if state == self._arranged:
             return

@@ -128,7 +128,6 @@ class NoticeWidget(EntryWidget):
             self._seconds.stop()
 
     def _count_down(self) -> None:
-        """Say on the button how long the wait still is."""
         assert self._try_now is not None
         entry = self.row.entry_as(NoticeEntry)
         left = round(entry.wait_s - (datetime.now(UTC) - entry.notice.at).total_seconds())

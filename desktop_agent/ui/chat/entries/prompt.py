@@ -70,7 +70,6 @@ class PromptAttachments:
                 self.buttons.append(_button(attachment, place.actions, parent))
 
     def _load(self, picture: "_Picture", ref: BlobRef, loader: CardLoader | None) -> None:
-        """Show a picture that is known, or have it read."""
         known = self._row.loaded.get(_key(ref))
         if isinstance(known, CardPicture):
             picture.show_picture(known)
@@ -90,7 +89,6 @@ class PromptAttachments:
 
     @property
     def natural_width(self) -> int:
-        """How wide they are side by side."""
         return sum(button.sizeHint().width() + Space.S for button in self.buttons) - Space.S if self.buttons else 0
 
     def place(self, left: int, top: int, width: int) -> int:
@@ -100,7 +98,6 @@ class PromptAttachments:
         return flow(self.buttons, QRect(left, top + Space.S, width, 0)) + Space.S
 
     def show(self, *, is_shown: bool) -> None:
-        """Be there, or not while the prompt is edited."""
         for button in self.buttons:
             button.setVisible(is_shown)
 
@@ -117,7 +114,6 @@ class _Picture(ContentChip):
         _describe(self, attachment, self.name, self.detail)
 
     def show_picture(self, picture: CardPicture) -> None:
-        """Show the picture small, with its size, or say why it cannot be shown."""
         size = byte_count(self._attachment.size)
         if picture.problem:
             self.show_detail(" · ".join((_tr("Cannot be shown"), size)))
@@ -142,7 +138,6 @@ def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> Q
 
 
 def _describe(button: QAbstractButton, attachment: Attachment, name: str, size: str, problem: str = "") -> None:
-    """Say where it is from, and what it is, to the mouse and to screen readers."""
     said = _tr("Came with the message: {name}, {kind}, {size}")
     button.setAccessibleName(said.format(name=name, kind=_kind(attachment.kind), size=size))
     where = named(f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri)[:300]
@@ -155,7 +150,6 @@ def _key(ref: BlobRef) -> str:
 
 
 def _name(attachment: Attachment) -> str:
-    """Return the last part of a path, or the name, as short as a button needs it."""
     whole = named(attachment.name or attachment.uri)
     is_path = attachment.kind in ("file", "picture", "folder")
     name = (whole.rstrip("/").rpartition("/")[2] or whole) if is_path else whole
@@ -221,18 +215,15 @@ class PromptEditor(QWidget):
         self._height = 0
 
     def put_cursor_at_end(self) -> None:
-        """Take the focus, to write on."""
         cursor = self._edit.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self._edit.setTextCursor(cursor)
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def tab_stops(self) -> list[QWidget]:
-        """Return what takes the keyboard, in the order of reading."""
         return [self._edit, self._files, self.cancel, self._send]  # not the list of choices: it is another window
 
     def set_width(self, width: int) -> None:
-        """Arrange everything at this width; `wanted_height` returns the height it needs."""
         self._width = width
         inner = width - 2 * _PADDING
         y = _PADDING
@@ -245,7 +236,6 @@ class PromptEditor(QWidget):
         self._height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
 
     def wanted_height(self) -> int:
-        """How high it is at its width."""
         return self._height
 
     def _arrange_buttons(self, area: QRect) -> int:
@@ -289,7 +279,6 @@ class PromptEditor(QWidget):
 PADDING_X = 14
 PADDING_Y = 9
 _SHARE = 0.8
-"""How much of the width a bubble takes at most."""
 _RADIUS = 10
 _CORNER = 2
 _MEASURED_CHARS = 400
@@ -302,7 +291,6 @@ class PromptWidget(EntryWidget):
     """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
 
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
-        """`loader` gets the pictures that came with it."""
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
@@ -359,7 +347,6 @@ class PromptWidget(EntryWidget):
         return int(self._width * _SHARE)
 
     def _text_width(self, limit: int) -> int:
-        """Return how wide the bubble's text is: short prompts have short bubbles."""
         text = self._prompt.text
         if len(text) > _MEASURED_CHARS:
             return limit
@@ -398,7 +385,6 @@ class PromptWidget(EntryWidget):
     # -- editing --
 
     def begin_edit(self) -> None:
-        """Turn into a field with the prompt's text; it is sent again only when the user says so."""
         if self._editor is None and self._is_editable:
             self.row.drafts[EDIT] = self._prompt.text
             self._open_editor(self._prompt.text)

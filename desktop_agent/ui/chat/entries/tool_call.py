@@ -53,7 +53,6 @@ class CallBody:
         self._more.hide()
 
     def drop(self) -> None:
-        """Leave the card; another body comes in its place."""
         self.inside.set_shown(is_shown=False)
         self.inside.deleteLater()
         self._more.hide()
@@ -62,13 +61,11 @@ class CallBody:
     # -- content --
 
     def read(self) -> None:
-        """Take in the entry as it is now."""
         self.content = self.inside.read(self._row)
         blocks, marks = self.content.blocks()
         self._column.set_blocks(blocks, {}, 0, marks)
 
     def show(self, *, is_asked_about: bool) -> None:
-        """Show or hide what folds; a question stands in the place of it all."""
         is_shown = self.is_shown and not is_asked_about
         self._bar = self.inside.bar() if is_shown else None
         self.inside.set_shown(is_shown=is_shown)
@@ -88,7 +85,6 @@ class CallBody:
 
     @property
     def is_foldable(self) -> bool:
-        """Whether there is anything to unfold."""
         return self._is_there or bool(entry_words.asked(entry_of(self._row)))
 
     @property
@@ -98,13 +94,11 @@ class CallBody:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a body to be seen, unless the call is asked about."""
         return self._is_there and self._is_wanted
 
     # -- geometry --
 
     def place(self, width: int) -> QPoint:
-        """Be in a card this wide from now on; return where the column begins."""
         self._column.set_width(width - self.inside.left - Space.M)
         above = _BAR if self._bar is not None and self._bar.is_above else 0
         self._origin = QPoint(self.inside.left, self._styles.card_line + Space.S + above)
@@ -123,7 +117,6 @@ class CallBody:
         return self._styles.card_line + 2 * Space.S + self._column.height + self._widgets_height + bar
 
     def arrange(self, width: int) -> None:
-        """Put the button of the bar where the text now ends."""
         offer = self._bar.button if self._bar is not None else ""
         if offer:
             if self._more.text() != offer:
@@ -140,7 +133,6 @@ class CallBody:
     # -- painting --
 
     def paint(self, painter: QPainter, width: int) -> None:
-        """Paint the ground, what the family paints on it, and the bar."""
         ground = QRectF(0, self._styles.card_line, width, self.bottom - self._styles.card_line)
         painter.fillRect(ground, self._styles.colour(self.inside.ground))
         painter.save()
@@ -171,7 +163,6 @@ class CallQuestion(QObject):
         self.card: QuestionCard | None = None
 
     def show(self) -> None:
-        """Show the question there is now, and what is known of an edited command."""
         widget = self.parent()
         assert isinstance(widget, EntryWidget)
         entry = entry_of(widget.row)
@@ -381,7 +372,6 @@ class ToolWidget(LinkedEntry):
 
 
 def _summary(entry: ToolEntry, now: Callable[[], datetime]) -> str:
-    """Return what stands on the right of the line: what came of it, or how long it has been running."""
     if entry.state != "started":
         return entry_words.summary(entry)
     seconds = (now() - entry.started_at).total_seconds() - entry.waited_s

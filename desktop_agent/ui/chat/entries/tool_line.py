@@ -32,7 +32,6 @@ _LEAST_PURPOSE = 90
 
 
 def mark_of(entry: ToolEntry) -> Mark:
-    """Return the mark of a call that does not wait for the user."""
     if isinstance(entry.decision, Denied | Aborted):
         return "refused"
     return _MARKS[entry.state]
@@ -47,7 +46,6 @@ class ToolLine(FoldLine):
         self._verb = ""
         self._title = ""
         self._purpose = ""
-        """What the model says the call is for."""
         self._summary = ""
         self._badge = ""
         self._counts = (0, 0)
@@ -56,7 +54,6 @@ class ToolLine(FoldLine):
         self._found = ""
 
     def show_call(self, entry: ToolEntry, summary: str, *, is_superseded: bool = False) -> None:
-        """Show a call; `summary` stands on the right."""
         self._mark = mark_of(entry)
         self._verb, title = entry_words.headline(entry, is_superseded=is_superseded)
         title = visible(title)
@@ -77,25 +74,21 @@ class ToolLine(FoldLine):
         self.update()
 
     def set_summary(self, summary: str) -> None:
-        """Change what stands on the right."""
         if summary != self._summary:
             self._summary = summary
             self.update()
 
     def pulse(self) -> None:
-        """Dim or light the mark of a running call."""
         self._is_dim = not self._is_dim
         self.update(0, 0, _LEFT, self.height())
 
     def set_found(self, *, is_found: bool, is_current: bool) -> None:
-        """Mark the title as found by a search."""
         found = ("found_current" if is_current else "warning_bg") if is_found else ""
         if found != self._found:
             self._found = found
             self.update()
 
     def reserve(self, width: int) -> None:
-        """Leave room for buttons on the right."""
         self._reserved = width
 
     def paint_content(self, painter: QPainter) -> None:
@@ -130,7 +123,6 @@ class ToolLine(FoldLine):
         self._paint_purpose(painter, left + metrics.horizontalAdvance(title) + Space.L, right)
 
     def _paint_purpose(self, painter: QPainter, left: float, right: float) -> None:
-        """Paint what the call is for after its title, if there is room for some of it."""
         if not self._purpose or right - left < _LEAST_PURPOSE:
             return
         font = self.styles.secondary
@@ -151,7 +143,6 @@ class ToolLine(FoldLine):
         return right - width - Space.S
 
     def _paint_badge(self, painter: QPainter, right: float) -> float:
-        """Paint how a command ended in a frame of its own; return where the next may end."""
         if not self._badge:
             return right
         font = self.styles.small
@@ -214,7 +205,6 @@ class CallButtons(QObject):
             button.hide()
 
     def show(self, entry: ToolEntry, *, is_running: bool, is_asked_about: bool) -> None:
-        """Offer what can be done now."""
         self._stop.setVisible(is_running)
         self._change.setVisible(bool(entry.changes) and not is_asked_about)
         what = entry_words.recovery(entry)
@@ -241,7 +231,6 @@ class CallButtons(QObject):
         return taken + Space.XS if taken else 0
 
     def tab_stops(self) -> list[QWidget]:
-        """Return them in the order of reading."""
         return [self._stop, self._recover, self._change]
 
     def _on_change(self) -> None:
@@ -270,11 +259,9 @@ class CallNotes:
 
     @property
     def height(self) -> int:
-        """How high they are with the space around them; 0 without any."""
         return sum(note.height for note, _ in self._notes) + 2 * Space.S if self._notes else 0
 
     def paint(self, painter: QPainter, top: int) -> None:
-        """Paint them below `top`."""
         y = top + Space.S - 1
         for note, role in self._notes:
             painter.save()

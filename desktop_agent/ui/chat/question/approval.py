@@ -78,7 +78,6 @@ class AskedCommand(QObject):
         self._styles = styles
         self._card = card
         self._definition: CardCommand | None = None
-        """Made when the user wants to see it."""
         self.unfold = make_button(
             object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=card, is_compact=True
         )
@@ -88,38 +87,31 @@ class AskedCommand(QObject):
         self.fields = [field for field in fields if field is not None]
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+E edit the command, anywhere in the window, or not."""
         self._shortcut.setEnabled(is_enabled and self._command is not None)
 
     @property
     def text(self) -> str:
-        """The command as it is now: the very one that came, or what the user made of it."""
         return self._command.text if self._command is not None else ""
 
     @property
     def edited(self) -> str | None:
-        """The command if the user changed it."""
         text = self.text
         return text if self._command is not None and text != self._request.command else None
 
     @property
     def unjudged(self) -> str | None:
-        """The edited command if nothing is known of it."""
         return self.edited if self.judged is None else None
 
     @property
     def digest(self) -> str | None:
-        """Of the edited command as it was judged; what is allowed is held to it."""
         return self.judged.digest if self.edited is not None and self.judged is not None else None
 
     @property
     def is_refused(self) -> bool:
-        """Whether the edited command is refused, even if the user allows it."""
         return self.judged is not None and self.judged.request is None
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be allowed now; empty when it can."""
         if self._command is not None and not self.text.strip():
             return self.tr("There is no command to run")
         if obstacle := next((field.fold.obstacle for field in self.fields if field.fold.obstacle), ""):
@@ -141,7 +133,6 @@ class AskedCommand(QObject):
         return True
 
     def mark(self, request: ApprovalRequest) -> None:
-        """Mark the parts of the command that made it a question."""
         if self._command is not None:
             self._command.mark(tuple(_causes(request)))
 
@@ -268,7 +259,6 @@ class ApprovalCard(QWidget):
         return Paragraph(title, self._styles, self, font=self._styles.strong)
 
     def _make_explanation(self) -> Paragraph | None:
-        """What the model says the call is for, marked as its own words."""
         if not (text := explained(self.request.explanation)):
             return None
         return Paragraph(text, self._styles, self, role="muted", font=self._styles.body)
@@ -289,7 +279,6 @@ class ApprovalCard(QWidget):
     # -- geometry --
 
     def set_width(self, width: int) -> None:
-        """Be this wide from now on."""
         self._width = width
         inner = width - 2 * _PADDING
         y = _PADDING - 3
@@ -341,7 +330,6 @@ class ApprovalCard(QWidget):
     # -- the command --
 
     def show_judgement(self, judged: CommandJudged | None) -> None:
-        """Show what is known of the edited command; what is about another text is dropped."""
         if self.asked.take(judged):
             if judged is not None and judged.request is not None:
                 self._show_notes(judged.request)
@@ -366,7 +354,6 @@ class ApprovalCard(QWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: it has been in sight for a moment, and was not answered."""
         return self._arming.is_armed and not self._is_answered and self.isVisible()
 
     def _update_answers(self) -> None:

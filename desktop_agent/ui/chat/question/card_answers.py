@@ -39,7 +39,6 @@ class CardOffers:
             self.buttons.append(button)
 
     def offer_of(self, button: object) -> ScopeOffer | None:
-        """Return what this button offers."""
         return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
 
     def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
@@ -100,32 +99,26 @@ class CardDenial(QObject):
 
     @property
     def is_open(self) -> bool:
-        """Whether the user is asked for a reason."""
         return DENIAL in self._drafts
 
     @property
     def message(self) -> str:
-        """What the agent is to read."""
         return self.field.text().strip()
 
     def open(self) -> None:
-        """Ask for a reason."""
         self._drafts.setdefault(DENIAL, "")
         self._show()
         self.field.setFocus()
 
     def close(self) -> None:
-        """Do not deny after all."""
         self._drafts.pop(DENIAL, None)
         self._show()
 
     def stop(self) -> None:
-        """Take no more answers."""
         for control in (self.field, self.deny):
             control.setEnabled(False)
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand at this point, this wide; return where it ends."""
         self.field.setGeometry(x, y, width, _FIELD_HEIGHT)
         y += _FIELD_HEIGHT + Space.S
         return y + flow([self.deny, self.back], QRect(x, y, width, 0))
@@ -159,7 +152,6 @@ class CardAnswers(QObject):
         allow: Callable[[ApprovalScope], None],
         deny: Callable[[str], None],
     ) -> None:
-        """`deny` gets the message to the agent."""
         super().__init__(card)
         self._card = card
         self._drafts = drafts
@@ -199,7 +191,6 @@ class CardAnswers(QObject):
 
     @property
     def is_denying(self) -> bool:
-        """Whether the reason for a no stands in the place of the buttons."""
         return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
@@ -224,7 +215,6 @@ class CardAnswers(QObject):
             button.setVisible(not is_edited and not self.is_denying)
 
     def stop(self) -> None:
-        """Take no more answers."""
         self._is_stopped = True
         for button in self._buttons:
             button.setEnabled(False)
@@ -253,11 +243,9 @@ class CardAnswers(QObject):
 
     @property
     def last_button(self) -> QRect:
-        """Where the last button is."""
         return self._deny.geometry()
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand at this point, this wide; return where they end."""
         if self.is_denying:
             return self._denial.place(x, y, width)
         return y + flow(self._shown(), QRect(x, y, width, 0))

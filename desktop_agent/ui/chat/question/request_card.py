@@ -28,7 +28,6 @@ from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 def paint_card(card: QWidget, theme: Theme) -> None:
-    """Paint the ground of a question that waits for the user."""
     painter = QPainter(card)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(theme.colour("warning_border"), 1))
@@ -47,7 +46,6 @@ class CardCommand(ExactField):
     """A field as high as its text, up to a limit, and read-only at first. `fold` stands below it."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
-        """`name` is the accessible name, which screen readers read out."""
         super().__init__(styles.theme, text, parent)
         self.setFont(styles.code)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -60,7 +58,6 @@ class CardCommand(ExactField):
         self.fold = FoldBar(self, parent)
 
     def set_editable(self, *, is_editable: bool) -> None:
-        """Let the user change the text, or not."""
         self.setReadOnly(not is_editable)
 
     def place(self, area: QRect, reserved: int) -> int:
@@ -86,7 +83,6 @@ class CardNotes:
     """The paragraphs of one question, from top to bottom. Its parent places them."""
 
     def __init__(self, request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget) -> None:
-        """`command` is the text as it is now."""
         self._styles = styles
         self._parent = parent
         files = [self._say(_file_list(request), "text", is_code=True)] if request.changes else []
@@ -111,7 +107,6 @@ class CardNotes:
         return paragraph
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand below each other from `y`; return how high that is."""
         top = y
         for paragraph in self._paragraphs:
             y += paragraph.place(x, y, width) + Space.XS // 2
@@ -175,7 +170,6 @@ class RequestCard(QWidget):
         self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
     def set_answers(self, yes_words: str, *others: QPushButton) -> None:
-        """Let the button that says yes have these words, and the other answers stand behind it."""
         self._yes_words = yes_words
         self._buttons = (self.yes, *others)
         self.set_shortcut(is_enabled=True)
@@ -209,24 +203,20 @@ class RequestCard(QWidget):
     # -- what a card decides --
 
     def place_parts(self, y: int, width: int) -> int:
-        """Place everything above the buttons, from `y` on; return where it ends."""
         raise NotImplementedError
 
     def update_answers(self) -> None:
         """Let the user say yes, or not yet."""
 
     def on_yes(self) -> None:
-        """Say yes, if that counts."""
         raise NotImplementedError
 
     def on_no(self) -> None:
-        """Say no, if that counts."""
         raise NotImplementedError
 
     # -- geometry --
 
     def set_width(self, width: int) -> None:
-        """Be this wide from now on."""
         self._width = width
         inner = width - 2 * PADDING
         y = self.place_parts(PADDING - 3, inner) + Space.S + 2
@@ -234,7 +224,6 @@ class RequestCard(QWidget):
         self.resize(width, y + PADDING)
 
     def fit(self) -> None:
-        """Be as high as the parts take now."""
         before = self.height()
         self.set_width(self._width)
         if self.height() != before:
@@ -257,7 +246,6 @@ class RequestCard(QWidget):
 
     @property
     def is_answered(self) -> bool:
-        """Whether the user has answered."""
         return self._is_answered
 
     @property
@@ -266,7 +254,6 @@ class RequestCard(QWidget):
         return self._arming.is_armed and not self._is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
-        """Give the answer; nothing on the card answers from now on."""
         self._is_answered = True
         for button in self._buttons:
             button.setEnabled(False)

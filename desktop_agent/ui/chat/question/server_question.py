@@ -129,16 +129,13 @@ class FormRow(QObject):
         return self._mistake.isHidden()
 
     def focus(self) -> None:
-        """Let the user go on here."""
         self._controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def stop(self) -> None:
-        """Take no more answers."""
         for control in self._controls:
             control.setEnabled(False)
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand at this point, this wide; return where it ends."""
         if not self._has_tick:
             self._label.setGeometry(x, y, width, self._label.sizeHint().height())
             y += self._label.height() + Space.XS
