@@ -40,7 +40,6 @@ class Aimock:
     key: str
 
     def requests(self) -> list[Answered]:
-        """Return every request so far, in order."""
         request = urllib.request.Request(f"{self.url}/__aimock/journal", headers={"x-api-key": self.key})
         with urllib.request.urlopen(request) as answer:
             entries: list[dict[str, Any]] = json.load(answer)
@@ -53,7 +52,6 @@ def said(prompt: str, answer: str, *, thinking: str = "", is_after_calls: bool |
 
 
 def called(prompt: str, tool: str, arguments: JsonObject, *, text: str = "", thinking: str = "") -> JsonObject:
-    """The call that the model makes first when a prompt has this in it."""
     calls = [{"name": tool, "arguments": json.dumps(arguments)}]
     return _fixture(prompt, {"content": text, "reasoning": thinking, "toolCalls": calls}, is_after_calls=False)
 
@@ -84,7 +82,6 @@ def aimock(*fixtures: JsonObject, keys: Sequence[str], folder: Path) -> Generato
 
 
 def _address(process: "subprocess.Popen[str]") -> str:
-    """Return where the server listens, as soon as it does."""
     assert process.stdout is not None
     lines: list[str] = []
     for line in process.stdout:

@@ -30,17 +30,13 @@ class Behaviour:
     """How the server strays from what is right. The defaults are what a service does that works."""
 
     redirect: Fields = field(default_factory=Fields)
-    """What is put into the answer for the browser, over what is right."""
     without: tuple[str, ...] = ()
-    """What is left out of that answer."""
     claims: JsonObject = field(default_factory=JsonObject)
-    """What is put into the identity token, over what is right."""
     grant: JsonObject = field(default_factory=JsonObject)
     """What is put into the answer of the token endpoint, over what is right; `None` leaves it out."""
     token_answer: tuple[int, str] | None = None
     """A status and a body for the next requests for tokens, whatever they say."""
     holds: bool = False
-    """Whether answers of the token endpoint wait for `release`."""
 
 
 class AuthorizationServer:
@@ -48,14 +44,11 @@ class AuthorizationServer:
 
     def __init__(self, **behaviour: object) -> None:
         self.resource = "https://api.openai.com/v1"
-        """What its tokens are for."""
         self.behaviour = Behaviour(**behaviour)  # pyright: ignore[reportArgumentType] - fields by their names
         self.asked: list[Fields] = []
-        """What the pages that ask the user were asked, in order."""
         self.token_requests: list[Fields] = []
         self.token_headers: list[dict[str, str]] = []
         self.secrets: set[str] = set()
-        """Everything that must show up nowhere: codes, tokens, verifiers, states."""
         self.violations: list[str] = []
         self.was_asked_for_tokens = asyncio.Event()
         self._go_on = asyncio.Event()
@@ -82,7 +75,6 @@ class AuthorizationServer:
         return f"http://127.0.0.1:{self._port}"
 
     def chatgpt(self) -> ChatGptService:
-        """The service at this server."""
         return ChatGptService(
             authorize_url=f"{self.url}/authorize",
             token_url=f"{self.url}/token",
@@ -91,21 +83,17 @@ class AuthorizationServer:
         )
 
     def openrouter(self) -> OpenRouterService:
-        """The service at this server."""
         return OpenRouterService(authorize_url=f"{self.url}/auth", keys_url=f"{self.url}/keys")
 
     def issue_refresh_token(self) -> str:
-        """Return one that is good for one use."""
         token = self._secret("refresh-token")
         self._refresh_tokens.add(token)
         return token
 
     def revoke(self) -> None:
-        """End the sign-in: no refresh token is good any more."""
         self._refresh_tokens.clear()
 
     def release(self) -> None:
-        """Let answers of the token endpoint go."""
         self._go_on.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -134,7 +122,6 @@ class AuthorizationServer:
         await responder.whole(302, "", {"location": target})
 
     def _authorized(self, asked: Fields) -> str:
-        """Return where the browser is sent once the user has allowed what is asked."""
         self.asked.append(asked)
         self.secrets |= {asked["state"], asked["nonce"]}
         code = self._code({**asked, "redirect": asked["redirect_uri"]})
@@ -242,5 +229,4 @@ class AuthorizationServer:
 
 
 def query_of(address: str) -> Fields:
-    """Return the parameters of an address."""
     return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))

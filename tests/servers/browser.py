@@ -42,7 +42,6 @@ class UserInBrowser:
         self.opened: list[str] = []
         self.shown_by_hand: list[str] = []
         self.pages: list[Shown] = []
-        """What the user saw of our own pages."""
         self.sent_to: list[str] = []
         self.is_at_the_user = asyncio.Event()
         """Set when an address was shown, to be opened by hand."""
@@ -70,7 +69,6 @@ class UserInBrowser:
         self.is_at_the_user.set()
 
     def visit(self, address: str) -> None:
-        """Go to a page of the service, as a user does who was shown its address."""
         self._visits.append(asyncio.ensure_future(self._visit(address)))
 
     async def _visit(self, address: str) -> None:
@@ -83,7 +81,6 @@ class UserInBrowser:
 
 
 async def browse(address: str) -> None:
-    """Sign in at an address, and see the page that comes in the end."""
     async with UserInBrowser() as browser:
         await browser.open(address)
 

@@ -7,7 +7,6 @@ from tests.servers.script import Fault, Garbage, Refusal, StreamError, Whole
 
 
 def drop_after(*, events: int | None = None, size: int | None = None) -> Fault:
-    """The connection is reset after this many events or bytes."""
     return Fault("reset", events=events, size=size)
 
 
@@ -17,22 +16,18 @@ def close_after(*, events: int | None = None, size: int | None = None) -> Fault:
 
 
 def end_after(*, events: int | None = None, size: int | None = None) -> Fault:
-    """The response ends in good order after this many events or bytes, as if that were all of it."""
     return Fault("end", events=events, size=size)
 
 
 def stall_after(*, events: int) -> Fault:
-    """Nothing more comes after this many events, until the test releases the server."""
     return Fault("stall", events=events)
 
 
 def error_after(*, events: int, type: str = "overloaded_error", message: str = "Overloaded") -> Fault:  # noqa: A002 - the API's own word
-    """An error ends the stream."""
     return Fault("insert", events=events, event=StreamError(type, message), is_last=True)
 
 
 def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta", "ind') -> Fault:
-    """An event whose data is not what it should be comes in between."""
     return Fault("insert", events=events, event=Garbage(data))
 
 
@@ -40,17 +35,14 @@ def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta"
 
 
 def status(status: int, type: str, message: str, *, code: str = "", **headers: str) -> Refusal:  # noqa: A002 - the API's own word
-    """An error of the API. Underscores in the names of headers become hyphens."""
     return Refusal(status, type, message, code, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 def unauthorized(message: str = "invalid x-api-key") -> Refusal:
-    """The key is not accepted."""
     return status(401, "authentication_error", message)
 
 
 def not_found(model: str = "model") -> Refusal:
-    """There is no such model."""
     return status(404, "not_found_error", f"model: {model}")
 
 
@@ -60,17 +52,14 @@ def rate_limited(*, code: str = "", **headers: str) -> Refusal:
 
 
 def no_credit() -> Refusal:
-    """The account has nothing left to spend."""
     return status(402, "billing_error", "You exceeded your current quota, please check your plan and billing details.")
 
 
 def too_long() -> Refusal:
-    """The conversation does not fit into the model's window."""
     return status(413, "request_too_large", "prompt is too long: 210000 tokens > 200000 maximum")
 
 
 def server_error() -> Refusal:
-    """The service failed."""
     return status(500, "api_error", "Internal server error")
 
 
@@ -80,10 +69,8 @@ def overloaded() -> Refusal:
 
 
 def page(body: str = "<html>Sign in to the network</html>", status: int = 200) -> Whole:
-    """A web page where an API should be."""
     return Whole(status, body, {"content-type": "text/html"})
 
 
 def exactly(status: int, body: JsonObject, **headers: str) -> Whole:
-    """This very body, which no dialect spells: how one compatible server or another puts it."""
     return Whole(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

@@ -40,29 +40,24 @@ class Responder:
     writer: asyncio.StreamWriter
 
     async def whole(self, status: int, body: JsonObject | str, headers: dict[str, str]) -> None:
-        """Send a response with a body of known length."""
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
         fields = {"content-type": "application/json", "content-length": str(len(data))} | headers
         self.writer.write(_head(status, fields) + data)
         await self.writer.drain()
 
     async def begin(self, headers: dict[str, str]) -> None:
-        """Begin a response of unknown length."""
         self.writer.write(_head(200, {"transfer-encoding": "chunked"} | headers))
         await self.writer.drain()
 
     async def chunk(self, data: bytes) -> None:
-        """Send the next bytes of it."""
         self.writer.write(b"%x\r\n%s\r\n" % (len(data), data))
         await self.writer.drain()
 
     async def end(self) -> None:
-        """End it in good order."""
         self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
 
     def reset(self) -> None:
-        """Cut the connection with a TCP reset."""
         sock: socket.socket = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()

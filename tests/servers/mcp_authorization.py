@@ -23,7 +23,6 @@ from tests.servers.mcp_http import McpHttpServer, offering_tools
 
 
 def free_port() -> int:
-    """Return a port that nobody listens at: a server that signs in must know its own before it begins."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return cast("int", server.getsockname()[1])
 
@@ -36,14 +35,11 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         self.is_declining = False
         self.registers = True
         self.strays: dict[str, str] = {}
-        """What is put into the answer for the browser, over what is right."""
         self.lifetime_s = 3600
         self.secrets: set[str] = set()
-        """Everything that must show up nowhere."""
         self.renewals = 0
         self.registered = 0
         self.authorized: list[tuple[str, list[str]]] = []
-        """Of each sign-in: the client, and the scopes that it asked for."""
         self._clients: dict[str, OAuthClientInformationFull] = {}
         self._codes: dict[str, AuthorizationCode] = {}
         self._refresh: dict[str, RefreshToken] = {}
@@ -67,7 +63,6 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         self._access.clear()
 
     def revoke(self) -> None:
-        """End every sign-in."""
         self._access.clear()
         self._refresh.clear()
 
@@ -143,7 +138,6 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
 
 
 def wanting_a_sign_in() -> tuple[McpHttpServer, Authorization]:
-    """Return a server that wants one, and who hands out its tokens."""
     port = free_port()
     authorization = Authorization(port)
     offered = offering_tools(auth_server_provider=authorization, auth=authorization.settings())

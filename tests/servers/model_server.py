@@ -36,15 +36,12 @@ class Exchange:
     headers: dict[str, str]
     body: object
     violations: list[str]
-    """What the API would not accept, or our own rules forbid."""
     has_stalled: asyncio.Event = field(default_factory=asyncio.Event)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     outcome: Literal["pending", "answered", "cut", "abandoned"] = "pending"
-    """`abandoned`: the client closed the connection before the answer was complete."""
 
     @property
     def fields(self) -> JsonObject:
-        """The body of a request that sent an object."""
         assert isinstance(self.body, dict)
         return cast("JsonObject", self.body)
 
@@ -68,7 +65,6 @@ class ModelServer:
     ) -> None:
         """Without a `key` any will do; without `asks_for_key` none is needed, as on a user's own machine."""
         self.exchanges: list[Exchange] = []
-        """Every request, in the order they came."""
         self.connections_made = 0
         self._answers = deque(answers)
         self._dialect = dialect
@@ -88,35 +84,28 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base address to give to a client, as a user would configure it."""
         return f"http://127.0.0.1:{self._port}{self._dialect.base}"
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return self._port
 
     @property
     def messages(self) -> list[Exchange]:
-        """The requests for an answer of the model."""
         return [exchange for exchange in self.exchanges if exchange.path == self._dialect.answers_at]
 
     @property
     def violations(self) -> list[str]:
-        """Everything that was wrong with any request."""
         return [violation for exchange in self.exchanges for violation in exchange.violations]
 
     @property
     def unused_answers(self) -> int:
-        """How many scripted answers no request has asked for yet."""
         return len(self._answers)
 
     def will(self, *answers: Answer) -> None:
-        """Add answers to the end of the script."""
         self._answers.extend(answers)
 
     def release(self) -> None:
-        """Let every stalled answer go on, and later ones not stall at all."""
         self._released.set()
 
     async def request(self, number: int) -> Exchange:
@@ -203,7 +192,6 @@ class ModelServer:
         return exchange
 
     def _load_checker(self) -> None:
-        """Import the SDK's types in advance: a second that must not fall into the middle of a test."""
         self._dialect.violations(self._dialect.answers_at, {})
 
     # -- answers --
@@ -223,7 +211,6 @@ class ModelServer:
                     await self._play(stage, planned.pace_s, exchange, responder)
 
     def _refusal(self, exchange: Exchange) -> Refusal | None:
-        """What the API says before it looks at its script."""
         given = self._dialect.key(exchange.headers)
         if self._asks_for_key and (not given or (self._key is not None and given != self._key)):
             return fault.unauthorized()

@@ -52,7 +52,6 @@ class OtlpReceiver:
         self._metrics: list[ExportMetricsServiceRequest] = []
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> int:
-        """Keep a request and return the status of its answer. Called in the server's threads."""
         self.arrived.set()
         self.gate.wait()
         if headers.get("content-encoding") == "gzip":
@@ -71,7 +70,6 @@ class OtlpReceiver:
 
     @property
     def spans(self) -> list[ReceivedSpan]:
-        """All spans, in the order in which they ended."""
         found = [
             span
             for request in self._traces
@@ -83,7 +81,6 @@ class OtlpReceiver:
 
     @property
     def resources(self) -> list[dict[str, Value]]:
-        """The resource of each request."""
         traces = [_attributes(each.resource.attributes) for request in self._traces for each in request.resource_spans]
         metrics = [
             _attributes(each.resource.attributes) for request in self._metrics for each in request.resource_metrics
@@ -92,7 +89,6 @@ class OtlpReceiver:
 
     @property
     def schema_urls(self) -> set[str]:
-        """The versions of the conventions that are named."""
         return {
             scope.schema_url
             for request in self._traces
@@ -102,7 +98,6 @@ class OtlpReceiver:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Every metric as it was reported last."""
         return {
             metric.name: metric
             for request in self._metrics
@@ -123,7 +118,6 @@ class OtlpReceiver:
         return [*histograms, *(Point(_attributes(each.attributes), _number(each), 1) for each in numbers)]
 
     def value(self, name: str, **attributes: Value) -> float:
-        """Return a counter's or gauge's value, or a histogram's sum, over all points with these attributes."""
         return sum(each.value for each in self.points(name) if attributes.items() <= each.attributes.items())
 
 

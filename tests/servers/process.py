@@ -25,7 +25,6 @@ _DIALECTS: Mapping[str, Dialect] = {"anthropic": ANTHROPIC, "chat": CHAT, "respo
 
 
 def main(arguments: list[str]) -> None:
-    """Serve a script until the process is ended."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.servers.process",
         description="A model on loopback that answers from a script.",

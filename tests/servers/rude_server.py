@@ -30,16 +30,13 @@ class RudeServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return self._port
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"{'https' if self._context else 'http'}://127.0.0.1:{self._port}"
 
     def answer_with(self, *parts: Part) -> None:
-        """Answer with these parts from now on."""
         self._parts = parts
 
     async def __aenter__(self) -> Self:

@@ -25,7 +25,6 @@ class Page:
     url: str
     title: str
     quote: str = ""
-    """What of it a text rests on."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Text:
 
     pieces: tuple[str, ...]
     cites: tuple[Page, ...] = ()
-    """What it rests on."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,6 @@ class ToolUse:
     """`None` lets the server make one up."""
 
     def with_id(self, call_id: str) -> "ToolUse":
-        """Return the tool call under this id instead of one that the server makes up."""
         return replace(self, call_id=call_id)
 
 
@@ -127,32 +124,26 @@ Part = Block | Event | Fault
 
 
 def text(content: str, *, piece: int = 7, cites: tuple[Page, ...] = ()) -> Text:
-    """Text, in deltas of `piece` characters, that rests on pages which a search found."""
     return Text(tuple(_pieces(content, piece)), cites)
 
 
 def search(query: str, *pages: Page, error: str = "") -> Search:
-    """A search of the web by the API."""
     return Search(query, pages, error)
 
 
 def thinking(content: str, *, signature: str, piece: int = 7) -> Thinking:
-    """Visible thinking and its signature."""
     return Thinking(tuple(_pieces(content, piece)), signature)
 
 
 def redacted_thinking(data: str) -> RedactedThinking:
-    """Encrypted thinking."""
     return RedactedThinking(data)
 
 
 def tool_use(name: str, /, **arguments: object) -> ToolUse:
-    """A tool call with these arguments."""
     return raw_tool_use(name, json.dumps(arguments)) if arguments else ToolUse(name, None)
 
 
 def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> ToolUse:
-    """A tool call whose arguments are exactly this text, JSON or not."""
     return ToolUse(name, tuple(_pieces(arguments, piece)))
 
 
@@ -162,12 +153,10 @@ def block(start: JsonObject, *deltas: JsonObject) -> RawBlock:
 
 
 def event(name: str, /, **data: object) -> Event:
-    """Any event at all, between two blocks."""
     return Event(name, data)
 
 
 def ping() -> Event:
-    """The event that keeps a silent stream of Anthropic's alive."""
     return Event("ping")
 
 
@@ -187,18 +176,15 @@ class Spent:
     cache_read: int
     cache_write: int
     thinking: int
-    """How many of the output's."""
     cost: float | None
     """US dollars, from the services that say."""
 
     @property
     def whole_input(self) -> int:
-        """Everything that was read."""
         return self.input + self.cache_read + self.cache_write
 
 
 MISSED_TOKENS = 900
-"""What the cache could have had, when it is missed."""
 
 
 @dataclass(frozen=True)
@@ -212,21 +198,17 @@ class Reply:
     chunk_sizes: tuple[int, ...] = ()
     pace_s: float = 0.0
     missed: str = ""
-    """Why the cache had nothing, for a request that asks: `tools_changed`."""
     explanation: str = ""
-    """Why the model declined, from the services that say."""
 
     def in_chunks(self, *sizes: int) -> "Reply":
         """Return the reply cut into chunks of these sizes, over and over, also in the middle of characters."""
         return replace(self, chunk_sizes=sizes)
 
     def paced(self, seconds: float) -> "Reply":
-        """Return the reply with a pause after every event, for people who watch and tests that kill."""
         return replace(self, pace_s=seconds)
 
     @property
     def fault(self) -> Fault | None:
-        """Where the stream goes wrong."""
         return next((part for part in self.parts if isinstance(part, Fault)), None)
 
 

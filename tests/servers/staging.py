@@ -17,7 +17,6 @@ class Stage:
 
 
 def stages(reply: Reply, dialect: Dialect, ask: Ask) -> list[Stage]:
-    """Return what to send in answer to `ask`, stage by stage."""
     events, fault = list(dialect.events(reply, ask)), reply.fault
     if fault is None:
         return [Stage(_chunks(events, reply), "end")]
@@ -31,7 +30,6 @@ def stages(reply: Reply, dialect: Dialect, ask: Ask) -> list[Stage]:
 
 
 def body(reply: Reply, dialect: Dialect, ask: Ask) -> bytes:
-    """Return all that a client reads of the answer, as long as nothing cuts it."""
     return b"".join(chunk for stage in stages(reply, dialect, ask) for chunk in stage.chunks)
 
 

@@ -23,31 +23,25 @@ class ThreadedServer:
 
     @property
     def url(self) -> str:
-        """The base address to give to a client."""
         return self._server.url
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return self._server.port
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Every request so far."""
         return self._server.exchanges
 
     @property
     def messages(self) -> list[Exchange]:
-        """The requests for an answer of the model so far."""
         return self._server.messages
 
     @property
     def violations(self) -> list[str]:
-        """Everything that was wrong with any request so far."""
         return self._server.violations
 
     def will(self, *answers: Answer) -> None:
-        """Add answers to the end of the script."""
         self._loop.call_soon_threadsafe(self._server.will, *answers)
 
     def wait_for_stall(self, number: int = 1) -> None:
@@ -59,7 +53,6 @@ class ThreadedServer:
         asyncio.run_coroutine_threadsafe(stalled(), self._loop).result()
 
     def release(self) -> None:
-        """Let every stalled answer go on."""
         self._loop.call_soon_threadsafe(self._server.release)
 
 
@@ -67,7 +60,6 @@ class ThreadedServer:
 def serve(
     *answers: Answer, dialect: Dialect = ANTHROPIC, key: str | None = None, asks_for_key: bool = True, port: int = 0
 ) -> Generator[ThreadedServer]:
-    """Run a server of models in its own thread for the length of the block."""
     server = ModelServer(*answers, dialect=dialect, key=key, asks_for_key=asks_for_key, port=port)
     with in_thread(server) as (_, loop):
         yield ThreadedServer(server, loop)
@@ -75,7 +67,6 @@ def serve(
 
 @contextmanager
 def in_thread(server: AbstractAsyncContextManager[S]) -> Generator[tuple[S, asyncio.AbstractEventLoop]]:
-    """Run any server in its own thread for the length of the block, and give its loop besides."""
     started = threading.Event()
     running: list[tuple[S, asyncio.AbstractEventLoop]] = []
     stop: list[Callable[[], object]] = []

@@ -15,7 +15,6 @@ HTML = "text/html; charset=utf-8"
 
 
 def loopback_too(address: IpAddress) -> bool:
-    """Allow what the tools may reach for real, and this server."""
     return address.is_loopback or is_public(address)
 
 
@@ -31,11 +30,9 @@ class Canned:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict[str, str])
     stalls: bool = False
-    """Whether the body is sent and then nothing more, although more was announced."""
 
 
 def redirect(target: str, status: int = 302) -> Canned:
-    """An answer that leads elsewhere."""
     return Canned(b"elsewhere", status=status, headers={"location": target})
 
 
@@ -47,7 +44,6 @@ class WebServer:
         self.requests: list[HttpRequest] = []
         self.has_stalled = asyncio.Event()
         self.was_left = asyncio.Event()
-        """Set when a client leaves an answer that stalls."""
         self._tls = tls
         self._port = 0
         self._tasks: set[asyncio.Task[None]] = set()

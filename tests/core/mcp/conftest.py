@@ -18,7 +18,6 @@ Connect = Callable[..., Connection]
 
 
 def server(*behaviours: str, name: str = "program", **limits: float) -> ServerDefinition:
-    """Return the definition of the tests' own server."""
     program = Program(command=sys.executable, args=("-S", str(PROGRAM), *behaviours))
     return ServerDefinition(name=name, reached_by=program, **limits)  # pyright: ignore[reportArgumentType] -- numbers
 
@@ -32,7 +31,6 @@ async def pool(tmp_path: Path) -> AsyncIterator[ServerPool]:
 
 @pytest.fixture
 def connect(pool: ServerPool, tmp_path: Path) -> Connect:
-    """Returns the connection with a server, in a folder of its own."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
 

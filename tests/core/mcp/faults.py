@@ -24,12 +24,10 @@ class Place:
         self._leases: list[Lease] = []
 
     def connect(self, *behaviours: str, **limits: float) -> Connection:
-        """Return the connection with the server."""
         self._leases.append(self.pool.lease(server(*behaviours, name=self.name, **limits), self.folder))
         return self._leases[-1].connection
 
     async def leave(self) -> None:
-        """End the server, as the end of its time would."""
         for lease in self._leases:
             await lease.connection.stop()
             lease.give_back()
@@ -40,7 +38,6 @@ Fault = Callable[[Place], Coroutine[None, None, None]]
 
 
 async def failing(work: Awaitable[object]) -> str:
-    """Wait for work that fails, and return why."""
     try:
         await work
     except ServerError as error:
@@ -144,11 +141,9 @@ FAULTS: tuple[Fault, ...] = (
 
 
 AT_ONCE = 3
-"""How many faults happen at the same time."""
 
 
 async def suffer(pool: ServerPool, folder: Path, count: int, seed: int) -> None:
-    """Let `count` faults happen, in an order that follows from the seed, some of them at the same time."""
     drawn = [FAULTS[number % len(FAULTS)] for number in range(count)]
     random.Random(seed).shuffle(drawn)
     free = asyncio.Semaphore(AT_ONCE)

@@ -21,7 +21,6 @@ from tests.core.stubborn import is_alive
 
 
 async def until(pool: ServerPool, connection: Connection, state: ServerState) -> None:
-    """Return when the connection is in this state."""
     changed = asyncio.Event()
     stop = pool.subscribe(lambda _: changed.set())
     try:
@@ -192,7 +191,6 @@ async def test_a_failed_server_is_not_tried_again_at_once_and_rests_in_the_end(c
 
 
 async def try_now(connection: Connection) -> None:
-    """Try as if the pause after the last failure were over."""
     connection._breaker.reset()  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
     await connection.tools()
 

@@ -335,7 +335,6 @@ def definition(url: str = SECRET_URL, **headers: str) -> ServerDefinition:
 
 
 def added(path: Path, backend: MemoryKeyring, url: str = SECRET_URL) -> ServerDefinition:
-    """Return the definition as it is read after it was added."""
     add_definitions(path, (definition(url),), ServerKeyring(SystemKeyStore(backend)))
     (server,) = read_definitions(load_settings(path, {}).tables).servers
     return server

@@ -14,11 +14,9 @@ from tests.core.mcp.faults import AT_ONCE, FAULTS, suffer
 
 MANY = 200
 MOST_GROWTH_BYTES = 48 * 1024**2
-"""Three of the largest messages: what the allocator may keep for the next one."""
 
 
 async def left() -> tuple[int, int, int]:
-    """Return how many descriptors, processes and tasks there are, once what still writes a log has written it."""
     if others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others, timeout=20)
     me = psutil.Process()
@@ -26,7 +24,6 @@ async def left() -> tuple[int, int, int]:
 
 
 def living() -> int:
-    """Return how many connections and processes of servers are still in memory."""
     gc.collect()
     return sum(isinstance(each, Connection | ServerProcess) for each in gc.get_objects())
 

@@ -45,7 +45,6 @@ TOOLS = st.builds(
 
 
 def shuffled(value: object, chance: random.Random) -> object:
-    """The same JSON with the keys of every object in another order."""
     if isinstance(value, dict):
         pairs = list(cast("JsonObject", value).items())
         chance.shuffle(pairs)
@@ -56,7 +55,6 @@ def shuffled(value: object, chance: random.Random) -> object:
 
 
 def as_json(tool: OfferedTool) -> str:
-    """What two definitions that say the same have in common, found another way: by their JSON with sorted keys."""
     parts = [tool.name, tool.title, tool.description, tool.input_schema, tool.annotations]
     return json.dumps(parts, sort_keys=True)
 

@@ -12,7 +12,6 @@ WORK = "/home/me/work"
 
 
 HERE = {"repository": WORK, "repository_mark": "as it was"}
-"""Where rules for outside the sandbox are made, and where the calls of these tests run."""
 
 
 def rule(pattern: str, **fields: Any) -> Rule:
@@ -23,13 +22,11 @@ def rule(pattern: str, **fields: Any) -> Rule:
 
 
 def run(command: str, **fields: Any) -> CallFacts:
-    """A call of the command tool in the workspace."""
     usual: dict[str, Any] = {"tool": "run_terminal_cmd", "capabilities": ("exec_shell",), "folder": WORK} | HERE
     return CallFacts(command=command, **(usual | fields))
 
 
 def sandboxed(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyContext:
-    """A context with a sandbox that is really there."""
     usual: dict[str, Any] = {"now": NOW, "workspace": WORK, "is_sandbox_available": True}
     return PolicyContext(policy=policy, rules=rules, **(usual | fields))  # pyright: ignore[reportArgumentType]  # a table's text
 
@@ -40,5 +37,4 @@ def bare(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyContext
 
 
 def verdict(command: str, context: PolicyContext) -> Verdict:
-    """The decision on a command line."""
     return decide(run(command), context)

@@ -10,7 +10,6 @@ from tests.core.policy.lines import WORK
 
 
 def lost_by(command: str, *, is_destructive: bool | None = True) -> set[str]:
-    """The losses as `kind place`, places in the workspace relative to it."""
     losses = losses_of(parse(command), WORK)
     return {shown(loss) for loss in losses if is_destructive is None or loss.is_destructive is is_destructive}
 

@@ -27,7 +27,6 @@ CONTEXTS = [
     "set -x; PS4=n", "PROMPT_COMMAND=n", "x=${a[@]:n}", "x=${#n[n]}", "exec {n}<x", ": {n}<x",
     "[[ $(cat n) -eq 1 ]]",
 ]  # fmt: skip
-"""What evaluates a name, or gives one a value unseen."""
 
 _GIVEN = [
     "n=$(printf 'a[\\44(CMD)]')", "n=$x", "n=a", "n=1; n=$(cat f)", "for n in $(cat f); do :; done",

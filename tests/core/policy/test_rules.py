@@ -17,7 +17,6 @@ from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdi
 
 
 def would_match(one: Rule, command: str, *, folder: str, workspace: str = WORK) -> bool:
-    """Whether `one` alone decides a command line."""
     call = CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=command, folder=folder)
     context = PolicyContext(policy="always", now=NOW, rules=(one,), workspace=workspace)
     return matching_rule(call, context) is not None

@@ -33,7 +33,6 @@ class Place:
     temp: Path
 
     def snapshot(self) -> dict[str, bytes | str]:
-        """Return everything a command must not change: what is outside, the home, and git's files."""
         found: dict[str, bytes | str] = {}
         for root in (self.home, self.outside, self.workspace / ".git"):
             for path in sorted(root.rglob("*")):

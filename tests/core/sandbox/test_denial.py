@@ -88,7 +88,6 @@ def test_words_that_a_command_prints_as_a_path_do_not_read_as_ours() -> None:
 
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
-    """One home, and a folder of `PATH` that has links into it."""
     base = tmp_path_factory.mktemp("programs")
     home, path = base / "home", base / "path"
     for name in ("apps/hidden", "apps/seen", "apps/plain", ".cargo/bin/aside"):
@@ -101,7 +100,6 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
 
 
 def apps(path: Path) -> str:
-    """A confinement that hides one program, by the link to it."""
     return "~/apps" if path.name == "hidden" else ""
 
 

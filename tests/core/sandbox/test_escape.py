@@ -87,7 +87,6 @@ def content_of(file: Path) -> str:
 
 @pytest.fixture
 def settings_inside(monkeypatch: pytest.MonkeyPatch, place: Place) -> Path:
-    """A settings file in the folder itself, as continuous integration has it."""
     file = place.workspace / "ci" / "agent.toml"
     file.parent.mkdir()
     file.write_text('[execution]\nblocked_commands = ["git push"]\n')

@@ -82,7 +82,6 @@ command = search.sandbox.wrap(Command(argv=argv, cwd=folders[0], environ={"PATH"
 subprocess.call(command.argv, cwd=folders[0], env=command.environ)
 print(f"{(folders[0] / 'src/a').stat().st_mode & 0o777:o}")
 """
-"""As in a container whose own program listens to system calls: the kernel has room for one."""
 
 
 @pytest.mark.skipif(landlock_abi() < 3, reason="Landlock does not work on this machine")
@@ -93,7 +92,6 @@ def test_where_another_program_listens_no_file_is_opened_to_others(tmp_path: Pat
 
 
 def listened(folder: Path, sandbox: str, script: str) -> list[str]:
-    """Return what is said of the sandbox where another program listens, and the mode of `src/a` after the script."""
     said = subprocess.check_output(
         [sys.executable, "-c", LISTENED, str(folder), sandbox, script], text=True, stderr=subprocess.DEVNULL
     )
@@ -102,7 +100,6 @@ def listened(folder: Path, sandbox: str, script: str) -> list[str]:
 
 @pytest.fixture
 def outside_tmp() -> Iterator[Path]:
-    """A folder that is no part of what bubblewrap replaces."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yield Path(folder)
 

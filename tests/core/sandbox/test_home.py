@@ -43,7 +43,6 @@ def environment(home: Path) -> None:
 
 
 def linked_tool(home: Path) -> None:
-    """As pipx and uv install: a link in a folder of `PATH`."""
     program(home / "tools" / "black" / "bin" / "black", "works")
     file(home / "tools" / "black" / "pyvenv.cfg", "works")
     (home / ".local" / "bin").mkdir(parents=True)
@@ -76,7 +75,6 @@ TOOLS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 def found(sandbox: Sandbox) -> Sandbox:
-    """Return the same sandbox for the environment as it is now."""
     return sandbox_named(sandbox.name, os.environ)
 
 

@@ -30,7 +30,6 @@ def below_temp() -> Iterator[Path]:
 
 
 def environment(folder: Path) -> Path:
-    """A virtual environment whose interpreter lies in another folder, known by a link."""
     interpreter = folder.parent / "interpreters" / "v1.2"
     program(interpreter / "bin" / "speak", "works $(cat $(dirname $(readlink -f $0))/../lib/data)")
     file(interpreter / "lib" / "data", "well")

@@ -29,10 +29,8 @@ class Workspace:
     root: Path
     context: ToolContext
     shown: list[str] = field(default_factory=list[str])
-    """What was streamed to the user."""
     blobs: Blobs = field(kw_only=True)
     todos: list[TodoItem] = field(default_factory=list[TodoItem], kw_only=True)
-    """The session's to-do list, which a test keeps as the journal would."""
 
     def write(self, path: str, content: str | bytes = "") -> Path:
         file = self.root / path
@@ -44,7 +42,6 @@ class Workspace:
         return (self.root / path).read_bytes()
 
     async def call(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> ToolResult:
-        """Call a tool that looks or runs."""
         result = await tool.run(tool.parse(arguments), self.context)
         path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
         if isinstance(path, str) and isinstance(digest, str):
@@ -52,15 +49,12 @@ class Workspace:
         return result
 
     async def answer(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> Any:
-        """Call a tool that answers in JSON."""
         return json.loads((await self.call(tool, **arguments)).content)
 
     def plan(self, tool: EditTool[Any], **arguments: object) -> EditPlan:
-        """Return what an edit tool would do."""
         return tool.plan(tool.parse(arguments), self.context)
 
     def apply(self, tool: EditTool[Any], **arguments: object) -> dict[str, Any]:
-        """Do it, and return what the model reads."""
         plan = self.plan(tool, **arguments)
         for write in plan.writes:
             write_state(self.root / write.path, write.after)
@@ -70,7 +64,6 @@ class Workspace:
 
 @asynccontextmanager
 async def workspace(folder: Path) -> AsyncGenerator[Workspace]:
-    """A workspace in `folder`, with everything that calls may use beside it."""
     root = folder / "work"
     await asyncio.to_thread(root.mkdir)
     clock = SystemClock()

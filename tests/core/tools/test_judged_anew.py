@@ -16,13 +16,11 @@ from tests.harness import Ground, Open
 
 
 async def asked(s: Open) -> ev.ApprovalRequested:
-    """Return the question about a command once it waits."""
     s.submit(ops.SubmitPrompt(text="go"))
     return await s.rx.expect(ev.ApprovalRequested)
 
 
 async def judged(s: Open, command: str) -> ev.CommandJudged:
-    """Edit the command, and return all that is known of it."""
     s.submit(ops.JudgeCommand(call_id=s.rx.all(ev.ApprovalRequested)[-1].request.call_id, command=command))
     while True:
         judgement = await s.rx.expect(ev.CommandJudged)
@@ -31,7 +29,6 @@ async def judged(s: Open, command: str) -> ev.CommandJudged:
 
 
 def shown(s: Open) -> ToolEntry:
-    """Return the one call as a front shows it."""
     transcript = Transcript()
     for event in s.rx.events:
         transcript.apply(event)

@@ -30,7 +30,6 @@ texts = st.builds(joined, lines, st.sampled_from(["", "\n"]))
 
 
 def parts(text: str) -> tuple[str, int, int, str]:
-    """Split a fitted text into head, omitted, total and tail."""
     header, rest = text.split("\n\n", 1)
     mark = list(MARK.finditer(rest))[-1]
     assert header == f"Total output lines: {mark[2]}"

@@ -55,17 +55,14 @@ class AnthropicDialect:
     models: Sequence[JsonObject] = MODELS
 
     def key(self, headers: Mapping[str, str]) -> str:
-        """Return what either of the two headers holds."""
         return headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
 
     def objection(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Ask for the version of the API."""
         if "anthropic-version" in headers:
             return None
         return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
 
     def violations(self, path: str, body: object) -> list[str]:
-        """Check requests for an answer and to count."""
         from tests.servers.validation.anthropic import check_count_request, check_request
 
         match path:
@@ -77,7 +74,6 @@ class AnthropicDialect:
                 return []
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
-        """Count tokens and list models."""
         match method, path:
             case "POST", "/v1/messages/count_tokens":
                 return Whole(200, {"input_tokens": len(json.dumps(body)) // 4})
@@ -87,7 +83,6 @@ class AnthropicDialect:
                 return Refusal(404, "not_found_error", path)
 
     def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]:
-        """Yield a message: its start, its blocks, its end."""
         yield _event("message_start", message=_message(reply, ask))
         index = 0
         for part in reply.parts:
@@ -105,7 +100,6 @@ class AnthropicDialect:
         yield _event("message_stop")
 
     def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
-        """Return the event with its name as the type of its data."""
         match event:
             case Event(name, data):
                 return sse(data, name) if isinstance(data, bytes) else _event(name, **data)
@@ -115,7 +109,6 @@ class AnthropicDialect:
                 return sse(data, "content_block_delta")
 
     def spelled(self, refusal: Refusal) -> Whole:
-        """Return the error with its code, if any, in the details."""
         error: JsonObject = {"type": refusal.type, "message": refusal.message}
         if refusal.code:
             error["details"] = {"error_code": refusal.code}

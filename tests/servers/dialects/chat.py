@@ -23,15 +23,12 @@ class ChatDialect(ChatHabits):
     models: Sequence[JsonObject] = MODELS
 
     def key(self, headers: Mapping[str, str]) -> str:
-        """Return the bearer."""
         return key_in(headers)
 
     def objection(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Need nothing."""
         return None
 
     def violations(self, path: str, body: object) -> list[str]:
-        """Check requests for an answer."""
         from tests.servers.validation.chat import check_request
 
         if path != self.answers_at:
@@ -40,11 +37,9 @@ class ChatDialect(ChatHabits):
         return check_request(body, self.takes | thinking, self.server_tools, alternates=self.alternates)
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
-        """List models."""
         return models_or_nothing(method, path, models)
 
     def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]:
-        """Yield the chunks of a completion."""
         for number, each in enumerate(chunks(self, reply, ask)):
             yield self._commented(self.encoded(each, ask, number) if isinstance(each, Event) else sse(each))
         if self.has_done:
@@ -62,7 +57,6 @@ class ChatDialect(ChatHabits):
                 return sse({"error": error_object(kind, message)})
 
     def spelled(self, refusal: Refusal) -> Whole:
-        """Return the error as the service sends it."""
         return numbered_refusal(refusal) if self.numbers_errors else refused(refusal)
 
     def _commented(self, event: bytes) -> bytes:

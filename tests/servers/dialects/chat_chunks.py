@@ -21,7 +21,6 @@ _FINISH: Mapping[str, str] = {
 
 
 def chunks(habits: ChatHabits, reply: Reply, ask: Ask) -> Iterator[JsonObject | Event]:
-    """Yield the chunks, and events of the script as they are."""
     options = ask.body.get("stream_options")
     has_usage = isinstance(options, dict) and cast("JsonObject", options).get("include_usage") is True
     without: JsonObject = {"usage": None} if has_usage else {}
@@ -43,7 +42,6 @@ def chunks(habits: ChatHabits, reply: Reply, ask: Ask) -> Iterator[JsonObject | 
 
 
 def chunk(ask: Ask, *deltas: JsonObject, finish_reason: str | None = None) -> JsonObject:
-    """Return a chunk with a choice for the delta, or with none."""
     choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason} for delta in deltas]
     return {
         "id": f"chatcmpl-{ask.number:04}",

@@ -29,7 +29,6 @@ class Deltas:
         self._details = 0
 
     def of(self, parts: Sequence[Part]) -> Iterator[JsonObject | Event]:
-        """Yield the deltas, and events of the script as they are."""
         together: list[JsonObject] = []
         for part in parts:
             if isinstance(part, ToolUse) and self._habits.calls == "together":
@@ -92,7 +91,6 @@ class Deltas:
                 yield {"tool_calls": [place | {"function": {"arguments": piece}}]}
 
     def _next_call(self, call: ToolUse) -> tuple[JsonObject, JsonObject]:
-        """Return what says in every fragment which call it is of, and what opens the next call."""
         place: JsonObject = {"index": self._calls} if self._habits.has_index else {}
         call_id = (call.call_id or f"call_{self._number:04}_{self._calls}") if self._habits.has_ids else ""
         self._calls += 1

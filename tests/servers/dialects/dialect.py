@@ -18,7 +18,6 @@ class Ask:
 
     @property
     def model(self) -> str:
-        """The model that was asked for."""
         return str(self.body.get("model"))
 
 
@@ -26,24 +25,16 @@ class Dialect(Protocol):
     """One wire format."""
 
     @property
-    def base(self) -> str:
-        """The path at the end of the address that users configure."""
-        ...
+    def base(self) -> str: ...
 
     @property
-    def answers_at(self) -> str:
-        """The whole path that a model is asked at."""
-        ...
+    def answers_at(self) -> str: ...
 
     @property
-    def request_id_header(self) -> str:
-        """The header that tells a client which request it was."""
-        ...
+    def request_id_header(self) -> str: ...
 
     @property
-    def models(self) -> Sequence[JsonObject]:
-        """The models that a server knows when a test does not say."""
-        ...
+    def models(self) -> Sequence[JsonObject]: ...
 
     def key(self, headers: Mapping[str, str]) -> str:
         """Return the key that was sent, empty when there is none."""
@@ -53,25 +44,15 @@ class Dialect(Protocol):
         """Return what the API says to a request without the headers that it needs."""
         ...
 
-    def violations(self, path: str, body: object) -> list[str]:
-        """Return what is wrong with the body of a request to `path`."""
-        ...
+    def violations(self, path: str, body: object) -> list[str]: ...
 
-    def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
-        """Return the answer to a request for anything but a message."""
-        ...
+    def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal: ...
 
-    def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]:
-        """Yield the events of a streamed message, each as it goes over the wire."""
-        ...
+    def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]: ...
 
-    def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
-        """Return an event that comes in between, after `number` others."""
-        ...
+    def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes: ...
 
-    def spelled(self, refusal: Refusal) -> Whole:
-        """Return the error as the API would send it."""
-        ...
+    def spelled(self, refusal: Refusal) -> Whole: ...
 
 
 def sse(data: JsonObject | bytes, name: str = "") -> bytes:

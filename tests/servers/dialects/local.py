@@ -10,7 +10,6 @@ from tests.servers.script import Refusal, Whole
 
 
 def local_model(name: str, owner: str = "library") -> JsonObject:
-    """Return a model as such a server lists it."""
     return {"id": name, "object": "model", "created": CREATED, "owned_by": owner}
 
 
@@ -19,12 +18,9 @@ class LocalDialect(ChatDialect):
     """Chat Completions at a server that needs no key, and the paths by which it can be told from others."""
 
     says: Mapping[str, Whole] | None = None
-    """Its answers by path."""
     unknown: Whole = Whole(404, "404 page not found")  # noqa: RUF009 - it is frozen
-    """What it says of paths that it does not know."""
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
-        """List models, say who answers, or that there is nothing."""
         if path == f"{self.base}/models":
             return models_or_nothing(method, path, models)
         return (self.says or {}).get(path, self.unknown)
@@ -54,4 +50,3 @@ LLAMA_CPP = LocalDialect(
 LOADING = LocalDialect(
     unknown=Whole(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
 )
-"""llama.cpp while it loads its model."""

@@ -13,7 +13,6 @@ from tests.servers.script import Answer
 
 @asynccontextmanager
 async def asking(*answers: Answer, dialect: Dialect) -> AsyncGenerator[openai.AsyncOpenAI]:
-    """Run a server with these answers and yield a client of it, which must send nothing that the API would refuse."""
     async with (
         ModelServer(*answers, dialect=dialect) as server,
         openai.AsyncOpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
@@ -23,6 +22,5 @@ async def asking(*answers: Answer, dialect: Dialect) -> AsyncGenerator[openai.As
 
 
 def body_of(error: openai.APIError) -> dict[str, object]:
-    """Return the error's own object, as the API sent it."""
     assert isinstance(error.body, dict)
     return cast("dict[str, object]", error.body)

@@ -7,7 +7,6 @@ from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.script import Refusal, Whole
 
 CREATED = 1_790_000_000
-"""When everything here was made, in seconds since 1970."""
 
 MODELS: tuple[JsonObject, ...] = (
     {"id": "gpt-test-large", "object": "model", "created": CREATED, "owned_by": "openai"},
@@ -36,13 +35,11 @@ _STATUSES: Mapping[int, int] = {402: 429, 413: 400, 529: 503}
 
 
 def key_in(headers: Mapping[str, str]) -> str:
-    """Return the bearer of the request."""
     kind, _, key = headers.get("authorization", "").partition(" ")
     return key if kind == "Bearer" else ""
 
 
 def error_object(kind: str, message: str, code: str = "") -> JsonObject:
-    """Return an error of this kind, in the script's words or the API's own."""
     spelling = _SPELLINGS.get(kind)
     return {
         "message": message,
@@ -53,7 +50,6 @@ def error_object(kind: str, message: str, code: str = "") -> JsonObject:
 
 
 def refused(refusal: Refusal) -> Whole:
-    """Return the response that such a refusal is."""
     status = _STATUSES.get(refusal.status, refusal.status) if refusal.type in _SPELLINGS else refusal.status
     return Whole(status, {"error": error_object(refusal.type, refusal.message, refusal.code)}, refusal.headers)
 

@@ -60,12 +60,10 @@ MODELS: tuple[JsonObject, ...] = (
 
 
 def numbered_error(kind: str, message: str) -> JsonObject:
-    """Return an error of this kind."""
     return {"code": _STATUSES.get(kind, 500), "message": message, "metadata": {"provider_name": "Vendor"}}
 
 
 def numbered_refusal(refusal: Refusal) -> Whole:
-    """Return the response that such a refusal is."""
     status = {413: 400, 529: 503}.get(refusal.status, refusal.status)  # what only Anthropic answers with
     error = numbered_error(refusal.type, refusal.message) | {"code": status}
     return Whole(status, {"error": error}, refusal.headers)

@@ -29,7 +29,6 @@ class Item:
 
 
 def item_of(block: Block, reply: Reply, ask: Ask, position: int, shows: Literal["summary", "text"]) -> Item:
-    """Return the item that a block is. `position`, among the parts of the reply, makes its ids."""
     ids = f"{ask.number:04}_{position}"
     status = "incomplete" if _is_cut(reply, position) else "completed"
     match block:
@@ -51,7 +50,6 @@ def item_of(block: Block, reply: Reply, ask: Ask, position: int, shows: Literal[
 
 
 def _is_cut(reply: Reply, position: int) -> bool:
-    """Return whether the end of the response came in the middle of this block."""
     is_last = not any(isinstance(part, Block) for part in reply.parts[position + 1 :])
     return is_last and reply.stop_reason in ("max_tokens", "model_context_window_exceeded", "content_filter")
 

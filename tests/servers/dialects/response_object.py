@@ -28,7 +28,6 @@ _ECHOED: JsonObject = {
     "top_p": 1.0,
     "truncation": "disabled",
 }
-"""What the API repeats of a request, with its defaults."""
 
 
 def response_object(
@@ -49,7 +48,6 @@ def response_object(
 
 
 def ended(stop_reason: str) -> tuple[Status, JsonObject]:
-    """Return how a response ends that stops for this reason, and the fields that say so."""
     match stop_reason:
         case "max_tokens" | "model_context_window_exceeded":
             return "incomplete", {"incomplete_details": {"reason": "max_output_tokens"}}

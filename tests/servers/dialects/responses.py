@@ -21,36 +21,27 @@ class ResponsesDialect:
     request_id_header: str = "x-request-id"
     models: Sequence[JsonObject] = MODELS
     thinking: Literal["summary", "text"] = "summary"
-    """Whether thinking comes as a summary, OpenAI's way, or as it is, the way of open models."""
     calls: Literal["fragments", "whole"] = "fragments"
     """Whether the arguments of a call come in deltas, or only when they are complete, as xAI has it."""
     repeats_output: bool = True
-    """Whether the last event has all items again."""
     fails_with: Literal["error", "nested error", "response.failed"] = "error"
-    """The event that an error in the middle of a stream is: flat as documented, with an object inside, or the end."""
     is_plan: bool = False
-    """Whether a ChatGPT plan pays, which takes fewer parameters."""
 
     def key(self, headers: Mapping[str, str]) -> str:
-        """Return the bearer."""
         return key_in(headers)
 
     def objection(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Need nothing."""
         return None
 
     def violations(self, path: str, body: object) -> list[str]:
-        """Check requests for an answer."""
         from tests.servers.validation.responses import check_request
 
         return check_request(body, is_plan=self.is_plan) if path == self.answers_at else []
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
-        """List models."""
         return models_or_nothing(method, path, models)
 
     def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]:
-        """Yield the events of a response, numbered."""
         for number, event in enumerate(_Stream(self, reply, ask).events()):
             if isinstance(event, Piece):
                 yield _event(event.name, sequence_number=number, **event.fields)
@@ -58,7 +49,6 @@ class ResponsesDialect:
                 yield self.encoded(event, ask, number)
 
     def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
-        """Return the event with its name as the type of its data."""
         match event:
             case Event(name, data):
                 return sse(data, name) if isinstance(data, bytes) else _event(name, **data)
@@ -68,7 +58,6 @@ class ResponsesDialect:
                 return sse(data, "response.output_text.delta")
 
     def spelled(self, refusal: Refusal) -> Whole:
-        """Return the error as OpenAI sends it."""
         return refused(refusal)
 
     def _failure(self, error: JsonObject, ask: Ask, number: int) -> bytes:
@@ -95,7 +84,6 @@ class _Stream:
         self._output: list[JsonObject] = []
 
     def events(self) -> Iterator[Piece | Event]:
-        """Yield the events, those of the script as they are."""
         begun = response_object(self._ask, "in_progress")
         yield Piece("response.created", {"response": begun})
         yield Piece("response.in_progress", {"response": begun})

@@ -44,7 +44,6 @@ def extras_of(chunks: list[ChatCompletionChunk], field: str) -> list[Any]:
 
 
 def calls_of(chunks: list[ChatCompletionChunk]) -> list[tuple[str, str, object]]:
-    """Return id, name and arguments of every call, put together by `index`, or in order where there is none."""
     calls: dict[int, list[str]] = {}
     parts = [part for chunk in chunks for choice in chunk.choices for part in choice.delta.tool_calls or ()]
     for part in parts:

@@ -17,25 +17,21 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _MOST_BREAKPOINTS = 4
 _LARGEST_PICTURE = 5 * 1024 * 1024
-"""In base64."""
 
 
 def check_request(body: object) -> list[str]:
-    """Return what is wrong with the body of a streaming request for an answer."""
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
     return list(mismatches(body, MessageCreateParamsStreaming, "body")) or list(_nonsense(cast("JsonObject", body)))
 
 
 def check_count_request(body: object) -> list[str]:
-    """Return what is wrong with the body of a request to count tokens."""
     from anthropic.types.message_count_tokens_params import MessageCountTokensParams
 
     return list(mismatches(body, MessageCountTokensParams, "body")) or list(_nonsense(cast("JsonObject", body)))
 
 
 def _nonsense(body: JsonObject) -> Iterator[str]:
-    """Yield what is well-formed and still refused."""
     messages = _objects(body["messages"])
     yield from _roles(messages)
     yield from _pairing(messages)
@@ -158,7 +154,6 @@ def _tools(tools: list[JsonObject]) -> Iterator[str]:
 
 
 def _breakpoints(value: object) -> int:
-    """Count `cache_control` wherever a block may have it, but not in arguments and schemas, where it is just a name."""
     match value:
         case dict():
             fields = cast("JsonObject", value)
@@ -182,5 +177,4 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
 
 
 def _objects(value: object) -> list[JsonObject]:
-    """Return a list whose shape was checked before. A text stands for no blocks."""
     return cast("list[JsonObject]", value) if isinstance(value, list) else []

@@ -42,7 +42,6 @@ def _is_taken(problem: str, takes: Set[str]) -> bool:
 
 
 def _nonsense(body: JsonObject, *, alternates: bool) -> Iterator[str]:
-    """Yield what is well-formed and still refused."""
     messages = objects(body["messages"])
     yield from _order(messages)
     yield from _pairing(messages)
@@ -75,14 +74,12 @@ def _order(messages: list[JsonObject]) -> Iterator[str]:
 
 
 def _turns(messages: list[JsonObject]) -> Iterator[str]:
-    """Templates of many local models raise an error when a role follows itself."""
     for number, (one, other) in enumerate(pairwise(messages), 1):
         if one["role"] == other["role"] and one["role"] != "tool":
             yield f"messages.{number}: a second message of {other['role']} in a row"
 
 
 def _pairing(messages: list[JsonObject]) -> Iterator[str]:
-    """Every call is answered once before anything else is said, and nothing else is answered."""
     open_calls: list[object] = []
     done: list[object] = []
     for number, message in enumerate(messages):

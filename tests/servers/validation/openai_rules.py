@@ -15,7 +15,6 @@ _SCHEME = re.compile(r"https?://.+")
 
 
 def objects(value: object) -> list[JsonObject]:
-    """Return a list whose shape was checked before. A text stands for no objects."""
     return cast("list[JsonObject]", value) if isinstance(value, list) else []
 
 
@@ -25,12 +24,10 @@ def fields_of(value: object) -> JsonObject:
 
 
 def is_blank(content: object) -> bool:
-    """Return whether this is no text, or one of nothing but space."""
     return not isinstance(content, str) or not content.strip()
 
 
 def functions(declared: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield what is wrong with the functions that a model may call."""
     names = Counter(str(function.get("name")) for function in declared)
     for name, count in names.items():
         yield from tool_name(name, "tools")
@@ -46,13 +43,11 @@ def functions(declared: Sequence[JsonObject]) -> Iterator[str]:
 
 
 def tool_name(name: object, path: str) -> Iterator[str]:
-    """Yield that this is not the name of a tool."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         yield f"{path}: {name!r} is not a tool's name"
 
 
 def call_id(value: object, path: str, *, longest: int) -> Iterator[str]:
-    """Yield what is wrong with the id of a call."""
     if not isinstance(value, str) or not value:
         yield f"{path}: {value!r} is no id"
     elif len(value) > longest:
@@ -60,7 +55,6 @@ def call_id(value: object, path: str, *, longest: int) -> Iterator[str]:
 
 
 def arguments(value: object, path: str) -> Iterator[str]:
-    """Yield that these are not the arguments of a call: OpenAI takes any text, others parse it and fail."""
     try:
         parsed: object = json.loads(str(value))
     except ValueError:
@@ -70,7 +64,6 @@ def arguments(value: object, path: str) -> Iterator[str]:
 
 
 def picture(url: object, path: str) -> Iterator[str]:
-    """Yield what is wrong with the address of a picture, which may hold it."""
     if not isinstance(url, str) or _SCHEME.fullmatch(url):
         return
     found = _PICTURE.fullmatch(url)

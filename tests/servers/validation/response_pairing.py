@@ -38,5 +38,4 @@ def pairing(items: list[JsonObject]) -> Iterator[str]:
 
 
 def _is_models(item: JsonObject) -> bool:
-    """Return whether the model wrote this, so that it may stand behind a call of the same answer."""
     return item.get("role", "assistant") == "assistant"

@@ -32,7 +32,6 @@ NOT_ON_A_PLAN = (
     "top_p",
     "truncation",
 )
-"""What is refused when a ChatGPT plan pays."""
 
 
 def check_request(body: object, *, is_plan: bool = False) -> list[str]:
@@ -47,7 +46,6 @@ def check_request(body: object, *, is_plan: bool = False) -> list[str]:
 
 
 def _nonsense(body: JsonObject) -> Iterator[str]:
-    """Yield what is well-formed and still refused."""
     yield from (f"body.{name}: missing" for name in ("model", "input") if not body.get(name))
     items = objects(body.get("input"))
     if isinstance(body.get("input"), str) and is_blank(body["input"]):
@@ -78,7 +76,6 @@ def _not_on_a_plan(body: JsonObject) -> Iterator[str]:
 
 
 def _order(items: list[JsonObject]) -> Iterator[str]:
-    """The user begins, and the last word is not the model's."""
     said = [item for item in items if item.get("role") not in ("system", "developer")]
     if said and said[0].get("role") != "user":
         yield f"input: begins with {said[0].get('type', 'a message')} where a message of user belongs"
@@ -102,7 +99,6 @@ def _item(item: JsonObject, path: str) -> Iterator[str]:
 
 
 def _kind(item: JsonObject) -> object:
-    """Return the type of an item. A message and a reference to an item may leave it out."""
     return item.get("type") or ("message" if "role" in item else "item_reference")
 
 
@@ -138,7 +134,6 @@ def _ids(items: list[JsonObject]) -> Iterator[str]:
 
 
 def _thinking(items: list[JsonObject], body: JsonObject) -> Iterator[str]:
-    """Reasoning stands before what it led to, and holds all of itself when nothing was stored."""
     included = body.get("include")
     for number, item in enumerate(items):
         if item.get("type") != "reasoning":

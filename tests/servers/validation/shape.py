@@ -34,7 +34,6 @@ class Fields(NamedTuple):
 
 
 def mismatches(value: object, expected: object, path: str) -> Iterator[str]:
-    """Yield `path: problem` for everything in which `value` is not of the type `expected`."""
     origin, arguments = get_origin(expected), get_args(expected)
     if origin in (Annotated, Required):
         yield from mismatches(value, arguments[0], path)
@@ -54,7 +53,6 @@ def mismatches(value: object, expected: object, path: str) -> Iterator[str]:
 
 
 def is_object(value: object) -> TypeGuard[JsonObject]:
-    """Whether decoded JSON is an object."""
     return isinstance(value, dict)
 
 
@@ -125,7 +123,6 @@ def _best_of(value: object, options: tuple[object, ...], path: str) -> Iterator[
 
 
 def _flat(options: tuple[object, ...]) -> Iterator[object]:
-    """Yield the options, those of nested unions one by one."""
     for option in options:
         if get_origin(option) in _UNIONS:
             yield from _flat(get_args(option))
@@ -148,7 +145,6 @@ def _kind(option: object) -> object:
 
 
 def _words_for(field: str, option: object) -> tuple[object, ...]:
-    """Return what `field` may be in an option that is a TypedDict with such a field of literals."""
     if not is_typeddict(option):
         return ()
     hint = _fields(cast("type", option)).types.get(field)

@@ -37,7 +37,6 @@ JSON = st.recursive(
 
 
 def places(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Yield every place in decoded JSON and what is there."""
     if path:
         yield path, value
     inner = list[tuple[object, object]]()

@@ -78,7 +78,6 @@ class Servers:
 
 
 async def said_by(connection: Connection, code: str) -> str:
-    """Have the server run some Python, and return what it left in `said`, or the error."""
     reply = await connection.call("act", {"code": code})
     return "".join(part.text for part in reply.parts if isinstance(part, TextPart))
 
@@ -86,8 +85,6 @@ async def said_by(connection: Connection, code: str) -> str:
 def confiner_for(
     sandbox: Sandbox | None, cache: Path, *, search: SandboxSearch | None = None, **environ: str
 ) -> ServerConfiner:
-    """Return what confines by `sandbox`, for an application with `environ` besides."""
-
     async def found(_: Path) -> SandboxSearch:
         return search or SandboxSearch(sandbox=sandbox, reports=())
 

@@ -41,7 +41,6 @@ require("readline").createInterface({input: process.stdin}).on("line", line => {
 
 
 def packed() -> bytes:
-    """Return the package as a registry has it."""
     manifest = {"name": "acting-server", "version": "1.0.0", "bin": {"acting-server": "index.js"}}
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
@@ -53,7 +52,6 @@ def packed() -> bytes:
 
 
 def published(web: WebServer) -> None:
-    """Have a registry at `web` that offers the package."""
     tarball = packed()
     integrity = f"sha512-{base64.b64encode(hashlib.sha512(tarball).digest()).decode()}"
     version = {
@@ -68,7 +66,6 @@ def published(web: WebServer) -> None:
 
 
 def connect(servers: Servers, registry: str, opened: Path, npx: str = "") -> Connection:
-    """Have `npx` run the package where no other program of Node.js is to be found: many machines have none."""
     tools = servers.ground.outside / "tools"
     tools.mkdir(exist_ok=True)
     for name in ("sh", "env"):
@@ -83,7 +80,6 @@ def connect(servers: Servers, registry: str, opened: Path, npx: str = "") -> Con
 
 
 def installed_node(prefix: Path) -> str:
-    """Install Node.js as its archives do, and return its npx: a link to a script that begins with `env node`."""
     theirs = node().parent.parent / "lib" / "node_modules"
     (prefix / "bin").mkdir(parents=True)
     os.link(node(), prefix / "bin" / "node")

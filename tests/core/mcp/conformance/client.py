@@ -37,7 +37,6 @@ MOST_SIGN_INS = 5
 """After so many a user gives up; the suite finds more than three too many."""
 
 VALUES: dict[str, object] = {"string": "x", "integer": 5, "number": 3, "boolean": True, "object": {}, "array": []}
-"""What a required argument is, by its type."""
 
 DESCRIBED_AT = "https://conformance-test.local/client-metadata.json"
 """Where the suite believes that the application is described; it takes that for a client_id where it says so."""
@@ -45,20 +44,16 @@ DESCRIBED_AT = "https://conformance-test.local/client-metadata.json"
 WITHOUT_USER = ("auth/client-credentials-jwt", "auth/client-credentials-basic")
 
 COUNTS_STREAMS = "sse-retry"
-"""The scenario whose server takes the first stream that is opened after a call for one that is opened again."""
 
 ONLY_LISTED = "json-schema-ref-no-deref"
-"""The scenario whose server answers no calls."""
 
 Call = tuple[str, Mapping[str, object]]
-"""A tool and its arguments."""
 
 
 class User:
     """A user with one server, who signs in whenever the application asks for it."""
 
     def __init__(self, url: str, known: Mapping[str, Any], folder: Path) -> None:
-        """`known` is what the suite says that the user knows."""
         self._definition = ServerDefinition(name="suite", reached_by=_address(url, known))
         self._keyring = ServerKeyring(SystemKeyStore(MemoryKeyring()))
         if secret := known.get("client_secret") or known.get("private_key_pem"):
@@ -73,11 +68,9 @@ class User:
         return self.pool.lease(self._definition, self._folder).connection
 
     async def tools(self) -> Sequence[OfferedTool]:
-        """Return what the server offers, after as many sign-ins as it takes."""
         return await self._signed_in(lambda connection: connection.tools())
 
     async def call(self, call: Call) -> None:
-        """Call a tool, after as many sign-ins as it takes."""
         tool, arguments = call
         await self._signed_in(lambda connection: connection.call(tool, arguments, ask=accept_defaults))
 
@@ -96,7 +89,6 @@ class User:
 
 
 def _address(url: str, known: Mapping[str, Any]) -> Address:
-    """Return the address as the user defines it who knows what the suite says."""
     if "client_id" not in known:
         return Address(url=url, client_id=DESCRIBED_AT)
     if known["name"] in WITHOUT_USER:
@@ -106,14 +98,12 @@ def _address(url: str, known: Mapping[str, Any]) -> Address:
 
 
 def _issuer(url: str) -> str:
-    """Return who hands out tokens: the suite does not say it, and a user knows it from the service."""
     described = urlsplit(url)._replace(path=f"/.well-known/oauth-protected-resource{urlsplit(url).path}").geturl()
     with urlopen(described) as answer:
         return json.load(answer)["authorization_servers"][0]
 
 
 async def accept_defaults(question: ServerQuestion) -> Decision:
-    """Answer a form with what stands in it."""
     return Allowed(answers={field.name: answer for field in question.fields if (answer := _answer(field)) is not None})
 
 
@@ -124,7 +114,6 @@ def _answer(field: FormField) -> Answer | None:
 
 
 def calls_for(tools: Sequence[OfferedTool], known: Mapping[str, Any]) -> Sequence[Call]:
-    """Return what a model might call: what the suite says, or each tool with the arguments that it needs."""
     said = cast("Sequence[Mapping[str, Any]]", known.get("toolCalls", ()))
     names = {tool.name for tool in tools}
     calls: list[Call] = [(each["name"], each.get("arguments") or {}) for each in said if each["name"] in names]
@@ -157,7 +146,6 @@ class StreamOpened(logging.Handler):
 
 @asynccontextmanager
 async def using(url: str, known: Mapping[str, Any]) -> AsyncGenerator[User]:
-    """Give a user of the server at `url`."""
     with tempfile.TemporaryDirectory() as folder:
         user = User(url, known, Path(folder))
         try:
@@ -167,7 +155,6 @@ async def using(url: str, known: Mapping[str, Any]) -> AsyncGenerator[User]:
 
 
 async def main(url: str, scenario: str, known: Mapping[str, Any]) -> int:
-    """Do with the server at `url` what a scenario asks for: reach it, and call what it has."""
     problems: list[AgentError] = []
     opened = StreamOpened()
     async with using(url, known) as user:

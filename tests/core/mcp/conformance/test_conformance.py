@@ -26,7 +26,6 @@ _OLD = ("2025-11-25",)
 _NEW = ("2026-07-28",)
 _BOTH = (*_OLD, *_NEW)
 _EXTENSION = ("extension",)
-"""What the suite calls those that belong to no version of the protocol."""
 
 PASSES: Mapping[str, Versions] = {
     "initialize": ("2025-06-18", *_OLD),
@@ -78,7 +77,6 @@ class Expected(NamedTuple):
     versions: Versions
     reason: str
     upstream: str
-    """Where it is decided or built by others."""
 
 
 _DPOP = Expected(
@@ -107,7 +105,6 @@ EXPECTED_FAILURES: Mapping[str, Expected] = {
         "https://github.com/modelcontextprotocol/modelcontextprotocol/pull/1933",
     ),
 }
-"""What the suite asks for and the application does not do. A scenario that passes may not stay here."""
 
 NOT_JUDGED: Mapping[str, Expected] = {
     "sep-2640-client-no-prefetch": _SKILLS,
@@ -115,7 +112,6 @@ NOT_JUDGED: Mapping[str, Expected] = {
     "sep-2640-client-verify-size": _SKILLS,
     "sep-2640-client-verify-frontmatter": _SKILLS,
 }
-"""Those of which the suite skips every check, as the application does not have what they are about."""
 
 
 async def said_by_the_suite(*words: str) -> tuple[int, str]:
@@ -128,7 +124,6 @@ async def said_by_the_suite(*words: str) -> tuple[int, str]:
 
 
 async def judged(scenario: str, version: str, results: Path) -> tuple[int, str]:
-    """Let the suite judge our client in a scenario."""
     client = f"{sys.executable} -m tests.core.mcp.conformance.client"
     spoken = () if version in _EXTENSION else ("--spec-version", version)
     arguments = ("--command", client, "--scenario", scenario, "--output-dir", str(results), *spoken, *_PATIENTLY)
@@ -136,7 +131,6 @@ async def judged(scenario: str, version: str, results: Path) -> tuple[int, str]:
 
 
 def runs() -> list[ParameterSet]:
-    """Return what passes at each version, all but the newest one for the nightly profile."""
     return [
         pytest.param(
             scenario, version, marks=() if version == versions[-1] else pytest.mark.nightly, id=f"{scenario}@{version}"

@@ -33,7 +33,6 @@ def apply(work: "Workspace", patch: str, **arguments: object) -> dict[str, Any]:
 
 
 def refusal(work: "Workspace", patch: str, **arguments: object) -> str:
-    """Return why a patch is refused, and check that every file stays as it is."""
     before = everything(work)
     with pytest.raises(ToolError) as caught:
         apply(work, patch, **arguments)

@@ -24,7 +24,6 @@ def edit(work: "Workspace", old_str: str, new_str: str, **arguments: object) -> 
 
 
 def refusal(work: "Workspace", old_str: str, new_str: str, **arguments: object) -> str:
-    """Return why an edit is refused, and check that the file stays as it is."""
     before = work.bytes_of("a.py")
     with pytest.raises(ToolError) as caught:
         edit(work, old_str, new_str, **arguments)

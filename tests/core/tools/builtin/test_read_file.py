@@ -25,7 +25,6 @@ TOOL = ReadFile()
 
 
 def lift_limits(work: "Workspace") -> None:
-    """Let results be as long as any result may be."""
     limits = ContextLimits(max_tool_tokens=1_000_000, max_stdout_bytes=10_000_000, max_lines=1_000_000)
     work.context = replace(work.context, limits=limits)
 

@@ -50,7 +50,6 @@ async def output(work: "Workspace", command: str, **arguments: object) -> str:
 
 
 async def timed_out_after(printed: str, work: "Workspace", command: str, **arguments: object) -> ToolResult:
-    """Run a command whose time is over as soon as it has printed something."""
     time, output = LoopTime(), Printed(printed)
     context = replace(work.context, emit_output=output.take)
     task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))

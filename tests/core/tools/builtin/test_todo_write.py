@@ -24,7 +24,6 @@ def item(identifier: str, content: str, status: str = "pending") -> dict[str, st
 
 
 async def write(work: "Workspace", *todos: dict[str, Any], merge: bool = False) -> ToolResult:
-    """Call the tool, and keep the list as the journal would."""
     result = await work.call(TOOL, todos=list(todos), merge=merge)
     listed = todos_of(result)
     assert listed is not None

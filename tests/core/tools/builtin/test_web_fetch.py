@@ -286,7 +286,6 @@ def test_it_is_labelled_as_using_the_network() -> None:
 
 
 def _certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
-    """Return a server's side of TLS for `name`, and the certificate to trust."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

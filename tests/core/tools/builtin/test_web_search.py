@@ -79,13 +79,11 @@ async def web(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[WebServer]:
 
 
 def tool(web: WebServer, *, timeout_s: float = 20, engine_timeout_s: float = 20) -> WebSearch:
-    """The search as it is, with the engines' paths on loopback."""
     engines = [replace(engine, address=web.url + urlsplit(engine.address).path) for engine in standard_engines()]
     return WebSearch(engines=engines, book=LOOPBACK_BOOK, timeout_s=timeout_s, engine_timeout_s=engine_timeout_s)
 
 
 def only(address: str, *, book: AddressBook | None = None) -> WebSearch:
-    """A search that asks one engine, at `address`."""
     return WebSearch(engines=[replace(standard_engines()[0], address=address)], book=book)
 
 

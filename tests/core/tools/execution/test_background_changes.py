@@ -32,7 +32,6 @@ async def needs_bubblewrap(ground: Ground) -> None:
 
 
 def changed(s: Open) -> dict[str, str]:
-    """The path and author's call of everything on record."""
     return {change.path: event.call_id for event in s.rx.all(ev.ChangesRecorded) for change in event.changes}
 
 
@@ -129,8 +128,6 @@ def of_call(s: Open, call_id: str) -> list[ev.ChangesRecorded]:
 
 
 async def make_job_write(ground: Ground, line: str) -> None:
-    """Have the command do one step, and wait until it has."""
-
     def exchange() -> None:
         (ground.workspace / "go").write_text(f"{line}\n")
         (ground.workspace / "did").read_text()

@@ -31,7 +31,6 @@ def run(command: str) -> Call:
 
 @pytest.fixture
 def git(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """A repository with two commits, a branch, tags, a stash, work that is not committed, and ignored folders."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
@@ -69,7 +68,6 @@ def git(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Git:
 
 
 def picture(folder: Path, git: Git) -> dict[str, object]:
-    """Everything that a command may not lose for good."""
     files = {
         path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mode)
         for path in sorted(folder.rglob("*"))

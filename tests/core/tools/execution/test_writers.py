@@ -44,7 +44,6 @@ class Obedient:
         await self.rests()
 
     async def rests(self) -> None:
-        """Return when it has been looked at, and does nothing."""
         assert self.child is not None
         process = psutil.Process(self.child.pid)
         while not (self.child.activity.is_idle() and process.status() in WAITING):
@@ -99,13 +98,11 @@ class Party:
         return program
 
     def looked(self) -> None:
-        """All until now is on record, as the work of calls."""
         self.writers.begin_look()
         self.writers.skip()
         self._seen = self._state()
 
     def look(self) -> dict[str, Maker | None]:
-        """Whose each change is since the last look."""
         self.writers.begin_look()
         before, now = self._seen, self._state()
         found = [

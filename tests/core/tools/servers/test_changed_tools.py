@@ -58,12 +58,10 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def changed(**tools: JsonObject) -> Reply:
-    """The server itself changes what it says of its tools, and says that it did."""
     return [Call("program__write", {"path": "tools.json", "text": json.dumps(tools)}), Call("program__more", {})]
 
 
 async def allowed_before(ground: Ground, answer: Allowed) -> None:
-    """A session in which the user allowed the tool, and more if the answer says so."""
     async with ground.session([[ECHO], DONE]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer(answer)

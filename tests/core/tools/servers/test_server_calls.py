@@ -26,7 +26,6 @@ class PatientClock(ImpatientClock):
 
 
 def with_servers(ground: Ground, *tables: str) -> None:
-    """Let the user's settings define these servers."""
     path = ground.paths.config / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(f"[[mcp.definitions]]\n{table}" for table in tables))
@@ -111,7 +110,6 @@ class Orders:
         return f"obeys={self.folder}"
 
     async def give(self, *words: str) -> None:
-        """Have one done."""
         await asyncio.to_thread((self.folder / "go").write_text, " ".join(words))
         await asyncio.to_thread((self.folder / "did").read_text)
 

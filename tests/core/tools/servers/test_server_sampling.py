@@ -38,7 +38,6 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def sampling(request: JsonObject, *answers: Reply, times: int = 1) -> list[Reply]:
-    """The script: the call, what the server is answered, and the end."""
     return [[Call("program__sample", {"request": request, "times": times})], *answers, [Say("ok")]]
 
 
@@ -59,7 +58,6 @@ async def reply_to(s: Open, decision: Decision) -> str:
 
 
 async def end(s: Open) -> str:
-    """Return what the server's call came to, when the turn is over."""
     result = (await s.rx.expect(ev.ToolCallFinished)).result.content
     await s.rx.expect(ev.TurnEnded)
     return result

@@ -26,7 +26,6 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def running_servers() -> list[int]:
-    """The processes below this one that are the tests' server."""
     children = psutil.Process().children(recursive=True)
     return [child.pid for child in children if str(PROGRAM) in child.cmdline()]
 

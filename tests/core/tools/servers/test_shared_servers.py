@@ -35,7 +35,6 @@ class Application:
 
     @property
     def pids(self) -> list[int]:
-        """The processes of all servers."""
         return [status.pid for status in self._bench.shared_tools.servers.statuses() if status.pid is not None]
 
 

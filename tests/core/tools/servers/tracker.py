@@ -9,7 +9,6 @@ DEEDS: Final = ("list", "create", "update", "delete", "close", "assign", "find",
 
 
 def tool(number: int) -> dict[str, Any]:
-    """Return the definition of a tool: all of them have other names."""
     deed, thing = DEEDS[number // len(THINGS) % len(DEEDS)], THINGS[number % len(THINGS)]
     round_of = number // (len(THINGS) * len(DEEDS))
     name = f"{deed}_{thing}" if not round_of else f"{deed}_{thing}_{round_of}"
@@ -36,7 +35,6 @@ def result_of(request: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str,
 
 
 def main() -> None:
-    """Answer line by line until there are no more."""
     tools = [tool(number) for number in range(int(sys.argv[1]))]
     for line in sys.stdin:
         request = json.loads(line)
