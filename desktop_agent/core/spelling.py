@@ -26,7 +26,6 @@ class Speller:
     """
 
     def __init__(self, dictionaries: "Sequence[enchant.Dict]") -> None:
-        """`dictionaries` are asked in this order."""
         self._dictionaries = dictionaries
 
     def misspelled(self, words: Collection[str]) -> frozenset[str]:
@@ -99,15 +98,12 @@ _FIRST_WITHOUT_SPACES: Final = "\u2e80"
 
 
 class ProseWord(NamedTuple):
-    """A word, and where in the message it stands."""
-
     text: str
     start: int
     """In code points, as Python counts."""
 
     @property
     def end(self) -> int:
-        """Where it ends."""
         return self.start + len(self.text)
 
 
@@ -130,6 +126,5 @@ def words_of(message: str) -> Iterator[ProseWord]:
 
 
 def _is_listed(part: str) -> bool:
-    """Whether a dictionary could list it."""
     has_inner_capital = part[1:] != part[1:].lower()
     return len(part) > 1 and not has_inner_capital and max(part) < _FIRST_WITHOUT_SPACES

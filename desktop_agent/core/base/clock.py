@@ -23,8 +23,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clock."""
-
     def now(self) -> datetime:
         return datetime.now(UTC)
 

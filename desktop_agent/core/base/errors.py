@@ -55,7 +55,6 @@ class AgentError(Exception):
     """Something a user must know: what happened (`title`), what to do (`hint`), and the details on demand."""
 
     exit_code: ClassVar[int] = 1
-    """What a command that fails with this returns."""
 
     def __init__(self, title: str, *, hint: str = "", detail: str = "") -> None:
         super().__init__(title)
@@ -96,20 +95,14 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 class SessionBusyError(StorageError):
-    """Another process is writing this session."""
-
     exit_code = 2
 
 
 class SessionNotFoundError(StorageError):
-    """No session has this id."""
-
     exit_code = 2
 
 
 class WorkspaceError(AgentError):
-    """The workspace folder is missing, is a file, or cannot be read."""
-
     exit_code = 2
 
 

@@ -46,17 +46,14 @@ def new_session_id(now: datetime) -> SessionId:
 
 
 def new_prompt_id() -> PromptId:
-    """Return a fresh prompt id."""
     return f"p-{_random_text(8)}"
 
 
 def new_rule_id() -> RuleId:
-    """Return a fresh rule id."""
     return f"r-{_random_text(8)}"
 
 
 def new_compaction_id() -> str:
-    """Return a fresh id for a compaction."""
     return f"c-{_random_text(8)}"
 
 

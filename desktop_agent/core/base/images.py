@@ -41,15 +41,12 @@ class PictureError(ValueError):
 
 
 class PictureInfo(Struct, frozen=True):
-    """What the headers say."""
-
     media_type: PictureType
     width: int
     height: int
 
     @property
     def format(self) -> str:
-        """The format's name as people write it."""
         return {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP"}[self.media_type]
 
 
@@ -88,7 +85,6 @@ def _png(content: bytes) -> PictureInfo:
 
 
 def _jpeg(content: bytes) -> PictureInfo:
-    """Walk from marker to marker up to the frame header."""
     position = 2
     while True:
         if content[position] != 0xFF:

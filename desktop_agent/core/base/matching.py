@@ -340,7 +340,6 @@ class NarrowingSearch:
 
 
 def _by_length(names: Sequence[str]) -> list[str]:
-    """Return the short ones first, in the order of the alphabet where they are equally long."""
     lengths: dict[int, list[str]] = {}
     for name in names:
         lengths.setdefault(len(name), []).append(name)

@@ -66,7 +66,6 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def blobs(self) -> Path:
-        """Content-addressed payloads, shared by all sessions."""
         return self.data / "blobs"
 
     @property

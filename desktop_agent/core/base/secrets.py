@@ -126,12 +126,10 @@ def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether an environment variable of this name holds a secret, going by what people call them."""
     return _SECRET_NAME.search(name) is not None
 
 
 def is_secret_header(name: str, value: str) -> bool:
-    """Whether a header of HTTP with this name or this value is a credential."""
     if name.lower() in _SECRET_HEADERS or is_secret_name(name.replace("-", "_")):
         return True
     return any(is_key(word) for word in value.split()) or mask(value) != value
@@ -152,7 +150,6 @@ def is_key(value: str) -> bool:
 
 
 def is_provider_key(value: str) -> bool:
-    """Whether `value` as a whole is an API key as providers of models make them."""
     key = value.strip()
     return len(key) < _LONGEST_KEY and key.startswith(_PROVIDERS_PREFIXES) and is_key(key)
 

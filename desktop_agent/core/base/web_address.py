@@ -28,7 +28,6 @@ def address_of(url: str) -> str | None:
 
 
 def has_userinfo(url: str) -> bool:
-    """Whether a user name or a password stands before the host."""
     return _USERINFO.search(url) is not None
 
 

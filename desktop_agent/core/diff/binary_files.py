@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 from desktop_agent.core.diff.text import is_binary
 
 HEAD_BYTES = 8192
-"""How much of a file's beginning is enough to tell."""
 
 PictureFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "ico", "svg"]
 

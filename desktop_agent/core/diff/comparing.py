@@ -45,7 +45,6 @@ class Comparer:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, while there is one."""
         return self._process.worker.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
@@ -188,7 +187,6 @@ class LineCounter:
             return count_lines(before, after, match=find_middle)
 
     def close(self) -> None:
-        """End the process, if there is one."""
         process, self._process = self._process, None
         if process:
             process.worker.end()

@@ -45,8 +45,6 @@ class ComparisonFailure(NamedTuple):
 
 
 class LineCounts(NamedTuple):
-    """How many lines were added and removed."""
-
     added: int
     removed: int
 
@@ -84,7 +82,6 @@ class ComparisonProcess:
 
 
 def main() -> None:
-    """Answer until the input ends."""
     gc.disable()  # a comparison leaves no cycles, and its hundred thousand edits would be looked through for them
     serve(_answer)
 

@@ -211,7 +211,6 @@ def find_middle(before: bytes, after: bytes) -> list[Edit]:
 
 
 def is_only_endings(diff: FileDiff, edit: Edit) -> bool:
-    """Whether `edit` changes nothing but how its lines end."""
     if edit.old_end - edit.old_start != edit.new_end - edit.new_start:
         return False
     if without_ending(diff.old_lines[edit.old_start]) != without_ending(diff.new_lines[edit.new_start]):

@@ -86,14 +86,12 @@ def converted_edits(diff: FileDiff) -> list[Edit]:
 
 
 def edits_by_key(diff: FileDiff) -> dict[HunkKey, Sequence[Edit]]:
-    """Return the edits of everything that has lines, by its name."""
     converted = converted_edits(diff)
     found: dict[HunkKey, Sequence[Edit]] = {named.key: named.hunk.edits for named in review_hunks(diff)}
     return found | {ENDINGS: converted} if converted else found
 
 
 def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
-    """Return the names of everything there is to decide about in this diff."""
     if changes_kind(diff):
         return (WHOLE_FILE,)
     keys = [named.key for named in review_hunks(diff)]
@@ -155,12 +153,10 @@ class Moves:
         self._new_starts = [block.new_start for block in self._by_new]
 
     def of_old(self, line: int) -> MovedBlock | None:
-        """Return the block that this old line left with."""
         at = bisect_right(self._old_starts, line) - 1
         return self._by_old[at] if at >= 0 and line < self._by_old[at].old_start + self._by_old[at].size else None
 
     def of_new(self, line: int) -> MovedBlock | None:
-        """Return the block that this new line came with."""
         at = bisect_right(self._new_starts, line) - 1
         return self._by_new[at] if at >= 0 and line < self._by_new[at].new_start + self._by_new[at].size else None
 
@@ -254,5 +250,4 @@ def landmarks_of(diff: FileDiff) -> Landmarks:
 
 
 def with_landmarks(diff: FileDiff) -> FileDiff:
-    """Return the same diff, with its landmarks."""
     return replace(diff, landmarks=landmarks_of(diff))

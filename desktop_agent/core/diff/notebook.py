@@ -134,7 +134,6 @@ def _outputs(outputs: Sequence[object]) -> Iterator[str]:
 
 
 def _shown(data: Mapping[str, object]) -> Iterator[str]:
-    """What one output is: the pictures and other data in it, else its text."""
     rich = [media_type for media_type in data if media_type not in _TEXT_TYPES]
     for media_type in rich:
         content = _text(data[media_type]) or _digest(data[media_type])
@@ -203,7 +202,6 @@ def _joined(lines: Sequence[str]) -> bytes:
 
 
 def _notes(old: Notebook, new: Notebook) -> Iterator[str]:
-    """What changed cell by cell, and what was left out."""
     pairs, removed, added = _paired(old.cells, new.cells)
     changed = sum((a.type, a.source) != (b.type, b.source) for a, b in pairs)
     counts = [

@@ -134,7 +134,6 @@ class DiffOutline(NamedTuple):
 
     diff: FileDiff
     old_pieces: Pieces | None
-    """None where no lines are shown."""
     new_pieces: Pieces | None
     edits: bytes
     """Four numbers each."""
@@ -166,7 +165,6 @@ def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
 
 
 def assemble(outline: DiffOutline, before: bytes, after: bytes, yield_gil: YieldGil) -> FileDiff:
-    """Return the diff with its lines and landmarks."""
     bare = outline.diff
     edits = _edits(outline.edits, yield_gil)
     landmarks = _landmarks(outline, edits, yield_gil)

@@ -38,7 +38,6 @@ class RowSegment(NamedTuple):
 
     kind: RowKind
     start: int
-    """Its first row."""
     size: int
     old: int
     new: int
@@ -76,7 +75,6 @@ class HunkColumns:
         return map(operator.add, map(operator.sub, above[1:], above), (1 + count for count in lines))
 
     def gap_start(self, number: int) -> tuple[int, int]:
-        """Return the first old and the first new line of a gap."""
         return (self.old_ends[number - 1], self.new_ends[number - 1]) if number else (0, 0)
 
 
@@ -102,11 +100,9 @@ class DiffRowLayout:
         return self._starts[-1]
 
     def start_of_gap(self, number: int) -> int:
-        """Return the first row of a gap."""
         return self._starts[2 * number]
 
     def start_of_lines(self, number: int) -> int:
-        """Return the first row of a hunk that shows a line."""
         return self._starts[2 * number + 1] + 1
 
     def is_folded(self, number: int) -> bool:
@@ -115,12 +111,10 @@ class DiffRowLayout:
         return _is_folded(self._hunks.gaps[number], self._starts[block + 1] - self._starts[block])
 
     def folded_gap(self, row: int) -> int | None:
-        """Return the number of the gap that this row stands for."""
         block = self._block_at(row)
         return block // 2 if block >= 0 and block % 2 == 0 and self.is_folded(block // 2) else None
 
     def segment_at(self, row: int) -> RowSegment:
-        """Return the segment that `row` is in."""
         return next(self._segments_from(row))
 
     def cut(self, first: int, last: int) -> Iterator[tuple[RowSegment, int, int]]:
@@ -136,7 +130,6 @@ class DiffRowLayout:
         return self.start_of_lines(number) + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
 
     def row_behind(self, number: int, edit: int) -> int:
-        """Return the row behind an edit."""
         hunk = self._hunks.named[number].hunk
         above = self._above(number, edit + 1)
         return self.start_of_lines(number) + hunk.edits[edit].old_end - hunk.old_start + above
@@ -162,7 +155,6 @@ class DiffRowLayout:
         return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
     def _segments_from(self, row: int) -> Iterator[RowSegment]:
-        """Yield the segment that `row` is in, and those behind it."""
         for head in self._heads[row:]:
             yield RowSegment("hunk", head, 1, 0, 0)
         for block in range(max(0, self._block_at(max(row, len(self._heads)))), len(self._starts) - 1):
@@ -271,11 +263,9 @@ class DiffRows:
         self._heads = self._found_heads() if has_heads else []
         self._layout = DiffRowLayout(self._hunks, mode, opened, len(self._heads))
         self.changes = self._layout.changes
-        """The `hunk` rows."""
         self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
         """The names of what they are the heads of."""
         self.bars = self._layout.bars
-        """The `hunk` and `gap` rows, which show no line."""
         said = tuple(start for key in self._heads for start in _SAID_BY.get(key, ()))
         self.notes = tuple(note for note in diff.notes if not (said and note.startswith(said)))
         """The notes of the diff that no head says."""
@@ -295,12 +285,10 @@ class DiffRows:
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
     def hunk(self, index: int) -> Hunk | None:
-        """Return the hunk that the row at `index` is the head of."""
         number = self._change_of(index) - len(self._heads)
         return self._hunks.named[number].hunk if number >= 0 else None
 
     def key(self, index: int) -> HunkKey | None:
-        """Return the name of the hunk that the row at `index` is the head of."""
         number = self._change_of(index)
         return self.keys[number] if number >= 0 else None
 
@@ -318,7 +306,6 @@ class DiffRows:
         return self._converted.between(0, len(self.diff.old_lines))
 
     def gap(self, index: int) -> Gap | None:
-        """Return the gap that the row at `index` stands for."""
         number = self._layout.folded_gap(index)
         if number is None:
             return None

@@ -35,7 +35,6 @@ class Text(Struct, frozen=True):
 
     @property
     def has_bom(self) -> bool:
-        """Whether the file starts with a byte order mark."""
         return self.content.startswith(BOM)
 
     @property
@@ -44,7 +43,6 @@ class Text(Struct, frozen=True):
         return not self.content or self.content.endswith("\n")
 
     def encoded(self) -> bytes:
-        """The file's bytes, exactly."""
         return encode_lines((self.content,), self.encoding)
 
 
@@ -96,7 +94,6 @@ def errors_of(encoding: str) -> str:
 
 
 def encoding_named(name: str) -> Encoding:
-    """Return the encoding of this name, as a `FileDiff` carries it."""
     match name:
         case "utf-16-le" | "utf-16-be":
             return name

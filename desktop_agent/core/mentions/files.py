@@ -49,7 +49,6 @@ from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 
 MOST_LISTED = 1_000
-"""How many files of a folder are named."""
 
 _MOST_LISTED_BYTES = 40_000
 _TEXT = "text/plain"
@@ -107,7 +106,6 @@ class FileMentions:
         return await self._shown(replace(read, digest=None) if is_outside else read)
 
     async def _shown(self, read: Attachment) -> Attachment:
-        """Return what was read, if the model takes it."""
         if read.kind == "picture" and await self._takes_pictures() is False:
             raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
         return read
@@ -275,7 +273,6 @@ def _text_of(mention: PathMention, file: BufferedReader, beginning: bytes, size:
 
 
 def _listing_text(listing: FileListing) -> str:
-    """Return the files of a folder, one a line, and how many more there are."""
     shown = within_limits(listing.paths, MOST_LISTED, _MOST_LISTED_BYTES)
     more = len(listing.paths) - len(shown)
     if not listing.paths:
@@ -386,7 +383,6 @@ def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
 
 
 def _ways(symbols: Sequence[FoundSymbol]) -> str:
-    """Return how some of these are mentioned."""
     places = [(symbol.path, symbol.name) for symbol in symbols]
     ways = [
         written_symbol(each.name, each.path, each.line if places.count((each.path, each.name)) > 1 else 0)

@@ -41,8 +41,6 @@ _LONGEST_TYPED = 300
 
 
 class Mention(Struct, frozen=True):
-    """One mention, as it stands in a text."""
-
     source: str
     target: str
     written: str
@@ -60,7 +58,6 @@ class TypedMention(Struct, frozen=True):
 
 
 def mentions_in(text: str) -> tuple[Mention, ...]:
-    """Return the mentions in `text`, in their order."""
     if "@" not in text:
         return ()
     code = code_in(text)
@@ -103,7 +100,6 @@ def written(source: str, target: str) -> str:
 
 
 def quoted(target: str) -> str:
-    """Return `target` in quotation marks."""
     escaped = target.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

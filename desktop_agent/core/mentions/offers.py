@@ -86,8 +86,6 @@ OfferKind = Literal["file", "folder", "session", "resource", "template", "source
 
 
 class MentionOffer(Struct, frozen=True, kw_only=True):
-    """One thing that can be mentioned."""
-
     kind: OfferKind
     label: str
     """What it is called: a path, a title, a name."""
@@ -101,13 +99,10 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left to be typed once it is chosen."""
         return self.kind not in ("template", "source")
 
 
 class OfferedSession(Struct, frozen=True):
-    """A session that can be mentioned."""
-
     id: str
     title: str
     folder: str
@@ -125,7 +120,6 @@ class FolderPaths:
         self._top = sorted(top, key=lambda name: (name not in self.folders, name.startswith("."), name.lower()))
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
         plain = path.removeprefix("./").removesuffix("/")
         return plain in self.files or plain in self.folders
 
@@ -152,8 +146,6 @@ class FolderPaths:
 
 
 class MentionSources(Struct, frozen=True, kw_only=True):
-    """What there is to mention."""
-
     paths: FolderPaths
     sessions: tuple[OfferedSession, ...] = ()
     """The last used first."""
@@ -161,7 +153,6 @@ class MentionSources(Struct, frozen=True, kw_only=True):
 
 
 def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOffer, ...]:
-    """Return what fits what is being typed."""
     if typed.source:
         server = next((each for each in sources.servers if each.name == typed.source), None)
         if server is not None:
@@ -252,7 +243,6 @@ def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> lis
 
 
 def literal_beginning(template: str) -> str:
-    """Return what every address of a template begins with."""
     first = VARIABLE.search(template)
     return template[: first.start()] if first else template
 
@@ -283,11 +273,9 @@ class TypedPart(Struct, frozen=True):
     name: str
     value: str
     before: str
-    """What stands before it."""
     after: str
     """What the template has behind it, up to the next part."""
     others: tuple[tuple[str, str], ...]
-    """The parts before it."""
 
 
 def part_typed(target: str, templates: Sequence[ResourceTemplate]) -> TypedPart | None:
@@ -319,7 +307,6 @@ def _part_of(template: str, target: str) -> TypedPart | None:
 
 
 def completed(server: str, part: TypedPart, values: Iterable[str]) -> tuple[MentionOffer, ...]:
-    """Return the offers for what a server says that a part may be."""
     last = not VARIABLE.search(part.template[part.template.find(f"{{{part.name}}}") + len(part.name) + 2 :])
     offers: list[MentionOffer] = []
     for value in islice(values, MOST_OFFERED):

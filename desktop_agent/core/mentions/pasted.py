@@ -44,7 +44,6 @@ class PastedContents:
 
     @classmethod
     def of(cls, paths: AppPaths) -> "PastedContents":
-        """Return those of the application."""
         return cls(paths.data / "pasted")
 
     def keep(self, content: bytes, kind: str, suffix: str, now: datetime) -> str:

@@ -16,7 +16,6 @@ from desktop_agent.core.mentions.resources import ResourceMentions, SessionMenti
 from desktop_agent.core.protocol.model import Attachment
 
 MOST_MENTIONS = 20
-"""Of one prompt."""
 
 MOST_LOOKED_AT = 500
 """Words with an `@` that may be a file or not. A text with more of them is no list of files."""
@@ -25,8 +24,6 @@ AnyMention = Mention | PathMention
 
 
 class PromptMentions:
-    """The mentions of one session's prompts."""
-
     def __init__(
         self,
         resources: ResourceMentions,

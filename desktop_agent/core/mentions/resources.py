@@ -22,14 +22,11 @@ from desktop_agent.core.tools.output import RESULT_LIMIT, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 
 LARGEST_SESSION_BYTES = 64 * 2**20
-"""Of a journal that is read for a mention."""
 
 _EITHER_END = RESULT_LIMIT.max_bytes
 
 
 class SessionMentions:
-    """The sessions of one data folder."""
-
     def __init__(self, catalog: Catalog, blobs: Blobs) -> None:
         self._catalog = catalog
         self._blobs = blobs
@@ -91,7 +88,6 @@ LARGEST_RESOURCE_BYTES = 10 * 1024 * 1024
 """What a resource may have. Of a long text the model reads the beginning and the end."""
 
 READ_TIMEOUT_S = 60.0
-"""How long a server that runs may take for one resource."""
 
 _LONGEST_FIELD = 1_000
 
@@ -104,7 +100,6 @@ class ResourceMentions:
         self._keep = keep
 
     def names(self) -> frozenset[str]:
-        """Return the names of these servers."""
         return frozenset(each.definition.name for each in self._servers())
 
     async def attach(self, mention: Mention) -> Attachment:

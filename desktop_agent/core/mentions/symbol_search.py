@@ -27,7 +27,6 @@ MOST_COLLECTED = 2_000
 """Symbols. Of more, the user has to type on."""
 
 _MOST_LINES = 50_000
-"""Lines that are looked at for symbols."""
 _MOST_OF_A_FILE = 200
 _SHORTEST = 2
 """Letters, before which no symbols stand among files."""
@@ -101,7 +100,6 @@ def _command(name: str, ground: SearchGround, path: str) -> Command:
 
 
 def _symbols_among(records: Sequence[bytes], name: str) -> list[FoundSymbol]:
-    """Return what those of the lines define that have the name in theirs."""
     wanted = name.casefold()
     return [symbol for record in records if (symbol := _symbol_of(record)) and wanted in symbol.name.casefold()]
 
@@ -123,7 +121,6 @@ def _can_be_written(path: str) -> bool:
 
 
 def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
-    """Return those with `name` in theirs."""
     wanted = name.casefold()
     return [symbol for symbol in symbols if wanted in symbol.name.casefold()]
 
@@ -143,7 +140,6 @@ def _rank(symbol: FoundSymbol, name: str) -> tuple[object, ...]:
 
 
 def _ambiguous(symbols: Sequence[FoundSymbol]) -> Collection[tuple[str, str]]:
-    """Return the paths and names that several symbols have."""
     seen: set[tuple[str, str]] = set()
     return {key for symbol in symbols if (key := (symbol.path, symbol.name)) in seen or seen.add(key)}
 

@@ -116,7 +116,6 @@ def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
 
 
 def encode_edited(original: Sequence[str], edited: str, encoding: str) -> bytes:
-    """Return `edited_lines` as the bytes of the file."""
     return encode_lines(edited_lines(original, edited), encoding)
 
 

@@ -39,7 +39,6 @@ class Merge(Struct, frozen=True):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing clashes."""
         return not any(isinstance(piece, Clashing) for piece in self.pieces)
 
     def content(self) -> bytes:

@@ -36,12 +36,10 @@ class MergeRegion(NamedTuple):
     yours: "Part"
 
     def of(self, source: Source) -> "Part":
-        """Return the lines of one version."""
         return self.base if source == "base" else self.wanted if source == "wanted" else self.yours
 
     @property
     def row_count(self) -> int:
-        """How many rows show it with the three versions beside each other."""
         return max(part.stop - part.start for part in (self.base, self.wanted, self.yours))
 
 
@@ -57,7 +55,6 @@ class ThreeWay(Struct, frozen=True):
 
     @property
     def clashes(self) -> tuple[MergeRegion, ...]:
-        """The regions that the user has to decide about."""
         return tuple(region for region in self.regions if region.origin == "clash")
 
     @property
@@ -66,7 +63,6 @@ class ThreeWay(Struct, frozen=True):
         return sum(region.origin == "wanted" for region in self.regions)
 
     def lines(self, source: Source) -> Lines:
-        """Return the lines of one version, with their endings."""
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
@@ -81,7 +77,6 @@ class ThreeWay(Struct, frozen=True):
                 yield self.yours.lines[region.yours]
 
     def chosen(self, clash: MergeRegion, choice: Choice) -> Lines:
-        """Return the lines that this choice puts in the place of a clash."""
         wanted, yours = self.wanted.lines[clash.wanted], self.yours.lines[clash.yours]
         if choice == "both":
             return _with_ending(wanted, yours) + yours

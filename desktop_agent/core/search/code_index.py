@@ -60,7 +60,6 @@ class CodeQuestion(Struct, frozen=True):
     expression: str
     """For `MATCH`. Every term is quoted, so that no sign of the question is an operator."""
     terms: tuple[str, ...]
-    """The words looked for, in lower case."""
 
 
 def parse_question(text: str) -> CodeQuestion | None:
@@ -103,7 +102,6 @@ class CodePassage(Struct, frozen=True):
 
 
 def passages(path: str, text: str) -> Iterator[CodePassage]:
-    """Yield the windows of a file, in order. Lines end in `\\n`."""
     lines = [_cut_off(line) for line in text.replace("\r\n", "\n").split("\n")]
     if lines and lines[-1] == "\n":
         lines.pop()
@@ -138,8 +136,6 @@ _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
 
 
 class Hit(Struct, frozen=True):
-    """A passage that matches."""
-
     path: str
     first: int
     symbols: tuple[str, ...]
@@ -149,7 +145,6 @@ class Hit(Struct, frozen=True):
 
 
 def index_file(path: Path) -> CacheFile:
-    """Return the file of an index."""
     return CacheFile(path, _FORMAT, _SCHEMA, ("text", "passage", "file"))
 
 
@@ -160,15 +155,12 @@ class IndexDatabase:
         self._sql = connection
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Keep everything the block writes, or nothing when it raises."""
         return transaction(self._sql)
 
     def signatures(self) -> dict[str, str]:
-        """Every file that was looked at, and how it was then."""
         return dict(self._sql.execute("SELECT path, signature FROM file"))
 
     def count_files(self) -> int:
-        """How many files were looked at."""
         (count,) = self._sql.execute("SELECT count(*) FROM file").fetchone()
         return count
 
@@ -178,7 +170,6 @@ class IndexDatabase:
         return dict(self._sql.execute(counts))
 
     def put(self, path: str, signature: str, content: Iterable[CodePassage], left_out: str | None = None) -> None:
-        """Replace what is known of `path`."""
         self.remove(path)
         self._sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))
         (file,) = self._sql.execute("SELECT last_insert_rowid()").fetchone()
@@ -194,7 +185,6 @@ class IndexDatabase:
             )
 
     def remove(self, path: str) -> None:
-        """Forget `path`."""
         row = self._sql.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
         if row is not None:
             self._sql.execute("DELETE FROM text WHERE rowid IN (SELECT id FROM passage WHERE file = ?)", row)
@@ -245,16 +235,12 @@ class IndexProgress(Struct):
     is_complete: bool = False
 
     def note_waiting(self) -> None:
-        """Say that another one is at it."""
         self.is_waiting = True
 
 
 class CodeSearchResult(Struct, frozen=True):
-    """The answer to a question."""
-
     hits: list[Hit] = field(default_factory=list["Hit"])
     files: int = 0
-    """How many files the index knows."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Reason to number of files that are not searched."""
 

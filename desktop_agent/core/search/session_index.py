@@ -84,12 +84,10 @@ def parse_question(text: str) -> SessionQuestion:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of `text` in lower case."""
     return tuple(word.lower() for word in _WORD.findall(text))
 
 
 def phrase_expression(words: Sequence[str]) -> str:
-    """Return what matches these words side by side, or nothing when there are none."""
     return _quoted(words) if words else ""
 
 
@@ -118,8 +116,6 @@ _TYPES_WITH_PIECES = (
 
 
 class SessionPiece(NamedTuple):
-    """Something that can be found."""
-
     kind: HitKind
     text: str
     tool: str = ""
@@ -152,7 +148,6 @@ class PieceReader:
             return {}
 
     def pieces(self, fields: JsonObject) -> list[SessionPiece]:
-        """Return what can be found in a line."""
         return [piece for piece in self._pieces(fields) if piece.text.strip()]
 
     def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
@@ -210,7 +205,6 @@ class PieceReader:
             return ""
 
     def _change(self, change: JsonObject) -> str:
-        """Return the path of a changed file and the lines that went and came."""
         moved = text_in(change, "moved_from") or text_in(change, "moved_to")
         before, after = self._lines(object_in(change, "before")), self._lines(object_in(change, "after"))
         gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
@@ -229,7 +223,6 @@ class PieceReader:
 
 
 def call_id_of(fields: JsonObject) -> str:
-    """Return the id of the tool call that a line is about, if it is about one."""
     return text_in(fields, "call_id") or text_in(object_in(fields, "call"), "id")
 
 
@@ -274,7 +267,6 @@ class FoundPiece(NamedTuple):
 
 
 def index_file(folder: Path) -> CacheFile:
-    """Return the file of the index in the cache `folder`."""
     return CacheFile(folder / "session-search.sqlite3", _VERSION, _SCHEMA, ("text", "folder", "piece", "session"))
 
 
@@ -292,7 +284,6 @@ class SearchDatabase:
     # -- what is known --
 
     def states(self) -> dict[SessionId, tuple[State, int]]:
-        """How every journal in the index was, and how far it was read."""
         rows = self._sql.execute("SELECT name, size, mtime_ns, read_bytes FROM session")
         return {name: ((size, mtime_ns), read_bytes) for name, size, mtime_ns, read_bytes in rows}
 
@@ -321,7 +312,6 @@ class SearchDatabase:
         return self._sql.execute(f"{new} VALUES (?, 0, 0, 0, x'', '', '{{}}')", (name,)).lastrowid or 0
 
     def keep(self, known: IndexedJournal) -> None:
-        """Remember how far a journal is in the index now."""
         mark = known.mark
         self._sql.execute(
             "UPDATE session SET size = ?, mtime_ns = ?, read_bytes = ?, witness = ?, workspace = ?, calls = ? "
@@ -330,12 +320,10 @@ class SearchDatabase:
         )
 
     def forget(self, number: int) -> None:
-        """Forget a session, and find nothing of it any longer."""
         self._sql.execute("UPDATE piece SET session = ? WHERE session = ?", (_GONE, number))
         self._sql.execute("DELETE FROM session WHERE id = ?", (number,))
 
     def forget_named(self, name: SessionId) -> None:
-        """Forget a session by its name."""
         for (number,) in self._sql.execute("SELECT id FROM session WHERE name = ?", (name,)).fetchall():
             self.forget(number)
 
@@ -400,17 +388,14 @@ def storable(text: str) -> str:
 
 
 def kind_tag(kind: str) -> str:
-    """The word that stands for a kind."""
     return f"kind{kind}"
 
 
 def tool_tag(tool: str) -> str:
-    """The word that stands for a tool, or nothing."""
     return f"tool{''.join(words_of(tool))}" if tool else ""
 
 
 def folder_tag(folder: int) -> str:
-    """The word that stands for a folder."""
     return f"folder{folder}"
 
 
@@ -446,8 +431,6 @@ def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: 
 
 
 class _Writer:
-    """Writes the pieces of one journal."""
-
     def __init__(self, database: SearchDatabase, known: IndexedJournal, blobs: Blobs) -> None:
         self._database = database
         self._session = known.id
@@ -456,7 +439,6 @@ class _Writer:
         self._reader = PieceReader(blobs, known.calls)
 
     def take(self, place: int, line: bytes) -> None:
-        """Add the pieces of a line."""
         fields = self._reader.fields(line)
         if fields.get("type") == "session_opened":
             self._workspace = storable(str(fields.get("workspace", "")))
@@ -468,5 +450,4 @@ class _Writer:
             number = self._database.add(self._session, number, (place, nth), piece, call.title, self._folder) + 1
 
     def finish(self, mark: JournalMark) -> None:
-        """Remember how far that was."""
         self._database.keep(IndexedJournal(self._session, mark, self._workspace, self._reader.calls))

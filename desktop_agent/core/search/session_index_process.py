@@ -49,7 +49,6 @@ async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
 
 
 def main(sessions: str, blobs: str, cache: str) -> int:
-    """Update until it is done or the input ends."""
     ignore_interrupts()
     stand_back()
     stop = threading.Event()

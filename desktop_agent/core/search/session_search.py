@@ -174,7 +174,6 @@ class Answerer:
         self._question = parse_question(query.text)
 
     def hits(self, database: SearchDatabase, limit: int) -> list[SearchHit]:
-        """Return the newest hits, of one session no more than a few."""
         expression = self._expression(database)
         if not expression:
             return []

@@ -117,16 +117,12 @@ SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
 
 class LineSymbol(Struct, frozen=True):
-    """What a line defines."""
-
     kind: SymbolKind
     name: str
     """Its own: `load` for `Store::load`."""
 
 
 class FoundSymbol(Struct, frozen=True):
-    """A definition in a workspace."""
-
     kind: SymbolKind
     name: str
     path: str
@@ -222,7 +218,6 @@ _TYPED = re.compile(r"[\w$?!-]+")
 
 
 def can_be_a_name(typed: str) -> bool:
-    """Whether a name of a symbol may contain this."""
     return _TYPED.fullmatch(typed) is not None
 
 

@@ -32,7 +32,6 @@ class About(Struct, frozen=True, kw_only=True):
     least: float | None = None
     most: float | None = None
     words: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What each choice is called."""
     unset: str = ""
     """What it comes to when nothing is set."""
     holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
@@ -45,12 +44,9 @@ class About(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variable that goes before the file, by the provider with which it does."""
     tightening: Tightening | None = None
-    """How a project may change it; None: not at all."""
 
 
 class AboutSection(Struct, frozen=True):
-    """The name of a section, and what it is about."""
-
     title: str
     text: str
 
@@ -110,5 +106,4 @@ def section(kind: Callable[[], T], title: str, text: str) -> T:
 
 
 def about_in(section: Section, name: str) -> About | AboutSection:
-    """Return what is said of a section's field."""
     return type(section).about[name]

@@ -121,8 +121,6 @@ _SCREEN = ("Shift+Ins", "Shift+PgUp", "Shift+PgDown")
 
 
 class ComposerKeys(Section, frozen=True, kw_only=True):
-    """`[keys.composer]`: the keys of the field in which messages are written."""
-
     send: tuple[str, ...] = _part_keys("Send", "Enter", plain=_WRITING)
     send_at_once: tuple[str, ...] = _part_keys("Send into the running turn", "Ctrl+Enter", plain=_WRITING)
     break_line: tuple[str, ...] = _part_keys("Break the line", "Shift+Enter", plain=_WRITING)
@@ -146,8 +144,6 @@ class DiffKeys(Section, frozen=True, kw_only=True):
 
 
 class ViewerKeys(Section, frozen=True, kw_only=True):
-    """`[keys.viewer]`: the keys of the window that shows files."""
-
     save: tuple[str, ...] = _part_keys("Save the file", "Ctrl+S")
     find: tuple[str, ...] = _part_keys("Find in the file", "Ctrl+F")
     go_to_line: tuple[str, ...] = _part_keys("Go to a line", "Ctrl+G")
@@ -158,8 +154,6 @@ class ViewerKeys(Section, frozen=True, kw_only=True):
 
 
 class ConversationKeys(Section, frozen=True, kw_only=True):
-    """`[keys.conversation]`: the keys of the conversation, where it is read."""
-
     select_all: tuple[str, ...] = _part_keys("Select all", "Ctrl+A", plain=ANY)
     copy: tuple[str, ...] = _part_keys("Copy what is selected", "Ctrl+C", "Ctrl+Ins", plain=ANY)
     go_to_start: tuple[str, ...] = _part_keys("Go to its beginning", "Home", plain=ANY)
@@ -237,7 +231,6 @@ KEYS_SECTION = "keys"
 
 
 Keys = Mapping[str, tuple[str, ...]]
-"""The keys of each action."""
 
 
 def group_of(action: str) -> str:

@@ -26,8 +26,6 @@ Stop = Callable[[], None]
 
 
 class SettingChange(Struct, frozen=True):
-    """What became of a wish to change one setting."""
-
     key: str
     before: object
     after: object
@@ -35,7 +33,6 @@ class SettingChange(Struct, frozen=True):
     was_set: bool
     """Whether the file had it before; otherwise the default held."""
     is_set: bool
-    """Whether the file has it now."""
     overridden_by: SettingSource | None = None
     """The environment variable that goes before the file."""
 
@@ -70,12 +67,10 @@ class LiveSettings:
 
     @property
     def current(self) -> Settings:
-        """The settings in force."""
         return self._loaded.settings
 
     @property
     def loaded(self) -> LoadedSettings:
-        """The settings in force, with what is wrong with the file and where each value comes from."""
         return self._loaded
 
     @property
@@ -215,4 +210,3 @@ class LiveSettings:
 
 
 _DEFAULT = object()
-"""Stands for no value of its own."""

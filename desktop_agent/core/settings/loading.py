@@ -83,7 +83,6 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     key: str
     """The dotted key of its list."""
     number: int
-    """Counted from 1."""
     value: object
     path: Path
     line: int | None
@@ -123,8 +122,6 @@ _MOST_PROBLEMS = 1_000
 
 
 class FileProblem(Struct, frozen=True):
-    """One thing in a file of the user's that was not used, and why."""
-
     path: Path
     key: str
     message: str
@@ -230,7 +227,6 @@ def read_file(path: Path, *, is_named: bool = False) -> FileText:
 
 
 def parse_file(path: Path, text: str) -> FileText:
-    """Return what `text`, which stands in `path`, says."""
     try:
         return FileText(path, text, tomllib.loads(text))
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists without end
@@ -242,8 +238,6 @@ def parse_file(path: Path, text: str) -> FileText:
 
 
 class FoundValues(NamedTuple):
-    """What can be used of a file, and what cannot."""
-
     values: dict[str, object]
     problems: list[FileProblem]
     tables: tuple[FoundTable, ...]
@@ -260,8 +254,6 @@ def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> Foun
 
 
 class _Gathering:
-    """Collects what can be used of a file, and names the rest."""
-
     def __init__(self, file: FileText, *, is_held: bool) -> None:
         self._file = file
         self._is_held = is_held
@@ -339,7 +331,6 @@ def _unusable(problems: list[FileProblem]) -> list[str]:
 
 
 def _not_looser(values: Settings, before: Settings) -> Settings:
-    """Return `values`, none of them looser than `before` where safety depends on it."""
     for key in safety_keys():
         held = value_of(before, key)
         stricter = tightened(declared_settings()[key], held, value_of(values, key))

@@ -23,11 +23,9 @@ class NamedModel(Struct, frozen=True, kw_only=True):
     account: str | None = None
     """As people call it: `usual` is the one without a name."""
     effort: str | None = None
-    """How much it is to think."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether they name nothing at all."""
         return self == NamedModel()
 
 
@@ -78,7 +76,6 @@ class Destination(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The address and its source, as the command line says it."""
         said = {"": "", "settings": " (from the settings)", "account": " (the account's own)"}
         source = said.get(self.named_by, f" (from {self.named_by})")
         way = f", through the proxy {self.proxy} (from {self.proxy_named_by})" if self.proxy else ""

@@ -50,8 +50,6 @@ _KEYS = (*(field for field in KnownModel.__struct_fields__ if field != "price"),
 
 
 class StatedModels(Struct, frozen=True):
-    """What the file says, and what of it cannot be used."""
-
     models: tuple[KnownModel, ...] = ()
     problems: tuple[FileProblem, ...] = ()
 
@@ -60,7 +58,6 @@ class ModelsFile:
     """The file. It is changed by hand, and read again when it changed."""
 
     def __init__(self, path: Path) -> None:
-        """Touches no disk."""
         self.path = path
         self._file = TableFile(path, "model", "models")
         self._read: tuple[FileStamp | None, StatedModels] | None = None

@@ -8,8 +8,6 @@ from desktop_agent.core.settings.keyboard import KeySettings
 
 
 class ExecutionSettings(Section, frozen=True, kw_only=True):
-    """`[execution]`: what may happen without a question."""
-
     approval: Literal["always", "on_write", "on_request", "never"] = setting(
         "on_write",
         title="Approvals",
@@ -108,8 +106,6 @@ IGNORED_FOLDERS = (
 
 
 class CaptureSettings(Section, frozen=True, kw_only=True):
-    """`[capture]`: what is watched for changes while a command runs, and so can be undone."""
-
     ignored_folders: tuple[str, ...] = setting(
         IGNORED_FOLDERS,
         title="Folders not watched",
@@ -145,8 +141,6 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
 
 
 class ToolLimits(Section, frozen=True, kw_only=True):
-    """`[tools.limits]`: how much of a tool's result the model reads."""
-
     max_tool_tokens: int = setting(
         4000,
         title="Result for the model",
@@ -173,8 +167,6 @@ class ToolLimits(Section, frozen=True, kw_only=True):
 
 
 class SafetyCopySettings(Section, frozen=True, kw_only=True):
-    """`[safety_copy]`: how much is copied before a command that destroys; what is more is named and not copied."""
-
     max_files: int = setting(
         20_000,
         title="Files copied before",
@@ -192,14 +184,10 @@ class SafetyCopySettings(Section, frozen=True, kw_only=True):
 
 
 class ToolsSettings(Section, frozen=True, kw_only=True):
-    """`[tools]`: what holds for all tools."""
-
     limits: ToolLimits = section(ToolLimits, "Tool results", "How much of a tool's result the model reads.")
 
 
 class UiSettings(Section, frozen=True, kw_only=True):
-    """`[ui]`: how the window looks, and how it tells that something waits."""
-
     language: Literal["system", "en", "de", "zh-cn"] = setting(
         "system",
         title="Language",
@@ -274,8 +262,6 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
 class ModelSettings(Section, frozen=True, kw_only=True):
-    """`[model]`: who answers."""
-
     provider: str = setting(
         "anthropic",
         title="Provider",
@@ -361,8 +347,6 @@ class ModelSettings(Section, frozen=True, kw_only=True):
 
 
 class SpendingSettings(Section, frozen=True, kw_only=True):
-    """`[spending]`: how much may be spent before the user is asked."""
-
     session_usd: float | None = setting(
         None,
         title="One conversation",
@@ -382,8 +366,6 @@ class SpendingSettings(Section, frozen=True, kw_only=True):
 
 
 class CompactionSettings(Section, frozen=True, kw_only=True):
-    """`[compaction]`: when a long conversation is summarised, so that it still fits the model."""
-
     auto: bool = setting(
         True,
         title="Summarise by itself",
@@ -415,8 +397,6 @@ class CompactionSettings(Section, frozen=True, kw_only=True):
 
 
 class McpSettings(Section, frozen=True, kw_only=True):
-    """`[mcp]`: servers of tools. Each is a table `[[mcp.definitions]]`."""
-
     enable: bool = setting(
         True, title="Use MCP servers", text="Start the servers that are defined, and let the model call their tools."
     )
@@ -437,8 +417,6 @@ class McpSettings(Section, frozen=True, kw_only=True):
 
 
 class RunnerSettings(Section, frozen=True, kw_only=True):
-    """`[runner]`: defaults of `desktop-agent run`. What its command line says goes before."""
-
     max_turns: int = setting(
         8,
         title="Requests of a run",
@@ -488,8 +466,6 @@ class RunnerSettings(Section, frozen=True, kw_only=True):
 
 
 class TelemetrySettings(Section, frozen=True, kw_only=True):
-    """`[telemetry]`: what of a session's course goes to a receiver that the user names. By default nothing."""
-
     otlp_address: str = setting(
         "",
         title="Receiver",
@@ -514,7 +490,6 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is exported."""
         return bool(self.otlp_address or self.file)
 
 

@@ -43,8 +43,6 @@ class TableEntry(Struct, frozen=True):
 
 
 class LoadedTables(Struct, frozen=True):
-    """What stands in the file."""
-
     entries: tuple[TableEntry, ...] = ()
     problems: tuple[FileProblem, ...] = ()
     """What is wrong with the file as a whole; each is a fault."""
@@ -57,11 +55,9 @@ class TableList:
         self._tables = tables
 
     def plain(self) -> list[Mapping[str, object]]:
-        """Return the tables as values, in their order."""
         return cast("list[Mapping[str, object]]", self._tables.unwrap())
 
     def find(self, is_meant: Callable[[Mapping[str, object]], bool]) -> int | None:
-        """Return the place of the first table that is meant."""
         return next((place for place, values in enumerate(self.plain()) if is_meant(values)), None)
 
     def append(self, values: Mapping[str, object], *, is_spaced: bool = False) -> None:
@@ -85,7 +81,6 @@ class TableList:
                 table[key] = _written(value)
 
     def remove(self, place: int) -> None:
-        """Take a table out."""
         del self._tables[place]
 
     def drop(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:

@@ -28,8 +28,6 @@ S = TypeVar("S", bound=Section)
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """One setting as it is declared."""
-
     key: str
     """Its dotted name: `tools.limits.max_lines`."""
     kind: Kind
@@ -41,12 +39,10 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def section(self) -> str:
-        """The dotted name of its section."""
         return self.key.rpartition(".")[0]
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words."""
         about = self.about
         match self.kind:
             case "choice":
@@ -131,7 +127,6 @@ def declared_settings() -> Mapping[str, Setting]:
 
 @cache
 def declared_section(name: str) -> AboutSection:
-    """Return what is said of a section; `name` is dotted."""
     section: object = Settings()
     about: About | AboutSection | None = None
     for part in name.split("."):
@@ -142,12 +137,10 @@ def declared_section(name: str) -> AboutSection:
 
 
 def setting_values(settings: Settings) -> dict[str, object]:
-    """Return the value of every setting by its dotted key, in the order of declaration."""
     return {key: value_of(settings, key) for key in declared_settings()}
 
 
 def value_of(settings: Settings, key: str) -> object:
-    """Return the value of one setting, which exists."""
     value: object = settings
     for part in key.split("."):
         value = getattr(value, part)
@@ -214,7 +207,6 @@ def shown_value(value: object) -> str:
 
 
 def section_keys(section: Section) -> tuple[str, ...]:
-    """Return the names that a section knows."""
     return section.__struct_fields__
 
 
@@ -304,7 +296,6 @@ _STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "model.web_search": {"provider": ("local",)},
     "execution.sandbox": {"none": ("restricted", "strict"), "restricted": ("strict",)},
 }
-"""What is stricter than each choice."""
 
 
 def tightened(setting: Setting, before: object, wanted: object) -> object | None:
@@ -342,7 +333,6 @@ _NEARLY_THE_SAME = 0.8
 
 @cache
 def safety_keys() -> frozenset[str]:
-    """Return the dotted keys of the settings that safety depends on."""
     return frozenset(key for key in declared_settings() if _SAFETY.fullmatch(key))
 
 
@@ -372,7 +362,6 @@ def hides_safety(document: object) -> bool:
 
 @cache
 def _places() -> tuple[str, ...]:
-    """Return every section and setting."""
     keys = list(declared_settings())
     sections = {key[:end] for key in keys for end, sign in enumerate(key) if sign == "."}
     return (*sorted(sections), *keys)

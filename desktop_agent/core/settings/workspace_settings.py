@@ -49,8 +49,6 @@ _ONLY = (
 
 
 class Tightened(Struct, frozen=True):
-    """One setting that the project makes stricter."""
-
     key: str
     before: object
     after: object
@@ -64,9 +62,7 @@ class ProjectProposal(Struct, frozen=True):
     text: str
     changes: tuple[Tightened, ...]
     problems: tuple[FileProblem, ...]
-    """What of it is refused, and why."""
     tables: tuple[FoundTable, ...] = ()
-    """What its lists of tables hold."""
 
     @property
     def digest(self) -> str:
@@ -74,19 +70,16 @@ class ProjectProposal(Struct, frozen=True):
         return digest_of_text(self.text)
 
     def applied_to(self, settings: Settings) -> Settings:
-        """Return `settings` with the changes made."""
         for change in self.changes:
             settings = replaced(settings, change.key, change.after)
         return settings
 
     @property
     def sources(self) -> dict[str, SettingSource]:
-        """Where the changed values come from."""
         return {change.key: SettingSource("project", str(self.path), change.line) for change in self.changes}
 
 
 def digest_of_text(text: str) -> str:
-    """Return what stands for a content."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=32).hexdigest()
 
 
@@ -120,7 +113,6 @@ def read_project(root: Path) -> FileText | None:
 
 
 def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
-    """Return what `file` comes to under the user's settings."""
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
     values, problems, tables = values_in(file, user_settings)
@@ -163,7 +155,6 @@ class Trust(Struct, frozen=True):
     """What was answered last about one project."""
 
     digest: str = ""
-    """Of the content that the answer was about."""
     answer: Answer | None = None
     text: str = ""
     """The content that was trusted last; empty when none was."""
@@ -176,13 +167,10 @@ class Trust(Struct, frozen=True):
 
 
 class ProjectTrust:
-    """The answers of one user."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def path_for(self, root: Path) -> Path:
-        """Where the answer about the project in `root` is kept."""
         return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
 
     def read(self, root: Path) -> Trust:
@@ -232,7 +220,6 @@ class WorkspaceSettings:
         """Touches no disk: before the first `refresh` the user's settings hold."""
         self.live = live
         self.root = root
-        """The folder."""
         self._trust = trust
         self._project = _Project()
         self._goes_on = False
@@ -240,12 +227,10 @@ class WorkspaceSettings:
 
     @property
     def current(self) -> Settings:
-        """The settings in force here."""
         return self.loaded.settings
 
     @property
     def loaded(self) -> LoadedSettings:
-        """The settings in force here, with what is wrong in the files that count and where each value comes from."""
         user_loaded, project = self.live.loaded, self._project
         if self._combined is None or self._combined[0] is not user_loaded or self._combined[1] is not project:
             self._combined = (user_loaded, project, self._combine(user_loaded))
@@ -283,7 +268,6 @@ class WorkspaceSettings:
         )
 
     async def refresh(self) -> None:
-        """Look whether the user's or the project's file changed, and read what did."""
         await self.live.refresh()
         await asyncio.to_thread(self.look)
 

@@ -45,7 +45,6 @@ class BlobFile(Struct, frozen=True):
 
     @property
     def is_packed(self) -> bool:
-        """Whether it is kept compressed."""
         return (intended_name(self.path.name) or self.path.name).endswith(PACKED_SUFFIX)
 
     def length(self) -> int:
@@ -142,7 +141,6 @@ class Blobs:
         return BlobRef(blob=digest, size=size, media_type=media_type)
 
     def put_ref(self, content: bytes, media_type: str) -> BlobRef:
-        """Store `content` and return a reference for the journal."""
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
@@ -177,7 +175,6 @@ class Blobs:
             raise _not_read(digest, error) from error
 
     def has(self, digest: Digest) -> bool:
-        """Whether the content is there."""
         return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
@@ -332,7 +329,6 @@ class Packer:
         return self._deflater.compress(content)
 
     def finish(self) -> bytes:
-        """Return the rest."""
         return self._deflater.flush()
 
 

@@ -40,7 +40,6 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def is_lock(error: sqlite3.Error) -> bool:
-    """Whether `error` means that others kept the file locked for too long."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 

@@ -31,7 +31,6 @@ _BATCH = 200
 """Summaries that are written at once: what an interrupted rebuild loses."""
 
 _VERSION = 4
-"""Of what a summary in the cache is."""
 _MOST_OTHERS = 20
 _HEAD_BYTES = 400
 """The type of a line is within this many bytes of its start."""
@@ -48,7 +47,6 @@ class Catalog:
 
     @classmethod
     def of(cls, paths: AppPaths) -> "Catalog":
-        """The sessions in the folders of a user."""
         return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:
@@ -106,7 +104,6 @@ class Catalog:
     def _look_at(
         self, names: Iterable[SessionId], known: dict[SessionId, JournalSummary]
     ) -> dict[SessionId, JournalSummary]:
-        """Look at these journals and remember what was seen."""
         seen: dict[SessionId, JournalSummary] = {}
         unsaved: dict[SessionId, JournalSummary] = {}
         for name in names:
@@ -135,7 +132,6 @@ class Catalog:
         return matches[0]
 
     def latest(self, workspace: Path) -> SessionId | None:
-        """The conversation last used in this folder, if there is one."""
         wanted = str(workspace.resolve())
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
@@ -164,7 +160,6 @@ def _recorded_in(journal: Path, blobs: Blobs) -> Iterator[FileChange]:
 
 
 def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:
-    """The key to sort by: when it was last used, then the id."""
     return summary.active_at, summary.id
 
 

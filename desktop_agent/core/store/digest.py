@@ -136,7 +136,6 @@ class DayAllowances:
         self.asked = known.asked_allowance if known is not None else None
 
     def ask(self, line: bytes) -> None:
-        """Fold in an `approval_requested`."""
         if _ASKS_FOR_A_DAY not in line:
             return  # as nearly all of them, whose diffs are long
         asked = _read(line, _ASKED)
@@ -146,7 +145,6 @@ class DayAllowances:
             self.asked = DayAllowance(day=question.day, until_usd=question.until_usd, call_id=call_id)
 
     def answer(self, line: bytes) -> None:
-        """Fold in an `approval_resolved`."""
         if self.asked is None or (answer := _read(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
             return
         if answer.decision.outcome == "allowed":
@@ -168,8 +166,6 @@ class _AskedRequest(Struct, frozen=True):
 
 
 class _Asked(Struct, frozen=True):
-    """What an `approval_requested` says of spending."""
-
     request: _AskedRequest
 
 
@@ -203,7 +199,6 @@ class _Sum:
         self.cost_usd = 0.0
 
     def usage(self) -> Usage:
-        """Return it as everybody reads it."""
         return Usage(
             input_tokens=self.input,
             output_tokens=self.output,
@@ -252,12 +247,10 @@ class JournalCache(Generic[Known]):
         self._locked_until = 0.0
 
     def all(self) -> dict[SessionId, Noted[Known]]:
-        """Everything that is known."""
         rows = (self._noted(row) for row in self._rows(_ALL))
         return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
 
     def get(self, session_id: SessionId) -> Noted[Known] | None:
-        """What is known of one journal."""
         if unsaved := self._unsaved.get(session_id):
             return unsaved
         rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
@@ -265,7 +258,6 @@ class JournalCache(Generic[Known]):
         return found[1] if found is not None else None
 
     def keep(self, noted: Mapping[SessionId, Noted[Known]], gone: Collection[SessionId] = ()) -> None:
-        """Remember these and forget those."""
         for name in gone:
             self._unsaved.pop(name, None)
         self._unsaved.update(noted)

@@ -29,11 +29,9 @@ DraftKey = str
 _TURN = re.compile("[0-9]{1,18}")
 
 MAX_BYTES = 64 * 2**20
-"""A longer draft is neither kept nor read."""
 
 
 def session_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of a session's draft."""
     return f"session-{session_id}"
 
 
@@ -43,7 +41,6 @@ def viewing_draft(session_id: SessionId) -> DraftKey:
 
 
 def folder_draft(workspace: Path) -> DraftKey:
-    """Return the key of what is written for a new conversation in a folder."""
     return f"folder-{digest_of(os.fsencode(workspace))[:32]}"
 
 
@@ -51,7 +48,6 @@ class SavedDraft(Struct, frozen=True):
     """What a user has written in one conversation and its session does not have."""
 
     text: str = ""
-    """In the composer."""
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
     """Of earlier prompts that are being edited, by turn."""
     sent: tuple[str, ...] = ()
@@ -59,7 +55,6 @@ class SavedDraft(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to keep."""
         return not self.text and not self.edits and not self.sent
 
     def given_back(self) -> "SavedDraft":
@@ -71,7 +66,6 @@ class Drafts:
     """The drafts of one data folder. Methods block."""
 
     def __init__(self, folder: Path) -> None:
-        """Touches no disk."""
         self._folder = folder
         self._claims: dict[DraftKey, Callable[[], object]] = {}
         """What gives up each claim."""
@@ -91,7 +85,6 @@ class Drafts:
         return slot
 
     def release(self) -> None:
-        """Let other windows have what was claimed."""
         for give_up in self._claims.values():
             give_up()
         self._claims.clear()

@@ -120,7 +120,6 @@ def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> 
 
 
 def _remove_abandoned(sessions: Path, now: datetime) -> None:
-    """Remove what processes left that were killed while they wrote."""
     for path in sessions.iterdir():
         with suppress(OSError):  # another process removes it, too
             if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():

@@ -61,7 +61,6 @@ class _Extent(Struct):
     """Where an undo or redo begins that is not over."""
 
     def take(self, fields: JsonObject, offset: int, length: int) -> None:
-        """Take the next record in."""
         match fields.get("type"):
             case "prompt_submitted":
                 self.begun = offset

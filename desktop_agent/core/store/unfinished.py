@@ -14,13 +14,11 @@ class Unfinished(Struct):
 
     turn: int | None = None
     model: ModelRef | None = None
-    """That works on the turn."""
     requests: int = 0
     """How many answers of the model the turn has had."""
     since: datetime | None = None
     """When that turn began; None without one."""
     seen_at: datetime | None = None
-    """When something was last recorded in it."""
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
@@ -37,7 +35,6 @@ class Unfinished(Struct):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is open."""
         return self.turn is None and self.prepared is None and not self.calls
 
     @property
@@ -68,7 +65,6 @@ class Unfinished(Struct):
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in."""
         if self.turn is not None and isinstance(event, ev.DurableEvent) and event.at != ev.UNSTAMPED:
             self.seen_at = event.at
         match event:

@@ -41,7 +41,6 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     code: str
     title: str
-    """What is wrong, and what it means."""
     repair: str = ""
     """What a repair does about it; empty when nothing can, or has to."""
     is_settled: bool = False
@@ -52,17 +51,13 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What was found in one session."""
-
     session_id: SessionId
     records: int
-    """How many lines could be read."""
     findings: tuple[Finding, ...] = ()
     is_open_elsewhere: bool = False
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.findings
 
 
@@ -106,7 +101,6 @@ class Numbers(Struct):
     finished: set[CallId] = field(default_factory=set[CallId])
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
-    """The ids of changes that were made."""
     prepared: set[ChangeId] = field(default_factory=set[ChangeId])
     """The ids of changes that were prepared, and may not have been made."""
     doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
@@ -122,7 +116,6 @@ class Numbers(Struct):
         return isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone) and bool(self.open_calls)
 
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
-        """Yield what is wrong with `event` where it stands, on line `number`."""
         if event.seq != self.last + 1 and not (self.is_gap_explained and event.seq > self.last):
             title = f"Record {event.seq} follows record {self.last}."
             yield Finding(code="wrong_sequence", title=title, repair="Records are numbered anew.", line=number)
@@ -153,7 +146,6 @@ class Numbers(Struct):
         return isinstance(event, ev.ToolCallFinished) and event.call_id in self.finished
 
     def apply(self, event: ev.JournalEvent) -> None:
-        """Fold one event in."""
         self.last, self.is_gap_explained = event.seq, False
         self.unfinished.apply(event)
         match event:
@@ -233,7 +225,6 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
 
 
 def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
-    """Yield the digest and size of every content that an event names."""
     yield from _named_in(encode_event(event))
 
 
@@ -339,8 +330,6 @@ _OF_THE_JOURNAL = frozenset(
 
 
 class Repaired(Struct, frozen=True):
-    """The result of a repair."""
-
     before: Report
     after: Report
     kept: Path | None
@@ -383,7 +372,6 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
 
 
 def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
-    """Yield the lines of a journal as they should be, each with its newline."""
     numbers = Numbers()
     unfinished = numbers.unfinished
     count = 0

@@ -79,7 +79,6 @@ def _rename(source: Path, target: Path, flags: int) -> None:
 
 @cache
 def _libc() -> ctypes.CDLL | None:
-    """Return the C library, if it has the call."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
@@ -359,8 +358,6 @@ def _write(
 def _write_by_rename(
     target: Path, content: bytes, mode: int | None, old: os.stat_result | None, check: Check, before: Expected
 ) -> None:
-    """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
-
     def make(temporary: Path) -> None:
         # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY

@@ -38,7 +38,6 @@ def new_hasher() -> "hashlib.blake2b":
 
 
 def digest_of(content: bytes) -> Digest:
-    """Return the BLAKE2b-256 digest of `content`."""
     hasher = new_hasher()
     hasher.update(content)
     return hasher.hexdigest()
@@ -65,15 +64,12 @@ class FileState(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> Digest:
-        """The digest of the content."""
         return digest_of(self.content)
 
     def with_content(self, content: bytes) -> "FileState":
-        """The same file with other content."""
         return replace(self, content=content)
 
     def image(self) -> FileImage:
-        """The same state by digest."""
         return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind, extras=self.extras)
 
 

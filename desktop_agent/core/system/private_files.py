@@ -104,7 +104,6 @@ class FileStamp(Struct, frozen=True):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Self:
-        """Return the stamp of a file that was looked at just now."""
         step_ns = _RACY_NS if status.st_mtime_ns % 10**9 else _WHOLE_SECONDS_RACY_NS
         is_racy = time.time_ns() - status.st_mtime_ns < step_ns
         return cls(status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev, is_racy)

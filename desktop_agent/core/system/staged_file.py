@@ -86,7 +86,6 @@ class StagedFile:
                 retried(os.unlink, self.path)
 
     def write(self, content: bytes) -> None:
-        """Append `content`."""
         write_all(self._descriptor, content)
         self.size += len(content)
 

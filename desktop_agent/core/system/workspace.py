@@ -53,7 +53,6 @@ class FolderListing(NamedTuple):
     """What can be opened as a folder: folders, and links to folders."""
     files: list[str]
     links: frozenset[str] = frozenset()
-    """Which of both are symbolic links."""
     problem: str = ""
 
 
@@ -363,7 +362,6 @@ class HeldWorkspace:
         return there is not None and self._known.is_same(there)
 
     def close(self) -> None:
-        """Let go of the folder."""
         if self._release is not None:
             self._release()
 

@@ -64,7 +64,6 @@ class Tokenizer:
         return bool(self._unfinished) or self._string is not None
 
     def read(self, text: str) -> Iterator[Token]:
-        """Yield what is complete."""
         text, self._unfinished = self._unfinished + text, ""
         at = 0
         while at < len(text):
@@ -161,7 +160,6 @@ class Emulator:
         return is_whole and not is_amid and not screen.modes.is_alternate
 
     def feed(self, output: bytes) -> None:
-        """Take in all of this."""
         for _ in self.steps(output):
             pass
 
@@ -175,7 +173,6 @@ class Emulator:
             yield from self._take_all(text)
 
     def take_text(self, text: str) -> None:
-        """Take in decoded text."""
         for token in self._tokenizer.read(text):
             self._take(token)
 
@@ -339,7 +336,6 @@ class Backlog:
             return len(self._parts) == 1
 
     def take(self) -> bytes:
-        """Return all that waits."""
         with self._room:
             parts, self._parts, self._size = self._parts, [], 0
             self._room.notify_all()

@@ -92,7 +92,6 @@ class Printout:
         self._emulator = Emulator(ROWS, COLUMNS, answered=lambda _: None, screen=self._screen)
 
     def feed(self, text: str) -> None:
-        """Take in what was printed next."""
         text = _IGNORED_TEXT.sub("", text)
         at = 0
         while at < len(text):
@@ -189,7 +188,6 @@ class Printout:
         screen.cursor.row = 0
 
     def _add(self, rows: list[PrintedRow]) -> None:
-        """Write whole rows below what is there."""
         screen = self._screen
         above = screen.grid.rows[: screen.cursor.row]
         excess = max(0, len(above) + len(rows) - (ROWS - 1))
@@ -212,12 +210,10 @@ def plain_text(text: str) -> str:
 
 
 def joined(rows: Sequence[PrintedRow]) -> str:
-    """Return the text of rows, each line with its end."""
     return "".join(row.text if row.is_continued else f"{row.text}\n" for row in rows)
 
 
 def _fits(line: str) -> bool:
-    """Whether a line is one row for certain."""
     if len(line) * _MOST_CELLS <= COLUMNS:
         return True
     return len(line) <= COLUMNS and line.isascii() and "\t" not in line

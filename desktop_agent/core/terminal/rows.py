@@ -149,7 +149,6 @@ class KeptRow(NamedTuple):
     """Whether the next row goes on with the same line."""
 
     def text(self, start: int = 0, end: int | None = None) -> str:
-        """Return what the cells from `start` to `end` say."""
         return "".join(self.cells[start:end])
 
 
@@ -172,7 +171,6 @@ class Row:
         self.looks[at:end] = [look] * len(text)
 
     def put_wide(self, at: int, character: str, look: PrintedStyle) -> None:
-        """Write a character of two cells."""
         self.part(at)
         self.part(at + 2)
         self.cells[at : at + 2] = (character, "")
@@ -216,7 +214,6 @@ class Row:
         del self.cells[columns:], self.looks[columns:]
 
     def delete(self, at: int, count: int, look: PrintedStyle) -> None:
-        """Take cells away; what follows moves to the left."""
         columns = len(self.cells)
         self.part(at)
         self.part(at + count)
@@ -226,7 +223,6 @@ class Row:
         self.looks += [look] * missing
 
     def fit(self, columns: int) -> None:
-        """Cut or extend the row to a number of cells."""
         self.part(columns)
         missing = columns - len(self.cells)
         del self.cells[columns:], self.looks[columns:]
@@ -234,7 +230,6 @@ class Row:
         self.looks += [PLAIN] * missing
 
     def kept(self) -> KeptRow:
-        """Return the row as it is now."""
         cells, looks = self.cells, self.looks
         is_plain = looks.count(PLAIN) == len(looks)
         text = "".join(cells)
@@ -336,7 +331,6 @@ class WrittenRow(Row):
             self.looks += [PLAIN] * missing
 
     def printed(self) -> PrintedRow:
-        """Return the row as it is now."""
         if not self.cells:
             return _CONTINUED_EMPTY if self.is_continued else _EMPTY
         text, looks = "".join(self.cells), self.looks
@@ -355,7 +349,6 @@ class WrittenRow(Row):
 
     @classmethod
     def of(cls, row: PrintedRow, columns: int) -> "WrittenRow":
-        """Return a row with this text, which was written from left to right."""
         made = cls(columns)
         if row.text.isascii() and "\t" not in row.text:
             made.cells = list(row.text)

@@ -16,12 +16,9 @@ from msgspec.structs import replace
 from desktop_agent.core.terminal.rows import PLAIN, TAB, KeptRow, PrintedStyle, Row, WrittenRow, changed, width
 
 HISTORY_ROWS = 5_000
-"""How many rows that have scrolled out are kept."""
 
 
 class Cursor(Struct):
-    """Where the next character goes, and how it looks."""
-
     row: int = 0
     column: int = 0
     is_past_end: bool = False
@@ -35,8 +32,6 @@ class Cursor(Struct):
 
 
 class Modes(Struct):
-    """What programs switch on and off."""
-
     wraps: bool = True
     inserts: bool = False
     returns_with_line_feed: bool = False
@@ -73,7 +68,6 @@ class Grid:
         self.rows[top:top] = [self._row(self.columns, look) for _ in range(count)]
 
     def erase(self, first: int, end: int, look: PrintedStyle) -> None:
-        """Make rows blank."""
         for number in range(first, end):
             self.rows[number] = self._row(self.columns, look)
 
@@ -125,7 +119,6 @@ class Screen:
 
     @property
     def first_row(self) -> int:
-        """The number of the row at the top of the screen."""
         return self.forgotten_rows + len(self.history)
 
     # -- moving --
@@ -171,11 +164,9 @@ class Screen:
             self.keep(left)
 
     def keep(self, rows: list[Row]) -> None:
-        """Put rows into the history."""
         self.keep_all(row.kept() for row in rows)
 
     def keep_all(self, rows: Iterable[KeptRow]) -> None:
-        """Put rows that no longer change into the history."""
         history = self.history
         for row in rows:
             self.forgotten_rows += len(history) == history.maxlen
@@ -194,7 +185,6 @@ class Screen:
         self._saved[self.modes.is_alternate] = replace(self.cursor)
 
     def restore_cursor(self) -> None:
-        """Put the cursor where it was remembered."""
         self.cursor = replace(self._saved.get(self.modes.is_alternate, Cursor()))
         self.cursor.row = min(self.cursor.row, self.height - 1)
         self.cursor.column = min(self.cursor.column, self.columns - 1)
@@ -226,14 +216,11 @@ _LINES = str.maketrans("`abcdefghijklmnopqrstuvwxyz{|}~", "◆▒␉␌␍␊°�
 
 
 class Writer:
-    """Writes at the cursor of one screen."""
-
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._last = ""
 
     def write(self, text: str) -> None:
-        """Write printable characters at the cursor."""
         cursor = self._screen.cursor
         if cursor.draws_lines[cursor.character_set]:
             text = text.translate(_LINES)
@@ -313,7 +300,6 @@ class Writer:
             self._screen.move_to(None, cursor.column + width)
 
     def repeat(self, count: int) -> None:
-        """Write the last character again."""
         if self._last:
             self.write(self._last * min(count, self._screen.columns))
 
@@ -364,7 +350,6 @@ def escape(screen: Screen, between: str, final: str) -> None:
 
 
 def control(screen: Screen, character: str) -> None:
-    """Do what a control character says."""
     cursor = screen.cursor
     match character:
         case "\n" | "\x0b" | "\x0c":

@@ -63,7 +63,6 @@ class UndoStep(Struct, frozen=True):
     """The number of its event: what names it."""
     at: datetime
     outcomes: tuple[FileOutcome, ...]
-    """What it did, file by file."""
     parts: tuple[StepPart, ...]
     writes: tuple[ChangeId, ...]
     """The changes by `undo` that are its exact before and after; none in journals of old."""
@@ -90,7 +89,6 @@ class Turned(Struct, frozen=True):
     start: int
     """How many changes were on record before it."""
     written: int
-    """How many it recorded itself."""
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
     kept: frozenset[str] = frozenset()
@@ -100,7 +98,6 @@ class Turned(Struct, frozen=True):
 
 
 def undone_of(record: ChangeRecord) -> Undone:
-    """Return what is undone of a change."""
     return None if record.is_undone else record.undone_hunks
 
 
@@ -157,7 +154,6 @@ class ChangeState(Struct):
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
     """The user's remarks that are not sent yet, by id, oldest first."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
-    """All undos and redos, oldest first."""
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     """The undos that can be taken back, oldest first."""
     turned: list[Turned] = field(default_factory=list[Turned])
@@ -199,7 +195,6 @@ class ChangeState(Struct):
         return (record for record in records if turn in (None, record.turn))
 
     def last_images(self) -> dict[str, FileImage | None]:
-        """How the records left each file that they name."""
         images: dict[str, FileImage | None] = {}
         for record in self.changes.values():
             change = record.change
@@ -210,7 +205,6 @@ class ChangeState(Struct):
         return images
 
     def copy(self) -> "ChangeState":
-        """Return the same for another fold."""
         return replace(
             self,
             changes={change_id: copy(record) for change_id, record in self.changes.items()},

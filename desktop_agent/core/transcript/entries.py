@@ -48,7 +48,6 @@ class TextEntry(Struct, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The whole text so far."""
         if len(self.chunks) > 1:
             self.chunks[:] = ["".join(self.chunks)]
         return self.chunks[0] if self.chunks else ""
@@ -89,11 +88,9 @@ class ToolEntry(Struct, kw_only=True):
     is_recoverable: bool = False
     """Whether it destroyed something of which a safety copy was made."""
     is_recovered: bool = False
-    """Whether all of that is back."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the user is asked about this call right now."""
         return self.approval is not None and self.decision is None
 
     @property
@@ -105,7 +102,6 @@ class ToolEntry(Struct, kw_only=True):
         return command if command != self.asked_command else None
 
     def ask(self, request: ApprovalRequest, at: datetime) -> None:
-        """Begin to wait for an answer."""
         if request.question is not None:
             self.permission = self.approval, self.decision
         self.approval, self.decision, self.judged = request, None, None
@@ -114,7 +110,6 @@ class ToolEntry(Struct, kw_only=True):
             self.asked_command = request.command
 
     def resolve(self, decision: Decision, at: datetime) -> None:
-        """Wait no more."""
         self.decision, self.judged = decision, None
         if self.approval is not None and self.approval.question is not None:
             self.approval, self.decision = self.permission
@@ -140,23 +135,17 @@ class SpendingEntry(Struct, kw_only=True):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is no answer yet."""
         return self.decision is None
 
 
 class NoticeEntry(Struct, kw_only=True):
-    """Something the user should know."""
-
     notice: ev.Notice
     is_waiting: bool = False
     """Whether the running session waits before it tries again, as the notice says, and the user can skip the wait."""
     wait_s: float = 0.0
-    """How long it waits, from when it began to."""
 
 
 class UndoEntry(Struct, kw_only=True):
-    """An undo or redo, file by file."""
-
     purpose: Literal["undo", "redo"]
     outcomes: tuple[FileOutcome, ...]
     at: datetime
@@ -184,7 +173,6 @@ class PageEntry(Struct, kw_only=True):
     number: int
     """Which page, from 0."""
     entries: int
-    """How many entries it stands for."""
     characters: int
     """How much text they show unfolded: for how high they are."""
 
@@ -219,9 +207,7 @@ class ChangeRecord(Struct):
     undone_hunks: frozenset[HunkKey] = frozenset()
     """What is undone of it while the rest stands."""
     tool: str = ""
-    """The tool of the call."""
     seq: int = 0
-    """The number of the event that recorded it."""
 
 
 class Destroyed(Struct):
@@ -231,9 +217,7 @@ class Destroyed(Struct):
     refs: tuple[RefChange, ...] = ()
     outside: tuple[OutsideFile, ...] = ()
     is_recoverable: bool = False
-    """Whether a safety copy was made."""
     is_recovered: bool = False
-    """Whether all of it is back."""
 
 
 class JournalPage(Struct, frozen=True, kw_only=True):
@@ -299,7 +283,6 @@ CUT_OFF_KEY = "cut_off"
 
 
 def how_it_ended(end: TurnEnded) -> str:
-    """Return how a turn ended, for a line that begins with the turn."""
     if end.is_cut_off:
         return "cut off, because the application ended"
     return end.reason.replace("_", " ")
@@ -341,7 +324,6 @@ def _items(values: JsonObject, margin: str) -> Iterator[str]:
 
 
 def _value(head: str, value: object, margin: str) -> Iterator[str]:
-    """Write a value after `head`, or indented below it."""
     if isinstance(value, str) and "\n" in value:
         is_ended = value.endswith("\n")
         ends_plainly = is_ended and value != "\n" and not value.endswith("\n\n")
@@ -414,7 +396,6 @@ def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
 
 
 def first_line(text: str, limit: int = 80) -> str:
-    """Return the first line of a prompt, cut to what a title may have."""
     line = text.strip().partition("\n")[0].strip()
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

@@ -60,7 +60,6 @@ def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[Ca
 
 
 def citations_of(content: Sequence[AssistantBlock]) -> dict[str, Citation]:
-    """Return the pages that the text of a message rests on, by their addresses."""
     cited: dict[str, Citation] = {}
     for block in content:
         for citation in block.citations if isinstance(block, TextBlock) else ():
@@ -71,7 +70,6 @@ def citations_of(content: Sequence[AssistantBlock]) -> dict[str, Citation]:
 
 
 def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
-    """Return the entry of a call that begins."""
     entry = ToolEntry(
         turn=turn,
         call=ToolCall(id=call.id, name=call.tool, arguments={}),
@@ -142,7 +140,6 @@ class RetryNotices(Struct):
         return self._mark(paged, is_waiting=True, wait_s=wait_s)
 
     def end(self, paged: PagedEntries) -> list[Patch]:
-        """Say that nothing waits any more."""
         patches = self._mark(paged, is_waiting=False, wait_s=0.0)
         self.waiting = None
         return patches
@@ -215,7 +212,6 @@ class EntryFold(Struct):
     """Calls at the provider which the last message began, and the next one ends."""
 
     def copy(self) -> "EntryFold":
-        """Return the same for another fold."""
         return EntryFold(
             self.paged.copy([_copied(entry) for entry in self.paged.entries]),
             list(self._open),
@@ -263,7 +259,6 @@ class EntryFold(Struct):
                 return []
 
     def add(self, entry: Entry) -> Patch:
-        """Put an entry behind the others."""
         return self.paged.append(entry)
 
     def note_recovered(self, destroyed: dict[CallId, Destroyed]) -> list[Patch]:
@@ -341,7 +336,6 @@ class EntryFold(Struct):
         return patches
 
     def _close_open(self) -> list[Patch]:
-        """Keep what was streamed, as it is."""
         patches: list[Patch] = []
         for at in self._open:
             entry = self.paged.entries[self.paged.base + at]

@@ -52,8 +52,6 @@ LateEvent = (
 
 
 class _Loaded(Struct, frozen=True):
-    """A page whose entries are there."""
-
     count: int
     tools: dict[CallId, int]
     """Where its calls are, from the beginning of the page."""
@@ -70,14 +68,12 @@ class PagedEntries(Struct):
     """What happened to entries on pages since the page table was made, by page."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
     base: int = 0
-    """Where the live entries begin."""
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
     """Where the live calls are, from the first live entry."""
     _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
     """On which page the others are."""
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
     _questions: set[CallId] = field(default_factory=set[CallId])
-    """The ids of questions that are about no call."""
 
     # -- questions --
 
@@ -107,7 +103,6 @@ class PagedEntries(Struct):
         return None if call_id in self._tools else self._paged_tools.get(call_id)
 
     def page_start(self, number: int) -> int:
-        """Where the entries of a page, or its placeholder, begin."""
         loaded = (known.count - 1 for at, known in self._loaded.items() if at < number)
         return number + sum(loaded)
 
@@ -117,12 +112,10 @@ class PagedEntries(Struct):
         return range(start, start + (known.count if known is not None else 1))
 
     def is_loaded(self, number: int) -> bool:
-        """Whether the entries of a page are there."""
         return number in self._loaded
 
     @property
     def loaded_pages(self) -> list[int]:
-        """The pages whose entries are there."""
         return sorted(self._loaded)
 
     @property
@@ -181,7 +174,6 @@ class PagedEntries(Struct):
         return [Patch("collapse", start, count=known.count)]
 
     def copy(self, entries: list[Entry]) -> "PagedEntries":
-        """Return the same for another fold, with its own `entries`."""
         return structs.replace(
             self,
             entries=entries,
@@ -206,7 +198,6 @@ class PagedEntries(Struct):
         return Patch("expand", start, count=len(page.entries))
 
     def append(self, entry: Entry) -> Patch:
-        """Put an entry behind the others."""
         if isinstance(entry, ToolEntry):
             _, same_id = self.locate(entry.call.id)
             if same_id is not None:  # what is known by this id is about the later call from now on
@@ -218,7 +209,6 @@ class PagedEntries(Struct):
         return Patch("append", len(self.entries) - 1)
 
     def remove(self, index: int) -> Patch:
-        """Take a live entry out."""
         del self.entries[index]
         at = index - self.base
         self._tools = {call_id: other - (other > at) for call_id, other in self._tools.items() if other != at}

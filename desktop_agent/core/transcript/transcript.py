@@ -59,7 +59,6 @@ class ContextState(Struct):
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
     """What stays in the model's sight, by id, oldest first."""
     guidance: tuple[GuidanceFile, ...] = ()
-    """The AGENTS.md files that hold."""
     compactions: dict[str, int] = field(default_factory=dict[str, int])
     """The summaries neither taken back nor rewound, each with the last turn it covers. The model sees the last."""
     rewound: set[int] = field(default_factory=set[int])
@@ -67,11 +66,9 @@ class ContextState(Struct):
 
     @property
     def compaction_in_force(self) -> str | None:
-        """The summary that the model sees."""
         return next(reversed(self.compactions), None)
 
     def copy(self) -> "ContextState":
-        """Return the same for another fold."""
         return replace(self, pins=dict(self.pins), compactions=dict(self.compactions), rewound=set(self.rewound))
 
     def apply(self, event: ev.Event, last_turn: int) -> None:
@@ -135,7 +132,6 @@ class SessionInfo(Struct):
     updated_at: datetime = ev.UNSTAMPED
     last_seq: int = 0
     is_title_given: bool = False
-    """Whether the user gave the title."""
     is_archived: bool = False
     is_pinned: bool = False
     """Whether the user wants the session at the top of the list."""
@@ -143,7 +139,6 @@ class SessionInfo(Struct):
     purpose: SessionPurpose = "conversation"
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in."""
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
             self.updated_at = event.at
@@ -212,7 +207,6 @@ class TurnState(Struct):
     """The fold of the turns. Only `apply` and `cut_prompt` change it."""
 
     todos: tuple[TodoItem, ...] = ()
-    """The agent's plan as it last wrote it."""
     turn: int = 0
     """The number of the last turn; 0 before the first."""
     is_running: bool = False
@@ -222,7 +216,6 @@ class TurnState(Struct):
     usage: Usage = field(default_factory=Usage)
     """Sum over all requests. What the copied ones of a fork cost is the other session's."""
     turn_usage: Usage = field(default_factory=Usage)
-    """Sum over the requests of the last turn."""
     cache_miss: CacheMiss | None = None
     """The last one of the last turn."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
@@ -234,9 +227,7 @@ class TurnState(Struct):
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     """The questions without an answer, oldest first."""
     asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
-    """When those were asked."""
     ended_at: datetime | None = None
-    """When the last turn ended that did."""
 
     @property
     def status(self) -> Status:
@@ -247,7 +238,6 @@ class TurnState(Struct):
 
     @property
     def pending_approvals(self) -> list[ApprovalRequest]:
-        """What waits for the user, oldest first."""
         return list(self.waiting.values()) if self.is_running else []
 
     def cut_prompt(self, turn: int, text: str) -> None:
@@ -257,7 +247,6 @@ class TurnState(Struct):
             self.cut_prompts.add(turn)
 
     def copy(self) -> "TurnState":
-        """Return the same for another fold."""
         return structs.replace(
             self,
             queued=list(self.queued),
@@ -370,7 +359,6 @@ class Transcript(Struct):
 
     @property
     def pending_approvals(self) -> list[ApprovalRequest]:
-        """What waits for the user, oldest first."""
         return self.turns.pending_approvals
 
     @property
@@ -380,17 +368,14 @@ class Transcript(Struct):
 
     @property
     def paged(self) -> PagedEntries:
-        """The entries with the pages that they are on."""
         return self.shown.paged
 
     @property
     def entries(self) -> list[Entry]:
-        """What there is to read, oldest first."""
         return self.shown.paged.entries
 
     @property
     def pages(self) -> list[JournalPage]:
-        """The pages before the live entries, the oldest first."""
         return self.shown.paged.pages
 
     @property
@@ -467,7 +452,6 @@ class Transcript(Struct):
 
 
 def replay(events: Iterable[ev.Event]) -> Transcript:
-    """Return the transcript of a whole journal."""
     transcript = Transcript()
     for event in events:
         transcript.apply(event)

@@ -92,7 +92,6 @@ class UsageFold:
                 pass
 
     def usage(self) -> JournalUsage:
-        """Return what the lines come to."""
         return JournalUsage(
             tools=tuple(one.use(*key) for key, one in sorted(self._tools.items())),
             models=tuple(one.use(*key) for key, one in sorted(self._models.items())),
@@ -152,8 +151,6 @@ class UsageFold:
 
 
 class _ToolSum:
-    """The calls of a tool on a day, so far."""
-
     __slots__ = ("calls", "failed", "took")
 
     def __init__(self, known: ToolUse | None = None) -> None:
@@ -162,13 +159,10 @@ class _ToolSum:
         self.took = DurationSum(known.took if known is not None else None)
 
     def use(self, day: date, tool: str) -> ToolUse:
-        """Return it as everybody reads it."""
         return ToolUse(day=day, tool=tool, calls=self.calls, failed=dict(self.failed), took=self.took.durations())
 
 
 class _ModelSum:
-    """What a model did on a day, so far."""
-
     __slots__ = ("answered", "ends", "turn_s", "turns")
 
     def __init__(self, known: ModelUse | None = None) -> None:
@@ -178,7 +172,6 @@ class _ModelSum:
         self.turn_s = known.turn_s if known is not None else 0.0
 
     def use(self, day: date, provider: str, model: str) -> ModelUse:
-        """Return it as everybody reads it."""
         return ModelUse(
             day=day,
             provider=provider,
@@ -252,9 +245,7 @@ def _day(head: LineHead) -> date:
 
 
 _VERSION = 1
-"""Of what a `JournalUsage` in the cache means."""
 _BATCH = 100
-"""Journals whose use is written at once: what a stop loses."""
 
 Progress = Callable[[int, int], None]
 """Called with how many of how many journals are read."""
@@ -271,7 +262,6 @@ class UsageReader:
 
     @classmethod
     def of(cls, paths: AppPaths, catalog: Catalog) -> "UsageReader":
-        """The sessions in the folders of a user."""
         return cls(catalog, paths.sessions, paths.cache)
 
     def read(

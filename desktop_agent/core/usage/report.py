@@ -29,7 +29,6 @@ class Durations(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many durations these are."""
         return sum(self.counts.values())
 
     def percentile_s(self, percent: int) -> float | None:
@@ -83,7 +82,6 @@ class ToolUse(Struct, frozen=True, kw_only=True):
     tool: str
     calls: int
     failed: dict[str, int]
-    """How many of them failed, by what kind of error."""
     took: Durations
     """Without the time they waited for the user."""
 
@@ -98,7 +96,6 @@ class ModelUse(Struct, frozen=True, kw_only=True):
     """From when its answer was wanted until it was there, with all tries."""
     turns: int
     ends: dict[str, int]
-    """How many turns ended, by the reason."""
     turn_s: float
 
 
@@ -106,7 +103,6 @@ class SessionFigures(Struct, frozen=True, kw_only=True):
     """Everything that one session used, by day."""
 
     workspace: str
-    """Its folder, as an absolute path."""
     spending: tuple[Spending, ...]
     tools: tuple[ToolUse, ...]
     models: tuple[ModelUse, ...]
@@ -131,25 +127,20 @@ class Figures(Struct, frozen=True, kw_only=True):
     usage: Usage = field(default_factory=Usage)
     turns: int = 0
     failed_turns: dict[str, int] = field(default_factory=dict[str, int])
-    """By the reason why they ended."""
     turn_s: float = 0.0
     answered: Durations = field(default_factory=Durations)
     calls: int = 0
     failed_calls: dict[str, int] = field(default_factory=dict[str, int])
-    """By the kind of error."""
     took: Durations = field(default_factory=Durations)
-    """The calls."""
     sessions: int = 0
     """How many have a part in it."""
 
     @property
     def failed_turn_count(self) -> int:
-        """How many turns ended with an error."""
         return sum(self.failed_turns.values())
 
     @property
     def failed_call_count(self) -> int:
-        """How many calls failed."""
         return sum(self.failed_calls.values())
 
 
@@ -157,7 +148,6 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     """All figures of a period, each group in the order in which people read it."""
 
     first: date | None
-    """None: from the beginning."""
     last: date
     total: Figures
     spending: tuple[Spending, ...]
@@ -172,7 +162,6 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     """The most tokens first."""
 
     def rows(self, by: Grouping) -> dict[Key, Figures]:
-        """The figures of one grouping, by what each row is about."""
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]
 
 
@@ -195,7 +184,6 @@ class _Sums:
         self._folders = defaultdict[Key, _Sum](_Sum)
 
     def add(self, session: SessionFigures) -> None:
-        """Count a session, wherever it has a part."""
         parts: set[int] = set()
         for spent in session.spending:
             if self._is_wanted(spent.day):
@@ -299,7 +287,6 @@ def _tokens(one: Figures) -> float:
 
 
 def _sorted(sums: dict[Key, _Sum], size: Callable[[Figures], float]) -> dict[Key, Figures]:
-    """Return the figures, the largest first."""
     found = [(key, one.figures()) for key, one in sums.items()]
     return dict(sorted(found, key=lambda item: (-size(item[1]), item[0])))
 
@@ -337,7 +324,6 @@ def csv_text(rows: Iterable[JsonObject]) -> str:
 
 
 def total_record(figures: Figures) -> JsonObject:
-    """Return what all of it comes to."""
     return {**_spent(figures), **_turns(figures), **_calls(figures), "sessions": figures.sessions}
 
 
@@ -356,7 +342,6 @@ def _record(by: Grouping, key: Key, figures: Figures) -> JsonObject:
 
 
 _ERRORS = ("validation", "not_found", "permission", "recoverable", "fatal")
-"""The kinds of errors of calls, from what the model got wrong to what went wrong."""
 
 
 def _spent(figures: Figures) -> JsonObject:

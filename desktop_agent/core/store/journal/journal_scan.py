@@ -41,7 +41,6 @@ State = tuple[int, int]
 
 
 def state_of(status: os.stat_result) -> State:
-    """Return how a file is."""
     return status.st_size, status.st_mtime_ns
 
 
@@ -79,7 +78,6 @@ class JournalMark(NamedTuple):
 
 
 def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a journal to be read from one end to the other."""
     return open(path, "rb", buffering=_READ_AHEAD)  # noqa: PTH123 - the caller closes it, thousands of them
 
 

@@ -37,7 +37,6 @@ class Line(Struct, frozen=True):
     offset: int
     """Where it begins, in bytes."""
     size: int
-    """With its newline."""
     content: bytes | None
     """Without its newline; None when it is longer than is read."""
     is_ended: bool

@@ -53,7 +53,6 @@ class Yielder:
         self._since = time.perf_counter()
 
     def __call__(self) -> None:
-        """Pause, if it is time to."""
         if time.perf_counter() - self._since > _BURST_S:
             time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
             self._since = time.perf_counter()
@@ -95,7 +94,6 @@ def read_records(
 
 
 def read_record_at(path: Path, blobs: Blobs, start: int) -> Record | None:
-    """Return the record whose line begins at `start`."""
     return next(read_records(path, blobs, start), None)
 
 
@@ -133,7 +131,6 @@ def _record(line: Line, found: Readable | Damage) -> Record:
 
 
 def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
-    """Return where the last `count` whole lines begin."""
     position = file.seek(0, 2)
     limit = position - max_bytes
     starts: list[int] = []  # of lines, from the last one backwards; the first stands for the end of the file
@@ -166,7 +163,6 @@ _FIRST_RECORDS: Final = 2
 
 
 def merged(first: JournalPage, second: JournalPage) -> JournalPage:
-    """Return two neighbours as one page."""
     late = (at for at in (*first.late, *second.late) if at >= second.end)
     return replace(
         first,
@@ -236,7 +232,6 @@ def _has(content: bytes, needle: str) -> bool:
 
 
 def _begin(transcript: Transcript, path: Path, blobs: Blobs) -> None:
-    """Fold in what the first lines say of the whole session."""
     records = read_records(path, blobs)
     for event in _events([record for _, record in zip(range(_FIRST_RECORDS), records, strict=False)]):
         if isinstance(event, ev.SessionOpened):

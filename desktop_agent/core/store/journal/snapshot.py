@@ -26,7 +26,6 @@ VERSION: Final = 9
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
 _MAX_LINE_BYTES: Final = 64 * 2**20
-"""A longer section is none that we wrote."""
 
 Section = tuple[str, object]
 """A name and what is to be written under it, as JSON."""
@@ -36,9 +35,7 @@ class Extent(Struct, frozen=True):
     """How much of a journal is meant."""
 
     offset: int
-    """Everything before this byte."""
     check: str
-    """Shows whether it is still the same."""
 
 
 def extent_of(journal: Path, offset: int) -> Extent:

@@ -79,9 +79,7 @@ class _Look(Struct, frozen=True, kw_only=True):
     """What a repository is like just before git is asked about it."""
 
     why_not: NoStatus | None = None
-    """Why git must not be asked at all."""
     stranger: Path | None = None
-    """What of it belongs to another user."""
     common: Path = Path()
     settings: bytes | None = None
     """As `LISTING` prints them; None where they are not written plainly."""

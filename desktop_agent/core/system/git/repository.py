@@ -95,7 +95,6 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    """Yield the folder and all that it is in."""
     yield folder
     while (above := os.path.dirname(folder)) != folder:
         yield above

@@ -33,7 +33,6 @@ class Proxy:
     url: str = field(repr=False)
     address: str
     named_by: str
-    """The environment variable, or where else the proxy is configured."""
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None:
@@ -54,7 +53,6 @@ def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None
 
 
 def unusable_proxy(named_by: str) -> ProviderError:
-    """The proxy that is configured is none that we can use."""
     return ProviderError(
         f"The proxy in {named_by} cannot be used.",
         fault="configuration",
@@ -63,7 +61,6 @@ def unusable_proxy(named_by: str) -> ProviderError:
 
 
 def _named(scheme: str, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return who names a proxy for `scheme`, and the proxy."""
     for name in (f"{scheme}_proxy", "all_proxy"):
         for variable in (name, name.upper()):
             # A web server passes on a request's `Proxy` header as HTTP_PROXY: https://httpoxy.org
@@ -111,9 +108,7 @@ def _covers(entry: str, host: str, port: int) -> bool:
 MAX_CHARS = 4_000_000
 """How much text, thinking and arguments of calls one answer may have together."""
 MAX_BLOCKS = 1_000
-"""How many parts one answer may have."""
 MAX_CALLS = 200
-"""How many of them may be calls."""
 MAX_NAME_CHARS = 1_000
 """The longest name or id of a call; APIs take 128."""
 MAX_STREAM_BYTES = 64 * 2**20
@@ -123,11 +118,9 @@ MAX_BODY_BYTES = 4 * 2**20
 MAX_ERROR_BYTES = 64 * 2**10
 """How much is read of an answer that refuses; a page of a proxy may be longer, and its beginning is enough."""
 MAX_STREAM_S = 3600.0
-"""The longest time that an answer may take."""
 
 
 def oversized(detail: str) -> ProviderError:
-    """The answer is beyond every bound."""
     return ProviderError(
         "The answer was broken off: it is larger than any model's answer.",
         fault="unacceptable",
@@ -228,7 +221,6 @@ def reach_of(address: IpAddress) -> Reach:
 
 
 def is_public(address: IpAddress) -> bool:
-    """Whether `address` belongs to the public internet."""
     return reach_of(address) == "public"
 
 
@@ -263,7 +255,6 @@ def _all_of(address: IpAddress) -> Iterator[IpAddress]:
 
 
 def _carried(address: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ...]:
-    """Return the IPv4 addresses that an IPv6 one stands for."""
     number = int(address)
     if address in (ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")):
         return ()

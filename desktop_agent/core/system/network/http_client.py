@@ -198,8 +198,6 @@ class _Bound(Struct, frozen=True):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body up to its bound."""
-
     def __init__(self, inner: httpx2.AsyncByteStream, bound: _Bound) -> None:
         self._inner = inner
         self._bound = bound

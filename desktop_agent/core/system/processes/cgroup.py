@@ -43,13 +43,10 @@ _SET = (
 
 
 class CommandLimits(Struct, frozen=True, kw_only=True):
-    """What all processes of one command may come to."""
-
     max_processes: int = 512
     max_memory_bytes: int | None = None
     """None: three quarters of the machine's memory."""
     max_open_files: int = 8192
-    """Of each process."""
 
     @property
     def max_tasks(self) -> int:
@@ -58,17 +55,14 @@ class CommandLimits(Struct, frozen=True, kw_only=True):
 
     @property
     def memory_excess(self) -> str:
-        """What is said of a command that held more memory."""
         return f"it held more than {self.memory_bytes / 2**30:,.1f} GiB of memory"
 
     @property
     def memory_bytes(self) -> int:
-        """`max_memory_bytes`, or what stands for it."""
         return self.max_memory_bytes or machine_memory_bytes() * 3 // 4
 
 
 def machine_memory_bytes() -> int:
-    """Return how much memory this machine has."""
     if sys.platform == "win32":
         return 2**63
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -198,8 +192,6 @@ _TASKS_ABOVE = 16
 
 
 class CommandGroup:
-    """The cgroup of one command."""
-
     def __init__(self, folder: Path, limits: CommandLimits, left: "deque[CommandGroup]") -> None:
         self._folder = folder
         self._limits = limits
@@ -211,14 +203,12 @@ class CommandGroup:
         return f"echo $$ > {shlex.quote(str(self._folder / 'cgroup.procs'))}"
 
     def members(self) -> set[int]:
-        """Return the processes that are in it."""
         try:
             return set(map(int, (self._folder / "cgroup.procs").read_bytes().split()))
         except OSError:  # it is removed
             return set()
 
     def kill(self) -> None:
-        """End all that is in it, and what that is just forking."""
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
@@ -253,8 +243,6 @@ class CommandGroup:
 
 
 class CommandGroups:
-    """Makes the cgroups of one application's commands."""
-
     def __init__(self, folder: Path, scope: Scope | None) -> None:
         self.folder = folder
         self._scope = scope
@@ -302,7 +290,6 @@ class CommandGroups:
         return CommandGroup(folder, limits, self._left)
 
     def close(self) -> None:
-        """End all that is in any of the cgroups, and remove them."""
         _write(self.folder / "cgroup.kill", "1")
         with suppress(OSError):
             _wait_until_empty(self.folder)

@@ -21,7 +21,6 @@ _WALL = "bwrap"
 """The sandbox around a command. It may end a moment after the command, which has left nothing running then."""
 
 QUIET_ROUNDS = 5
-"""How often we wait that long for the silence."""
 
 PATIENCE_S = 5.0
 """From KILL to giving up on a process that the kernel, or another user's rights, keep alive."""
@@ -35,8 +34,6 @@ T = TypeVar("T")
 
 
 class ProcessEnd(Struct, frozen=True, kw_only=True):
-    """How a command ended."""
-
     exit_code: int
     """As shells count: 128 + n for a process that signal n ended."""
     ended: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -69,7 +66,6 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def received_bytes(self) -> int:
-        """How much has come so far."""
         return self._received_bytes if self._reader is None else self._reader.received_bytes
 
     @property
@@ -104,7 +100,6 @@ class ChildPipes(asyncio.SubprocessProtocol):
             await asyncio.wait({self._input_taken})
 
     def stop_listening(self) -> None:
-        """Drop whatever still comes."""
         self._sinks = {}
         if self._reader is not None:
             self._reader.stop()
@@ -247,7 +242,6 @@ class ChildProcess:
             self.ask_to_end()
 
     def when_gone(self, callback: "Callable[[ChildProcess], None]") -> None:
-        """Call back once nothing of the command is left."""
         self._life.add_done_callback(lambda _: callback(self))
 
     async def _live(self) -> ProcessEnd:

@@ -65,10 +65,8 @@ class OutputReader:
         """The sink is not called any more: no process holds a writing end, or reading was stopped."""
         self.received_bytes = 0
         self.is_taking = False
-        """Whether the sink is busy with what was read."""
 
     def start(self) -> None:
-        """Begin to read."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -201,7 +199,6 @@ def waiting_bytes(fd: int) -> int:
 
 
 def open_pipe() -> tuple[int, int]:
-    """Return the reading and the writing end of a pipe, as large as the system allows."""
     ends = os.pipe()
     if sys.platform == "linux":
         import fcntl
@@ -265,7 +262,6 @@ class Terminal(Struct, frozen=True):
             os.close(theirs)
 
     def launching(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `argv` so that it has this terminal as its controlling one."""
         return ("/bin/sh", "-c", _TAKE_TERMINAL, self.path, *argv)
 
 
@@ -305,7 +301,6 @@ class Keyboard:
         return True
 
     def resize(self, rows: int, columns: int) -> None:
-        """Tell the programs that the screen has another size (SIGWINCH)."""
         if self._is_open and sys.platform != "win32":
             import termios
 

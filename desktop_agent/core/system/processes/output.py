@@ -64,12 +64,10 @@ class Spool:
             self.written_bytes += 0 if self.error else len(tail)
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def discard(self) -> None:
-        """Close and remove the file."""
         if self._file is not None:
             self._file.close()
             self.path.unlink(missing_ok=True)
@@ -103,7 +101,6 @@ class LiveText:
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, chunk: bytes) -> None:
-        """Take `chunk`."""
         with self._lock:
             self._skipped_bytes += max(0, len(chunk) - LIVE_LIMIT_BYTES)
             self._waiting += chunk[-LIVE_LIMIT_BYTES:]
@@ -158,9 +155,7 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
     head: str
     tail: str
     total_bytes: int
-    """How much was written."""
     total_lines: int
-    """How many lines a terminal shows."""
     written: str
     """The output as it was written, if it is not in the file and a terminal shows it differently; otherwise empty."""
     spool_path: Path | None
@@ -180,7 +175,6 @@ class Ends:
         self._tail = bytearray()
 
     def feed(self, content: bytes) -> None:
-        """Take what comes next."""
         self.total_bytes += len(content)
         room = KEPT_BYTES - len(self.head)
         if room > 0:
@@ -191,7 +185,6 @@ class Ends:
             del self._tail[:-KEPT_BYTES]
 
     def last(self, size_bytes: int) -> bytes:
-        """Return the last bytes, at most `KEPT_BYTES`."""
         return bytes(self._tail[-min(KEPT_BYTES, size_bytes) :]) if size_bytes else b""
 
     def texts(self) -> tuple[str, str]:
@@ -225,7 +218,6 @@ class ShownOutput:
         self._newlines = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take what was written next."""
         if self._printout.effort >= MOST_EFFORT:
             self._waiting += chunk
             if len(self._waiting) > 2 * _READ_BYTES:
@@ -279,7 +271,6 @@ class OutputCapture:
         self._spool = Spool(spool_folder) if spool_folder is not None else None
 
     def feed(self, chunk: bytes) -> None:
-        """Take `chunk`."""
         if self._live is not None:
             self._live.feed(chunk)
         if self._spool is not None:
@@ -288,7 +279,6 @@ class OutputCapture:
         self._shown.feed(chunk)
 
     async def finish(self) -> CapturedOutput:
-        """Show, write and close everything, and return it."""
         if self._live is not None:
             self._live.finish()
         spool = self._spool

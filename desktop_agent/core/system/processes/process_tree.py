@@ -147,7 +147,6 @@ class ProcessTree:
                 time.sleep(_STOP_POLL_S)  # noqa: TID251 - the signal is on its way
 
     def resume(self) -> None:
-        """Let all members run again."""
         _send_each(self.members(), "SIGCONT")
 
     def _sweep(self, scope: Scope) -> dict[int, str]:
@@ -229,7 +228,6 @@ def memory_of(roots: Collection[int]) -> dict[int, int]:
 
 
 def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
-    """Return what descends from `found`."""
     children: dict[int, list[int]] = {}
     for entry in table.values():
         children.setdefault(entry.parent, []).append(entry.pid)
@@ -327,7 +325,6 @@ class Activity:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it runs any more."""
         return self.ended_ns is not None
 
     def note_end(self) -> None:

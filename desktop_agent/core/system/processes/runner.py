@@ -66,7 +66,6 @@ class Command(Struct, frozen=True, kw_only=True):
     cwd: Path
     environ: Mapping[str, str]
     stdin: str | None = None
-    """None: there is nothing to read."""
     takes_input: bool = False
     """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that are started by `start`."""
     tty: bool = False
@@ -356,7 +355,6 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
 
 
 async def _spawn_interactive(command: Command, mark: str, terminal: Terminal, output: ThreadSink) -> _Spawned:
-    """Start `command` as the leader of `terminal`."""
     reader = OutputReader(terminal.ours, output)
     try:
         pipes = ChildPipes({}, reader)
@@ -434,7 +432,6 @@ class _Watched(Struct):
     limits: CommandLimits
     ended: Ended
     memory_from_s: float = field(default=0.0)
-    """Memory is not looked at before this time."""
 
 
 class LimitWatch:
@@ -461,7 +458,6 @@ class LimitWatch:
                 self._thread.start()
 
     def remove(self, root: int) -> None:
-        """Watch the tree no longer."""
         with self._lock:
             self._watched.pop(root, None)
             if not self._watched:

@@ -94,7 +94,6 @@ class WorkerProcess:
             watcher.join()
 
     def kill(self) -> None:
-        """Let it end at once, whatever it does."""
         self._process.kill()
 
     def end(self) -> None:
@@ -114,7 +113,6 @@ class WorkerProcess:
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs one of our modules."""
     # -P: nothing is imported from the current folder, which may be the user's workspace.
     return [sys.executable, "-P", "-m", module, *arguments]
 
@@ -146,7 +144,6 @@ def _skip_to_greeting(answers: IO[bytes]) -> None:
 
 
 def write_message(file: IO[bytes], message: object, *contents: bytes | None) -> None:
-    """Write a message, and contents after it."""
     for part in (pickle.dumps(message), *contents):
         file.write(_LENGTH.pack(_ABSENT if part is None else len(part)))
         if part:
