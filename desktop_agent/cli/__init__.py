@@ -83,7 +83,6 @@ def _open_standard_streams() -> None:
 
 
 def _plain_word(arguments: Sequence[str]) -> str | None:
-    """Return the first argument that is neither an option of the window nor the value of one."""
     before = ""
     for word in arguments:
         if not word.startswith("-") and before not in WITH_VALUE:

@@ -23,7 +23,6 @@ from desktop_agent.core.settings.model_choice import Destination, destination
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
     paths = AppPaths.from_environment()
     store, file = SystemKeyStore(tell=console.say), AccountsFile(paths.config / ACCOUNTS_NAME)
     loaded = file.load()

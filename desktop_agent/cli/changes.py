@@ -54,14 +54,12 @@ class NumberedHunk(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What it is about, in words or as the head of a hunk in a patch."""
         words = {WHOLE_FILE: "the whole file", MODE: "the permissions", ENDINGS: "the line endings"}
         ranges = f"@@ -{self.old_start + 1},{self.old_count} +{self.new_start + 1},{self.new_count} @@"
         return words.get(self.key, ranges)
 
 
 def selection_of(args: argparse.Namespace) -> ChangeSelection:
-    """Return what the options ask for, hunks left aside."""
     return ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=args.file)
 
 
@@ -149,7 +147,6 @@ def _is_within(wanted: ChangeSelection, record: ChangeRecord) -> bool:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Print the changes, or the patch of the agent's, and return the exit code."""
     session = ChangedSession.find(args.id)
     wanted = selection_of(args)
     if args.action == "diff":

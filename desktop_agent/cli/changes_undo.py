@@ -62,7 +62,6 @@ def report(
     *,
     is_dry_run: bool,
 ) -> int:
-    """Say what came of it, file by file, and return the exit code."""
     documents: list[JsonObject] = [
         {
             "path": outcome.path,
@@ -161,7 +160,6 @@ def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoS
 
 
 def _list_steps(transcript: Transcript, console: Console) -> int:
-    """List the undos that can be taken back, the last one first."""
     steps = transcript.changed.steps[::-1]
     documents: list[JsonObject] = [
         {

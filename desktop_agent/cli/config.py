@@ -63,7 +63,6 @@ def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
     paths = AppPaths.from_environment()
     path = paths.settings_file()
     if args.action == "path":
@@ -139,7 +138,6 @@ def _in_force(change: SettingChange) -> str:
 
 
 def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, console: Console) -> int:
-    """Show what a project's settings would change, and keep the answer."""
     settings.look()
     proposal = settings.proposal
     if proposal is None:
@@ -185,7 +183,6 @@ def _is_in(key: str, wanted: str | None) -> bool:
 
 
 def _document(loaded: LoadedSettings, key: str) -> JsonObject:
-    """Return everything that is known of one setting."""
     setting, source = declared_settings()[key], loaded.sources.get(key)
     return {
         "key": key,

@@ -47,11 +47,9 @@ class Console(Struct, frozen=True):
         self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
     def line(self, record: JsonObject) -> None:
-        """Print one JSON line of a stream."""
         self._write(self.out.write, _json(record) + "\n")
 
     def write_line(self, line: str) -> None:
-        """Print a line of JSON that is one already."""
         self._write(self.out.write, escaped_in_json(line) + "\n")
 
     def write_bytes(self, content: bytes) -> None:

@@ -106,7 +106,6 @@ _NUMBERS = (3, 4, 5, 6, 7)
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """List what each day's requests to each model cost, and all of them together."""
     today = SystemClock().now().astimezone(UTC).date()
     try:
         first = today - timedelta(days=args.days - 1)

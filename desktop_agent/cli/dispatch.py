@@ -77,7 +77,6 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 
 def _place_of(args: argparse.Namespace) -> tuple[str, str]:
-    """Return the module and the function that carry a command out."""
     command: str = args.command
     module, _, function = _FUNCTIONS.get((command, getattr(args, "action", "")), f"{command}.main").rpartition(".")
     return module, function

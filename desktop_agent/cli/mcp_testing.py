@@ -44,7 +44,6 @@ class ServerReport:
         self._changes = {tool.name: tool_change(trust, connection.definition, tool) for tool in offered}
 
     def document(self) -> JsonObject:
-        """Return all that is known, for programs."""
         status = self._connection.status
         return {
             "name": status.name,
@@ -95,7 +94,6 @@ class ServerReport:
         ]
 
     def _said_of_rest(self) -> list[str]:
-        """Say which prompts and resources there are."""
         status = self._connection.status
         lines: list[str] = []
         if status.prompts:
@@ -150,8 +148,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 class _Test:
-    """One start of a server and its end."""
-
     def __init__(
         self, definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
     ) -> None:

@@ -21,7 +21,6 @@ _NUMBERS = (1, 2)
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """List the models of one account; ask its address for them first, if that is wanted."""
     bench = Workbench.from_environment(args.environ)
     for problem in bench.models_file.load().problems:
         console.say(f"warning: {problem}")

@@ -31,7 +31,6 @@ class Commands(Protocol):
 
 
 def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """Add a command, or an action of one, with what all of them take."""
     parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
@@ -40,7 +39,6 @@ def command(commands: Commands, name: str, summary: str, example: str) -> argpar
 
 
 def session_command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that is about one session."""
     parser = command(commands, name, summary, example)
     parser.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
     return parser
@@ -58,13 +56,11 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accept_folder(parser: argparse.ArgumentParser) -> None:
-    """Add the option by which the user accepts the folder that is now at the session's path."""
     summary = "go on in the folder that is there now, although it is not the one that the session worked in"
     parser.add_argument("--accept-folder", action="store_true", help=summary)
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return the names between commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -77,7 +77,6 @@ class ProgressLine:
             self._write("")
 
     def note(self, event: ev.Event) -> None:
-        """Take in what happened."""
         match event:
             case ev.TurnStarted():
                 self._what = "Asking the model"
@@ -371,7 +370,6 @@ async def say_what_confines(
 
 
 def summary_of(result: RunResult) -> str:
-    """The result in words."""
     if result.is_command:
         return result.final_response
     lines = [result.final_response or "<no final response>", "---"]
@@ -396,7 +394,6 @@ def summary_of(result: RunResult) -> str:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Run the prompts and return the exit code."""
     bench = _workbench(args, console)
     options = run_options(args, bench)
     if options.resume is None:
@@ -444,7 +441,6 @@ async def _confined(
 async def _prompted(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> RunResult:
-    """Run prompts that are known from the start."""
     approver = approver_of(args, options.workspace, bench.blobs)
     try:
         async with listener.progress.shown():

@@ -16,7 +16,6 @@ from desktop_agent.rest.server import RestServer, ServeOptions
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Serve, and return the exit code."""
     paths = AppPaths.from_environment(args.environ)
     mask_warnings(args.environ)
     live = LiveSettings.load(paths.settings_file(args.environ), args.environ)

@@ -20,7 +20,6 @@ from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 
 
 def search(args: argparse.Namespace, console: Console) -> int:
-    """Take in what is new, ask, and print what was found, the newest first."""
     bench = Workbench.from_environment()
     query = SearchQuery(
         text=args.text,
@@ -66,7 +65,6 @@ _MAX_NAMED = 20
 
 
 def exchange(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the two and return the exit code."""
     bench = Workbench.from_environment()
     if args.action == "export":
         _export(bench, console, args)
@@ -76,7 +74,6 @@ def exchange(args: argparse.Namespace, console: Console) -> int:
 
 
 def _export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
-    """Write a session to standard output or into a file."""
     session_id = bench.catalog.find(args.id)
     if args.output is None:
         if console.is_json:
@@ -110,7 +107,6 @@ def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -
 
 
 def file_session(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of them and return the exit code."""
     bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
     return asyncio.run(_carry_out(bench, console, args, session_id))  # noqa: TID251 - entry point

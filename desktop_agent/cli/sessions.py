@@ -101,7 +101,6 @@ def _when(moment: datetime) -> str:
 
 
 def show_session(args: argparse.Namespace, console: Console) -> int:
-    """Print the session and return the exit code."""
     catalog = Catalog.of(AppPaths.from_environment())
     session_id = catalog.find(args.id)
     events, damages = read_journal(catalog.journal_path(session_id), catalog.blobs)
@@ -130,7 +129,6 @@ def show_session(args: argparse.Namespace, console: Console) -> int:
 
 
 def _used(usage: Usage) -> str:
-    """What it took and cost; nothing before the first answer."""
     if not usage.context_tokens:
         return ""
     cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or "cost not known"
@@ -183,7 +181,6 @@ CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
 
 
 def verify_stored(args: argparse.Namespace, console: Console) -> int:
-    """Verify one session, or all, and return the exit code."""
     catalog = Catalog.of(AppPaths.from_environment())
     ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
     return verify_sessions(catalog, ids, console, is_repairing=args.repair)

@@ -36,7 +36,6 @@ _WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."
 
 
 def with_provider(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the two."""
     paths = AppPaths.from_environment()
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     sign_ins = SignIns(
@@ -84,7 +83,6 @@ class Signing:
         return 0
 
     async def sign_out(self, provider: str, name: str | None) -> int:
-        """Forget what a sign-in of the provider brought, and take its account out."""
         account = self._signed_in(provider, name)
         await self._sign_ins.sign_out(account)
         document: JsonObject = {"provider": account.provider, "account": account.name, "signed_in": False}
@@ -153,7 +151,6 @@ class TerminalsBrowser:
         return await beside(lambda: webbrowser.open(address))
 
     def show(self, address: str) -> None:
-        """Show the address."""
         self._console.say(f"Open this address in a browser on this machine:\n{address}\n{_WAITING}")
 
     def _has_windows(self) -> bool:
@@ -192,7 +189,6 @@ def _left_behind(account: Account) -> str:
 
 
 def with_server(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the two."""
     paths = AppPaths.from_environment()
     definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
     sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())

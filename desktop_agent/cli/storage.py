@@ -17,7 +17,6 @@ from desktop_agent.core.store.collect import Collected, StorageReport, collect, 
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the actions."""
     paths = AppPaths.from_environment()
     catalog = Catalog.of(paths)
     blobs = catalog.blobs

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
     paths = AppPaths.from_environment()
     registry = ToolRegistry(builtin_tools(paths.cache))
     live = LiveSettings.load(paths.settings_file(), os.environ)
@@ -52,7 +51,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 def call_tool(args: argparse.Namespace, console: Console) -> int:
-    """Run the call and return the exit code."""
     # `tools list` needs none of this, and takes a quarter of the time without it.
     from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 

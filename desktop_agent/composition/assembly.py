@@ -49,7 +49,6 @@ from desktop_agent.core.tools.servers.session_servers import SessionServers
 def build_context_manager(
     shared: SharedParts, plan: SessionPlan, log: EventLog, access: Access, limits: TurnLimits, retries: Retries
 ) -> ContextManager:
-    """Return what makes the requests of a session, and compacts its history."""
     secrets = finder_of_secrets(plan.root, shared.environ)
 
     def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
@@ -111,7 +110,6 @@ def declared_commands(shared: SharedParts, root: Path) -> tuple[Declaration, ...
 def build_commands(
     shared: SharedParts, plan: SessionPlan, context_manager: ContextManager, servers: SessionServers
 ) -> CommandParts:
-    """Return what the slash commands of a session work with."""
     return CommandParts(
         transcript=plan.state.transcript,
         context_manager=context_manager,
@@ -128,7 +126,6 @@ def build_commands(
 
 
 def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
-    """Return the session, ready to run."""
     state, limits = plan.state, plan.limits or TurnLimits()
     last_seq = state.transcript.session.last_seq
     recorder = Recorder(plan.storage.journal, shared.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)

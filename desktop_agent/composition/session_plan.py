@@ -71,7 +71,6 @@ def passed_variables(settings: WorkspaceSettings) -> tuple[str, ...]:
 
 
 def wanted_servers(settings: WorkspaceSettings) -> Definitions:
-    """Return the MCP servers that are used."""
     mcp = settings.current.mcp
     if not mcp.enable:
         return Definitions()
@@ -141,7 +140,6 @@ class SessionStorage(Struct, frozen=True):
         return cls(session_id, lock, journal), torn
 
     def close(self) -> None:
-        """Close the journal and release the lock, when no session came of it."""
         self.journal.close()
         self.lock.release()
 

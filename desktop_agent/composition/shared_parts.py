@@ -63,7 +63,6 @@ class UserSettings:
         return settings
 
     def default_model(self) -> ModelRef:
-        """The model that the settings name."""
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
@@ -80,7 +79,6 @@ class SharedTools:
         self._users = 0
 
     def take(self) -> None:
-        """Count one more session."""
         self._users += 1
 
     async def give_back(self) -> None:

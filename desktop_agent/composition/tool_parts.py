@@ -72,7 +72,6 @@ from desktop_agent.core.transcript import Transcript
 def build_server_pool(
     paths: AppPaths, environ: Mapping[str, str], clock: Clock, keyring: ServerKeyring, probe: SandboxProbe
 ) -> ServerPool:
-    """Return a pool that starts servers when they are leased, confined and signed in as the user wants."""
     return ServerPool(
         clock,
         child_environment(environ),
@@ -85,7 +84,6 @@ def build_server_pool(
 def build_session_servers(
     shared: SharedParts, plan: SessionPlan, registry: ToolRegistry, recorder: Recorder
 ) -> SessionServers:
-    """Return the servers that the settings of one session want, as far as the user trusts their tools."""
     trust = SessionTrust(ToolTrust(shared.paths.tool_trust), recorder)
     wanted = partial(wanted_servers, plan.settings)
     return SessionServers(shared.tools.servers, plan.root, wanted, registry, trust, recorder)
@@ -287,8 +285,6 @@ def build_session_tools(
 
 
 def build_mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> PromptMentions:
-    """Return what fetches what the prompts of one session mention."""
-
     async def takes_pictures() -> bool | None:
         model = plan.state.transcript.session.model
         return await shared.takes_images(model) if model is not None else None

@@ -91,7 +91,6 @@ class Workbench:
 
     @property
     def settings(self) -> Settings:
-        """The user's settings in force."""
         return self.live.current
 
     async def sandbox_search(self, workspace: Path | None = None) -> SandboxSearch:

@@ -110,8 +110,6 @@ def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
 
 
 class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the program writes."""
-
     decision: Literal["allow", "deny", "edit"]
     message: str = ""
     """For the model, of a denial."""

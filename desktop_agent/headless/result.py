@@ -70,7 +70,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """What the process should return."""
         return EXIT_CODES[self.stopped_reason]
 
     @property
@@ -81,7 +80,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
         return next((event for event in reversed(self.tools) if event["is_error"]), None)
 
     def failed(self, reason: StopReason, problem: str) -> "RunResult":
-        """Return the result of a run that this spoilt at its end."""
         return replace(self, stopped_reason=reason, problems=(*self.problems, problem))
 
     def as_json(self) -> JsonObject:
@@ -231,7 +229,6 @@ def _is_skipped(entry: ToolEntry) -> bool:
 
 
 def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry]) -> JsonObject:
-    """Which files a turn changed, and through which tools."""
     names = {entry.call.id: entry.call.name for entry in tools}
     lines = [f"Turn {turn} modifications:"]
     for path in sorted({record.change.path for record in records}):

@@ -60,7 +60,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 def unattended(_request: ApprovalRequest) -> Decision:
-    """Answer for a run in which no user can."""
     return Aborted(reason=UNATTENDED)
 
 
@@ -99,7 +98,6 @@ class HeadlessRun:
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def interrupt(self) -> None:
-        """Stop the run; its result will say so."""
         self._is_interrupted = True
         self._submit_op(ops.Interrupt())
 
@@ -146,7 +144,6 @@ class HeadlessRun:
         return ended
 
     async def _take(self, prompt: str, serving: asyncio.Task[None]) -> ev.TurnEnded | ev.CommandRun:
-        """Ask for a prompt, or for the command that it is, and wait for its end."""
         assert self._session is not None
         self._turn_before = self._transcript.turn
         self._ended = asyncio.get_running_loop().create_future()
@@ -325,7 +322,6 @@ class StreamedRun:
         self._is_interrupted = False
 
     def interrupt(self) -> None:
-        """Stop the turn that runs, and the run with it."""
         self._is_interrupted = True
         if self._session is not None:
             self._session.submit(ops.Interrupt())

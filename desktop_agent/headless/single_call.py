@@ -49,7 +49,6 @@ class CallReport(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_invalid(cls, tool: str, error: ToolError) -> "CallReport":
-        """The report of a call that cannot be made at all."""
         result = ToolResult(content=str(error), is_error=True, error_type=error.error_type)
         return cls(tool=tool, result=result, exit_code=2)
 
@@ -79,8 +78,6 @@ class CallReport(Struct, frozen=True, kw_only=True):
 
 
 class _Heard(Struct):
-    """The part of a session's events that the report is made of."""
-
     result: ToolResult | None = None
     changes: tuple[FileChange, ...] = ()
 
@@ -120,7 +117,6 @@ class SingleCall:
         )
 
     def interrupt(self) -> None:
-        """Stop the call; its report will say so."""
         self._run.interrupt()
 
     async def run(self) -> CallReport:
@@ -140,14 +136,11 @@ class SingleCall:
 
 
 def _no_result(ended: RunResult) -> ToolResult:
-    """Return, in place of the missing result of a call, why there is none."""
     words = ("The call ended without a result.", *ended.problems)
     return ToolResult(content="\n".join(words), is_error=True)
 
 
 def _only_this(options: CallOptions) -> ProviderSource:
-    """Return the source of a model whose whole conversation is this call."""
-
     async def source(_model: ModelRef) -> Provider:
         return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
 

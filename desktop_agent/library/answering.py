@@ -30,7 +30,6 @@ class Answering:
         """What the callback raised in this turn."""
 
     def ask(self, request: ApprovalRequest) -> None:
-        """Answer a question, now or when the callback has."""
         if self._approve is None:
             self._answer(request, Denied(message=_NO_CALLBACK))
             return
@@ -43,7 +42,6 @@ class Answering:
             task.cancel()  # does nothing to one that has answered
 
     async def aclose(self) -> None:
-        """Cancel callbacks that still think."""
         tasks = list(self._tasks.values())
         self._tasks.clear()
         for task in tasks:

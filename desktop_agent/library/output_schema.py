@@ -56,7 +56,6 @@ class OutputSchema:
 
     @property
     def instructions(self) -> str:
-        """What the system prompt says of it."""
         shown = json.dumps(self._schema, ensure_ascii=False)
         return (
             "## Final answer\nYour last message is read by a program. It must be one JSON value and nothing else: no "
@@ -64,7 +63,6 @@ class OutputSchema:
         )
 
     def correction(self, mistake: str) -> str:
-        """Return the prompt that asks for an answer again."""
         return f"Your last message is not valid: {mistake}. Answer with the corrected JSON value and nothing else."
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:

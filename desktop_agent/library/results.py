@@ -67,7 +67,6 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def is_completed(self) -> bool:
-        """Whether the model came to its own end."""
         return self.reason == "completed"
 
     @property
@@ -117,7 +116,6 @@ def combined(results: Sequence[Result]) -> Result:
 
 
 def with_output(result: Result, output: T) -> StructuredResult[T]:
-    """Return a result with the value that its answer is."""
     return StructuredResult(**asdict(result), output=output)
 
 
@@ -134,7 +132,6 @@ class ResultFold(Struct):
     _problems: list[ev.Notice] = field(default_factory=list[ev.Notice])
 
     def apply(self, event: ev.Event) -> None:
-        """Take in an event that was heard since the prompt."""
         match event:
             case ev.MessageDone(content=content):
                 self._texts.extend(text.strip() for kind, text in readable(content) if kind == "text")
@@ -168,7 +165,6 @@ class ResultFold(Struct):
 
 
 def error_of(notice: ev.Notice) -> AgentError:
-    """The error that a notice tells of, in its words."""
     if notice.code == UNSAFE_SETTINGS:
         return UnsafeSettingsError(notice.detail.splitlines())
     return _KINDS.get(notice.code, AgentError)(notice.title, hint=notice.hint, detail=notice.detail)

@@ -42,11 +42,9 @@ class RunningTurn:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
         return self.over.done()
 
     def hear(self, event: ev.Event) -> None:
-        """Take in an event."""
         if self.is_over:
             return
         self._fold.apply(event)
@@ -77,20 +75,16 @@ class RunningTurn:
         self._end()
 
     def note_failure(self, error: Exception | None) -> None:
-        """Have `raise_failure` raise this, too."""
         self._failure = self._failure or error
 
     async def events(self) -> AsyncGenerator[ev.Event]:
-        """Yield the events of the turn, from its prompt to its end."""
         while (event := await self._queue.get()) is not None:
             yield event
 
     def result(self) -> Result:
-        """What it came to."""
         return self._fold.result()
 
     def raise_failure(self) -> None:
-        """Raise what kept the turn from being an outcome."""
         if self._failure is not None:
             raise self._failure
         result = self.result()
@@ -177,7 +171,6 @@ class Changes:
         return await self._carry_out(ops.RedoChanges(selection=selection, reason=reason))
 
     def hear(self, event: ev.Event) -> None:
-        """Take in an event of the session."""
         if self._answer is None or self._answer.done():
             return
         match event:
@@ -189,7 +182,6 @@ class Changes:
                 pass
 
     def fail(self, error: Exception) -> None:
-        """The session has ended: nothing is carried out any more."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 

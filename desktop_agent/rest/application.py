@@ -78,7 +78,6 @@ _FILLED_IN = {
 
 
 def page_routes() -> list[Route]:
-    """Return the routes of the page."""
     return [Route(path, _sends(name, media_type)) for path, name, media_type in _FILES]
 
 
@@ -101,7 +100,6 @@ _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 
 
 def document_of(endpoints: Iterable[AnyEndpoint]) -> JsonObject:
-    """Return the document."""
     endpoints = tuple(endpoints)
     kinds = _kinds_of(endpoints)
     _, components = schema_components(kinds, schema_hook=_foreign, ref_template=_REF)

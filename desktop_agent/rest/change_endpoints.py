@@ -47,15 +47,11 @@ _MEDIA_TYPES: dict[ExportForm, str] = {
 
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files of a diff."""
-
     path: str | None = None
     """Only this one; without it, all of them."""
 
 
 class _Form(Struct, frozen=True, forbid_unknown_fields=True):
-    """What an export is."""
-
     format: ExportForm = "md"
 
 
@@ -67,7 +63,6 @@ class ChangeEndpoints:
         self._sessions = sessions
 
     def all(self) -> Iterator[AnyEndpoint]:
-        """Yield them."""
         yield Endpoint(
             method="GET",
             path=f"{ONE}/changes",
@@ -184,7 +179,6 @@ class ApprovalEndpoints:
         self._blobs = blobs
 
     def all(self) -> Iterator[AnyEndpoint]:
-        """Yield them."""
         yield Endpoint(
             method="GET",
             path="/v1/approvals",

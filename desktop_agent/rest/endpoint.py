@@ -72,7 +72,6 @@ class RequestError(Exception):
 
 
 def refusal(status: int, code: str, message: str, *, hint: str = "", field: str = "") -> RequestError:
-    """Return what to raise for a request that is refused."""
     return RequestError(status, Failure(code=code, message=message, hint=hint, field=field))
 
 
@@ -89,7 +88,6 @@ _KINDS: tuple[tuple[type[AgentError], int, str], ...] = (
 
 
 def as_request_error(error: AgentError) -> RequestError:
-    """Return what a client is told of an error of the core, in its words."""
     status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (409, "failed"))
     return RequestError(status, Failure(code=code, message=error.title, hint=error.hint, detail=error.detail))
 

@@ -212,7 +212,6 @@ class RequestGuard:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its whole body, or refuse it."""
         if scope["type"] != "http":
             return  # the server speaks nothing else
         try:

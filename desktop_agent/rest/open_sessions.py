@@ -49,7 +49,6 @@ class Listening:
         """Whether the session is closed: what waits is the last."""
 
     def put(self, event: ev.Event) -> None:
-        """Let an event wait. Never blocks."""
         if len(self._waiting) >= MOST_WAITING:
             self._waiting.clear()
             self.is_behind = True
@@ -57,7 +56,6 @@ class Listening:
         self._came.set()
 
     def end(self) -> None:
-        """Nothing comes any more."""
         self.is_over = True
         self._came.set()
 
@@ -71,7 +69,6 @@ class Listening:
         return True
 
     def take(self) -> list[ev.Event]:
-        """Return what waits."""
         taken = list(self._waiting)
         self._waiting.clear()
         if not self.is_over:
@@ -88,20 +85,17 @@ class Feed:
         self._clients: set[Listening] = set()
 
     def hear(self, event: ev.Event) -> None:
-        """Pass an event on to every client."""
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)
         for client in self._clients:
             client.put(event)
 
     def end(self) -> None:
-        """The session is closed."""
         for client in self._clients:
             client.end()
 
     @contextmanager
     def listen(self) -> Generator[Listening]:
-        """Collect, for one client, all events from now on."""
         client = Listening()
         self._clients.add(client)
         try:
@@ -128,12 +122,10 @@ class OpenSession:
 
     @property
     def session(self) -> Session:
-        """What takes the ops."""
         assert self._session is not None, "it is begun before a client gets it"
         return self._session
 
     def hear(self, event: ev.Event) -> None:
-        """The session's sink."""
         if self._is_new and not self._begun.done() and isinstance(event, ev.Notice) and event.code == "storage":
             self._begun.set_exception(error_of(event))
         self.changes.hear(event)
@@ -155,7 +147,6 @@ class OpenSession:
             raise
 
     async def aclose(self) -> None:
-        """End it with all that it started, but keep a question that waits: it waits for the next opening."""
         if not self.over.done():
             self.session.submit(ops.Shutdown(keeps_questions=True))
         await to_its_end(self.over)
@@ -192,12 +183,10 @@ class OpenSessions:
         self.is_closing = False
 
     def find(self, session_id: SessionId) -> OpenSession | None:
-        """Return a session that is open here."""
         return self._open.get(session_id)
 
     @property
     def all(self) -> tuple[OpenSession, ...]:
-        """Those that are open, in the order they were opened."""
         return tuple(self._open.values())
 
     async def wait_for_change(self, seconds: float) -> None:
@@ -230,12 +219,10 @@ class OpenSessions:
             return opened
 
     async def close(self, session_id: SessionId) -> None:
-        """Close a session, if it is open here."""
         if (opened := self._open.get(session_id)) is not None:
             await opened.aclose()
 
     async def aclose(self) -> None:
-        """Close all of them, and take no more."""
         self.end_streams()
         await asyncio.gather(*map(self.close, tuple(self._open)))
 
@@ -390,7 +377,6 @@ class EventAnswer(StreamingResponse):
         super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
 
     async def stream_response(self, send: Send) -> None:
-        """Send the blocks."""
         self._running.add(self)
         try:
             async with aclosing(self._blocks):

@@ -76,7 +76,6 @@ class RestServer:
 
     @property
     def openapi_url(self) -> str:
-        """Where the OpenAPI document is."""
         return self.url + OPENAPI_PATH
 
     def listen(self) -> None:
@@ -107,7 +106,6 @@ class RestServer:
             await self._sessions.aclose()
 
     def interrupt(self) -> None:
-        """End it in order."""
         self._sessions.end_streams()
         self._tools.interrupt()
         if self._server is not None:
@@ -158,7 +156,6 @@ class _Server(uvicorn.Server):
         self._ended = asyncio.Event()
 
     def end(self) -> None:
-        """End it in order."""
         self.should_exit = True
         self._ended.set()
 
@@ -168,7 +165,6 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Capture none."""
         yield
 
 

@@ -43,8 +43,6 @@ ONE = "/v1/sessions/{session_id}"
 
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which sessions are listed."""
-
     all: bool = False
     """Those that were put away, and calls by hand, too."""
 
@@ -70,7 +68,6 @@ class SessionEndpoints:
         self._streams: set[EventAnswer] = set()
 
     def all(self) -> Iterator[AnyEndpoint]:
-        """Yield them."""
         yield from self._of_the_list()
         yield from self._of_one()
         yield from self._of_what_goes_on()

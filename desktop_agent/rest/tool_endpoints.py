@@ -40,8 +40,6 @@ from desktop_agent.rest.session_endpoints import ONE, folder_meant
 
 
 class _HowMuch(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of an output."""
-
     max_bytes: Annotated[int, Meta(ge=1, le=2**20)] = 65_536
 
 
@@ -52,7 +50,6 @@ class JobEndpoints:
         self._sessions = sessions
 
     def all(self) -> Iterator[AnyEndpoint]:
-        """Yield them."""
         yield Endpoint(
             method="GET",
             path=f"{ONE}/jobs",
@@ -117,7 +114,6 @@ class ToolEndpoints:
         self._calls: set[SingleCall] = set()
 
     def all(self) -> Iterator[AnyEndpoint]:
-        """Yield them."""
         yield Endpoint(
             method="GET",
             path="/v1/tools",

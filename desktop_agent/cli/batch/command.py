@@ -51,7 +51,6 @@ class BatchProgress:
             self._console.say(summary_words(summary))
 
     def clear(self) -> None:
-        """Leave the line to other words."""
         if self._is_terminal:
             self._write(ERASE_LINE)
 
@@ -68,7 +67,6 @@ class BatchProgress:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Run the tasks that have no result yet, and return the exit code."""
     tls = TlsFiles(ca=args.tls_ca, cert=args.tls_cert, key=args.tls_key)
     if args.scheduler is None and tls != TlsFiles():
         raise UsageError("Certificates are for a cluster.", hint="Name its scheduler with --scheduler.")
@@ -112,7 +110,6 @@ async def _run(
 
 
 async def _workers(args: argparse.Namespace, tls: TlsFiles) -> tuple[Workers, int]:
-    """Return what runs the tasks, and how many at once."""
     if args.scheduler is None:
         return LocalWorkers(WORKER, args.environ, SystemClock()), args.workers or os.cpu_count() or 1
     function = await asyncio.to_thread(_remote_task)
@@ -126,7 +123,6 @@ async def _workers(args: argparse.Namespace, tls: TlsFiles) -> tuple[Workers, in
 
 
 def _remote_task() -> RemoteTask:
-    """Import what needs Dask."""
     require_dask()
     from desktop_agent.cli.batch.cluster_task import run_task
 

@@ -80,8 +80,6 @@ def _words_of(name: str, value: object) -> list[str]:
 
 
 class _Work:
-    """What one process runs, one task at a time."""
-
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._paths = AppPaths.from_environment(environ)
@@ -99,13 +97,11 @@ class _Work:
         await reading
 
     def interrupt(self) -> None:
-        """Stop what runs, and the process with it."""
         self._is_over = True
         if self._run is not None:
             self._run.interrupt()
 
     async def run(self, order: Order) -> TaskOutcome:
-        """Run one task."""
         task, begun = order.task, time.monotonic()
         try:
             outcome = await self._run_in_copy(task, order.max_cost)
@@ -170,7 +166,6 @@ def _outcome(task_id: str, result: RunResult, patch: str) -> TaskOutcome:
 
 
 def main() -> int:
-    """Serve standard input."""
     environ = take_environment()
     mask_warnings(environ)
     close_to_others(AppPaths.from_environment(environ).roots)

@@ -75,7 +75,6 @@ def when(moment: datetime) -> str:
 
 
 def line_of(entry: Entry) -> str:
-    """One line for an entry that is neither a message nor a call."""
     match entry:
         case NoticeEntry(notice=notice):
             return one_line(f"{notice.title} {notice.hint}", 600)
@@ -100,7 +99,6 @@ def line_of(entry: Entry) -> str:
 
 
 def summary_lines(summary: Summary) -> list[str]:
-    """The items of a summary, each with what it is."""
     parts = (
         ("Goal", summary.goals),
         ("Decision", summary.decisions),
@@ -113,7 +111,6 @@ def summary_lines(summary: Summary) -> list[str]:
 
 
 def call_title(entry: ToolEntry) -> str:
-    """What was called, and on what."""
     title = "" if entry.title == entry.call.name else one_line(entry.title)
     counts = (
         f" +{sum(c.added for c in entry.changes)} −{sum(c.removed for c in entry.changes)}" if entry.changes else ""
@@ -127,12 +124,10 @@ def explanation_in(entry: ToolEntry) -> str:
 
 
 def arguments_of(entry: ToolEntry) -> str:
-    """The arguments as JSON."""
     return shown(json.dumps(entry.call.arguments, ensure_ascii=False, indent=2))
 
 
 def result_of(entry: ToolEntry) -> str:
-    """What the call said, and how much more there is of it."""
     if entry.result is None:
         return "(no result)"
     text = shown(entry.result.content).rstrip()
@@ -160,7 +155,6 @@ def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
 
 
 def damage_lines(damages: Sequence[Damage]) -> list[str]:
-    """Which lines of the journal are missing in the document."""
     lines = [f"Line {damage.line}: {one_line(damage.reason)}" for damage in damages[:_MAX_DAMAGES]]
     more = len(damages) - len(lines)
     return [*lines, f"{more} more"] if more > 0 else lines

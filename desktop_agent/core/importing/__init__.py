@@ -239,8 +239,6 @@ def _digest(file: Path) -> str:
 
 
 class _Format(NamedTuple):
-    """How to recognise the files of one program, and to read them."""
-
     has: Callable[[JsonObject], bool]
     """Whether a line looks like one of these files."""
     read: Callable[[Path, FileFacts], None]
@@ -303,7 +301,6 @@ def earlier_import(log: Path, mark: ImportMark, sessions: Path) -> SessionId | N
 
 
 def remember_import(log: Path, mark: ImportMark) -> None:
-    """Add an import. Raises `StorageError`."""
     try:
         make_private_file(log)
         with log.open("a", encoding="utf-8") as file:

@@ -31,7 +31,6 @@ _PROVIDER = "anthropic"
 
 
 def is_claude_code(fields: JsonObject) -> bool:
-    """Whether a line looks like one of these files."""
     kind = text_in(fields, "type")
     if kind == "summary":
         return "leafUuid" in fields
@@ -39,8 +38,6 @@ def is_claude_code(fields: JsonObject) -> bool:
 
 
 class _Node(Struct):
-    """What is remembered of a line."""
-
     number: int
     parent: str
     kind: str
@@ -50,8 +47,6 @@ class _Node(Struct):
 
 
 class _Tree(Struct):
-    """All lines that have a place in the conversation, in the order of the file."""
-
     nodes: dict[str, _Node] = field(default_factory=dict[str, _Node])
 
     def wanted(self) -> set[int]:
@@ -75,7 +70,6 @@ class _Tree(Struct):
 
 
 def read_claude_code(path: Path, facts: FileFacts) -> None:
-    """Find out what the file says of itself, and which of its lines are the conversation."""
     tree = _Tree()
     for line, fields in read_objects(path, facts.problems):
         kind = text_in(fields, "type")
@@ -118,7 +112,6 @@ def _node(number: int, kind: str, fields: JsonObject) -> _Node:
 
 
 def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
-    """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for line, fields in read_objects(path, []):
         if line.number in facts.wanted:
@@ -150,7 +143,6 @@ class _Telling(Struct):
                 pass
 
     def flush(self) -> None:
-        """Tell the message that was collected."""
         if not self._message:
             return
         first, last = object_in(self._message[0], "message"), object_in(self._message[-1], "message")
@@ -210,7 +202,6 @@ class _Telling(Struct):
 
 
 def _result(block: JsonObject) -> tuple[str, list[str]]:
-    """The text and the pictures of a result."""
     if isinstance(block.get("content"), str):
         return text_in(block, "content"), []
     parts = objects_in(block, "content")

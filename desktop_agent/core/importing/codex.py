@@ -38,7 +38,6 @@ _PICTURE_START = "data:image/"
 
 
 def is_codex(fields: JsonObject) -> bool:
-    """Whether a line looks like one of these files."""
     kind = text_in(fields, "type")
     if kind in _ENVELOPES:
         return isinstance(fields.get("payload"), dict)
@@ -47,7 +46,6 @@ def is_codex(fields: JsonObject) -> bool:
 
 
 def read_codex(path: Path, facts: FileFacts) -> None:
-    """Find out what the file says of itself."""
     for _, fields in read_objects(path, facts.problems):
         payload = object_in(fields, "payload")
         match text_in(fields, "type"), text_in(payload, "type"):
@@ -66,7 +64,6 @@ def read_codex(path: Path, facts: FileFacts) -> None:
 
 
 def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
-    """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for _, fields in read_objects(path, []):
         telling.take(fields)
@@ -100,7 +97,6 @@ class _Telling(Struct):
                 pass
 
     def flush(self) -> None:
-        """Tell the message that was collected."""
         if self._blocks:
             self.conversation.say(self._blocks, self._at, model=self._model, provider=_PROVIDER)
             self._blocks = []
@@ -185,7 +181,6 @@ def _texts(item: JsonObject) -> list[str]:
 
 
 def _arguments(text: str) -> JsonObject:
-    """The arguments of a call, which stand in the item as text."""
     parsed = parse_arguments(text)
     return {"arguments": text} if parsed.rejected else parsed.value
 

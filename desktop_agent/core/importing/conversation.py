@@ -114,14 +114,12 @@ class ConversationWriter(Struct):
     # -- what was said --
 
     def prompt(self, text: str, at: datetime | None) -> None:
-        """The user wrote something, which begins a turn."""
         self.end("completed", at)
         if not text.strip():
             return
         self._begin(text)
 
     def steer(self, text: str, at: datetime | None) -> None:
-        """The user wrote something in the middle of a turn."""
         if not self._is_open:
             self.prompt(text, at)
         elif text.strip():
@@ -137,7 +135,6 @@ class ConversationWriter(Struct):
         provider: str = "",
         stop_reason: StopReason | None = None,
     ) -> None:
-        """The model answered. Its calls wait for `answer`."""
         self._move_to(at)
         content = tuple(self._block(block) for block in blocks if self._is_wanted(block))
         if not content:
@@ -181,7 +178,6 @@ class ConversationWriter(Struct):
         self._finish_call(ours, self.results.result(text, is_error=is_error, images=images))
 
     def use(self, usage: Usage, at: datetime | None) -> None:
-        """How many tokens the last answer took. It was paid elsewhere."""
         self._move_to(at)
         if self._is_open and usage != Usage():
             self._add(ev.UsageReported(turn=self.turn, usage=usage.paid_elsewhere()))
@@ -202,13 +198,11 @@ class ConversationWriter(Struct):
     # -- what was made of it --
 
     def summarise(self, text: str, at: datetime | None) -> None:
-        """The other program goes on with a summary of everything so far."""
         lines = tuple(line.strip() for line in text.splitlines() if line.strip())
         if lines and self.turn:
             self.compact(Summary(decisions=lines), at)
 
     def compact(self, summary: Summary, at: datetime | None) -> None:
-        """The model sees `summary` instead of all turns so far."""
         self.end("completed", at)
         if self.turn:
             identifier = f"imported-{self.turn}-{self._requests}"
@@ -224,18 +218,15 @@ class ConversationWriter(Struct):
             self._chars = len(repr(summary))
 
     def rewind(self, first_turn: int, at: datetime | None) -> None:
-        """The user went back to before `first_turn` (of ours)."""
         self.end("completed", at)
         if 1 <= first_turn <= self.turn:
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))
 
     def note(self, event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned, at: datetime | None) -> None:
-        """Something that is about the session, not said in it."""
         self._move_to(at)
         self._add(event)
 
     def finish(self) -> None:
-        """End what is open."""
         self.end("interrupted" if self._waiting else "completed", None)
 
     # -- steps --
@@ -310,7 +301,6 @@ class ConversationWriter(Struct):
 
 
 def _title(call: ToolUseBlock) -> str:
-    """One line for people: what the call is about."""
     for key in _TITLE_KEYS:
         value = call.arguments.get(key)
         if isinstance(value, str) and value.strip():

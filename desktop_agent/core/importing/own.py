@@ -30,14 +30,12 @@ _SILENT = frozenset(
 
 
 def is_own(fields: JsonObject) -> bool:
-    """Whether a line looks like one of these files."""
     return text_in(fields, "type") == HEADER_TYPE or (
         text_in(fields, "type") == "session_opened" and "seq" in fields and "workspace" in fields
     )
 
 
 def read_own(path: Path, facts: FileFacts) -> None:
-    """Find out what the file says of itself."""
     has_header = has_end = False
     for _, fields in read_objects(path, facts.problems):
         match text_in(fields, "type"):
@@ -58,7 +56,6 @@ def read_own(path: Path, facts: FileFacts) -> None:
 
 
 def import_own(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
-    """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for line, fields in read_objects(path, []):
         kind = text_in(fields, "type")
@@ -81,7 +78,6 @@ class _Telling(Struct):
     """Its turns, and ours."""
 
     def keep_blob(self, fields: JsonObject) -> None:
-        """Store a content of the file under its true name."""
         encoded = text_in(fields, "base64")
         if len(encoded) > MAX_BLOB_BYTES * 4 // 3 + 4:
             raise MalformedLineError("a content that is too large")
@@ -91,7 +87,6 @@ class _Telling(Struct):
         self._blobs.add(digest)
 
     def take(self, event: ev.JournalEvent) -> None:  # noqa: C901 - one closed vocabulary
-        """Add what this record says to the conversation."""
         conversation = self.conversation
         match event:
             case ev.PromptSubmitted(text=text):

@@ -23,7 +23,6 @@ MAX_PATCH_CHARS = 60_000
 
 
 async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Take changes back."""
     selection = _selection(invocation, "undo", parts)
     done = await hands.perform(ops.UndoChanges(selection=selection))
     for event in done.events:
@@ -33,7 +32,6 @@ async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Take undos back, each as the step it was, or apply undone changes again."""
     if invocation.words[:1] == ("steps",):
         no_more(invocation.words[1:], "/redo steps")
         return _steps(parts)
@@ -45,7 +43,6 @@ async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Show what the agent's standing changes come to."""
     no_more(invocation.words, "/diff")
     records = [record for record in parts.transcript.changes.values() if record.change.is_by_agent]
     rows = [row for row in net_changes(records) if row.state != "undone"]
@@ -71,7 +68,6 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | ops.RedoSteps:
-    """Return what the words of a redo ask for. Raises `UsageError`."""
     steps = (str(step.seq) for step in parts.transcript.changed.steps)
     match invocation.words:
         case ():
@@ -87,7 +83,6 @@ def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | o
 
 
 def _steps(parts: CommandParts) -> Reply:
-    """List the undos that can be taken back, the last one first."""
     transcript = parts.transcript
     steps = transcript.changed.steps
     if not steps:
@@ -107,7 +102,6 @@ def _reply_about(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
 
 
 def _selection(invocation: Invocation, direction: Direction, parts: CommandParts) -> ChangeSelection:
-    """Return what the words of an undo or redo mean. Raises `UsageError`."""
     transcript = parts.transcript
     candidates = transcript.changed.active() if direction == "undo" else transcript.changed.undone()
     kind, *more = invocation.words or ("turn",)
@@ -165,7 +159,6 @@ _FORMS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "
 
 
 async def export(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Write the file, and say where it is. Without a path it gets a name of its own in the workspace."""
     exporter = parts.services.exporter
     assert exporter is not None, "not offered without it"
     form, path = _request(invocation)

@@ -76,7 +76,6 @@ class SlashCommands:
         task.add_done_callback(self._pending.discard)
 
     def _server_of(self, name: str) -> Connection | None:
-        """Return the server whose prompt this command would be."""
         servers = self._parts.servers()
         return next((each for each in servers if name.startswith(f"{each.definition.name.lower()}{BETWEEN}")), None)
 

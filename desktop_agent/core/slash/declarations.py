@@ -24,18 +24,15 @@ def code(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return `text` as a block of code."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """Return `lines`, each of them markdown, as a list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def shortened(text: str, longest: int = 120) -> str:
-    """Return the beginning of `text` on one line."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
@@ -159,7 +156,6 @@ class Invocation(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The rest as words."""
         return split_words(self.rest)
 
 

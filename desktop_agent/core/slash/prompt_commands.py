@@ -34,7 +34,6 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
     body: str
 
     def prompt(self, invocation: Invocation) -> str:
-        """Return the prompt that the command stands for."""
         words = invocation.words
 
         def filled(match: re.Match[str]) -> str:
@@ -135,7 +134,6 @@ def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
 
 
 def _split(text: str) -> tuple[dict[str, str], str]:
-    """Return the front matter and what follows it."""
     lines = text.splitlines()
     if not lines or lines[0].strip() != "---":
         return {}, text.strip()
@@ -161,7 +159,6 @@ def _with_problem(command: OwnCommand, problem: str) -> OwnCommand:
 
 
 def declarations_of(commands: Sequence[OwnCommand]) -> tuple[Declaration, ...]:
-    """Return what people see of these commands."""
     return tuple(command.declaration for command in commands)
 
 
@@ -179,7 +176,6 @@ class ServerPrompt(Struct, frozen=True):
 
     @property
     def declaration(self) -> Declaration:
-        """The prompt as a command."""
         asked = (each.name if each.is_required else f"[{each.name}]" for each in self.offered.arguments)
         about = self.offered.description or self.offered.title
         return Declaration(

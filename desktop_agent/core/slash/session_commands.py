@@ -43,9 +43,7 @@ from desktop_agent.core.transcript import CompactionEntry, Transcript
 class ConfigWriter(Protocol):
     """The settings, for `/config`."""
 
-    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        """Every setting with the value in force in this folder, as a settings file has it."""
-        ...
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]: ...
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
         """Check, save and apply a setting of the user's; return what to say of it, in this folder.
@@ -147,7 +145,6 @@ Answer = Reply | Awaitable[Reply]
 
 
 def refusal(notice: ev.Notice) -> Reply:
-    """Return a notice as what the command says."""
     return Reply("\n\n".join(filter(None, (f"{notice.title} {notice.hint}".strip(), notice.detail))), is_error=True)
 
 
@@ -231,7 +228,6 @@ def _model_line(model: ModelRef) -> str:
 
 
 async def config(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Show settings, or set one."""
     settings = parts.services.config
     assert settings is not None, "not offered without settings"
     action, rest = first_word(invocation.rest)
@@ -262,7 +258,6 @@ def _is_in(key: str, wanted: str) -> bool:
 
 
 async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Show the level of effort or set it, for this session and this model."""
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
     known = await parts.context_manager.packer.look_up(model) if model is not None else None
@@ -341,7 +336,6 @@ _USAGE = "Write `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` or `/pin list`
 
 
 async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Add or remove a pin, or list them."""
     action, rest = first_word(invocation.rest)
     match action.lower():
         case "add":
@@ -357,12 +351,10 @@ async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) 
 
 
 async def unpin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Remove a pin."""
     return await _remove_pin(invocation.rest, hands)
 
 
 def pin_words(pin: Pin) -> str:
-    """Return one pin on one line."""
     until = f", until {pin.expires_at:%Y-%m-%d %H:%M:%S} UTC" if pin.expires_at is not None else ""
     return f"{code(pin.id)}{until}: {code(shortened(pin.text))}"
 
@@ -409,7 +401,6 @@ _SOURCES = {"reported": "as the provider reported it", "counted": "counted by th
 
 
 async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Describe the session as it is now."""
     no_more(invocation.words, "/status")
     await parts.context_manager.pins.expire()
     transcript, model = parts.transcript, parts.transcript.session.model
@@ -493,7 +484,6 @@ _PARTLY_GONE = {
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Go back to before a turn; without one, list the turns."""
     if not invocation.words:
         return Reply(_turns(parts))
     number, *more = invocation.words
@@ -514,7 +504,6 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
 
 
 async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Copy the conversation, or its part before a turn, and go on in the copy."""
     forker = parts.services.forker
     assert forker is not None, "not offered without it"
     no_more(invocation.words[1:], "/fork [TURN]")
@@ -527,7 +516,6 @@ async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 async def clear(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Say that a front end may begin anew; it is the front end that shows an empty conversation."""
     no_more(invocation.words, "/clear")
     return Reply("A new conversation begins with your next prompt. This one stays in the list of sessions.")
 

@@ -103,11 +103,9 @@ class Instruments:
         self._counters[form.name].add(amount, labels)
 
     def measure(self, form: MetricForm, labels: Labels, value: float) -> None:
-        """Take one value for a histogram."""
         self._histograms[form.name].record(value, labels)
 
     def set(self, form: MetricForm, value: int) -> None:
-        """Say what something is now."""
         self._gauges[form.name].set(value)
 
 
@@ -127,7 +125,6 @@ class SessionTrace:
         self._open: dict[Span, None] = {}
 
     def now_ns(self) -> int:
-        """Return the time, in nanoseconds since 1970."""
         return round(self._facts.clock.now().timestamp() * 1e9)
 
     def start(
@@ -320,7 +317,6 @@ class CallFold:
         """How many calls were taken up since none was open."""
 
     def span_of(self, call_id: CallId) -> Span | None:
-        """Return the span of a call that is open."""
         call = self._open.get(call_id)
         return call.span if call is not None else None
 
@@ -506,7 +502,6 @@ class ServerWatch:
         self._starting: dict[str, Span] = {}
 
     def changed(self, status: ServerStatus) -> None:
-        """Note how a server is now."""
         before = self._before.get(status.name)
         self._before[status.name] = status
         if before is not None and before.state == status.state:

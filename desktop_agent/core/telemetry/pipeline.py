@@ -77,7 +77,6 @@ def quiet(health: Health) -> Generator[None]:
 
 
 def watch_sdk_logs() -> None:
-    """Filter what the SDK logs. May be called again."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_to_health)
 
@@ -158,7 +157,6 @@ def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExport
 
 
 def _headers(signal: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that the environment has for the receiver."""
     name = f"OTEL_EXPORTER_OTLP_{signal}_HEADERS"
     text = environ.get(name) or environ.get("OTEL_EXPORTER_OTLP_HEADERS", "")
     return dict(parse_env_headers(text, liberal=True))

@@ -70,11 +70,9 @@ class Contents:
         return kept if is_whole and kept == masked else f"{kept}\n{CUT_MARK}"
 
     def arguments(self, arguments: JsonObject) -> str:
-        """Return the JSON of a call's arguments, each of them cut."""
         return json.dumps(self._fields(arguments), ensure_ascii=False)
 
     def prompt(self, text: str) -> str:
-        """Return what a user wrote, as the conventions have the messages that go to a model."""
         return _messages("user", [{"type": "text", "content": self.text(text)}])
 
     def answer(self, content: Sequence[AssistantBlock]) -> str:
@@ -130,14 +128,12 @@ class Health:
         """Whether the last export failed."""
 
     def failed(self, reason: str) -> None:
-        """Note that something was lost."""
         text = on_one_line(mask(reason, self._secrets))[:_LONGEST_REASON]
         with self._lock:
             self.is_failing = True
             self._reason = self._reason or text
 
     def worked(self) -> None:
-        """Note that an export arrived."""
         self.is_failing = False
 
     def unsaid(self) -> ev.Notice | None:
@@ -178,9 +174,7 @@ class Pipeline(Protocol):
 
     def fold(self, facts: SessionFacts) -> EventFolding: ...
 
-    def server_changed(self, status: ServerStatus) -> None:
-        """Note how an MCP server is now."""
-        ...
+    def server_changed(self, status: ServerStatus) -> None: ...
 
     async def aclose(self) -> None:
         """Send what can be sent without a noticeable wait, and end."""
@@ -191,8 +185,6 @@ _MakePipeline = Callable[[TelemetrySettings, Mapping[str, str], str, Health], Pi
 
 
 class _Use:
-    """A way out, and how many sessions use it."""
-
     def __init__(self, health: Health) -> None:
         self.health = health
         self.users = 0
@@ -297,7 +289,6 @@ class SessionTelemetry:
             self._observe(self._listen)
 
     def problem(self) -> ev.Notice | None:
-        """Return a notice the first time that something went wrong."""
         return self._lease.health.unsaid() if self._lease is not None else None
 
     async def aclose(self) -> None:

@@ -125,7 +125,6 @@ class BatchSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """What the process should return."""
         if self.stopped:
             return {"interrupted": 130, "limit": 4}[self.stopped]
         return 1 if self.failed else 0
@@ -175,7 +174,6 @@ class Batch:
 
     @property
     def summary(self) -> BatchSummary:
-        """How far it is."""
         done = [self._results.done[task.id] for task in self._tasks if task.id in self._results.done]
         costs = [outcome.cost for outcome in done if outcome.cost is not None]
         return BatchSummary(
@@ -188,7 +186,6 @@ class Batch:
         )
 
     async def _pull(self) -> None:
-        """Run one task after another."""
         while self._left and not self._stopped and self._error is None:
             budget = self._budget()
             if budget is not None and budget <= 0:
@@ -234,7 +231,6 @@ class Batch:
 
 
 def summary_words(summary: BatchSummary) -> str:
-    """Return a summary for people, in a line."""
     parts = [f"{summary.done} of {summary.tasks} tasks done"]
     if summary.skipped:
         parts.append(f"{summary.skipped} of them before")

@@ -119,7 +119,6 @@ def _copy_file(source: str, target: Path, *, is_shared: bool) -> None:
 
 
 def _is_object_store(folder: Path) -> bool:
-    """Whether a folder holds git's objects."""
     parts = folder.parts
     return any(parts[at : at + 2] == (".git", "objects") for at in range(len(parts) - 1))
 

@@ -41,7 +41,6 @@ class LocalWorkers:
         return outcome
 
     async def aclose(self) -> None:
-        """End all processes, and whatever they started."""
         await asyncio.gather(*(worker.end() for worker in self._idle))
         await self._processes.aclose()
 
@@ -58,8 +57,6 @@ class LocalWorkers:
 
 
 class _Worker:
-    """One process."""
-
     def __init__(self) -> None:
         self.child: ChildProcess | None = None
         self._output = bytearray()

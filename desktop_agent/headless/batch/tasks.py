@@ -100,11 +100,9 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_worth_a_retry(self) -> bool:
-        """Whether another try may end otherwise."""
         return self.stopped_reason in ("provider_error", "storage_error", "internal_error")
 
     def line(self) -> str:
-        """Return it as a line of JSON, without the end of the line."""
         return json.dumps({**asdict(self), "problems": list(self.problems)}, ensure_ascii=False)
 
     @classmethod
@@ -117,7 +115,6 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
 
 def failed(task_id: str, reason: str, problem: str, *, exit_code: int = 1, attempts: int = 1) -> TaskOutcome:
-    """Return the outcome of a task that could not be run."""
     return TaskOutcome(id=task_id, exit_code=exit_code, stopped_reason=reason, problems=(problem,), attempts=attempts)
 
 
@@ -135,6 +132,4 @@ class Workers(Protocol):
         """
         ...
 
-    async def aclose(self) -> None:
-        """End everything that was started."""
-        ...
+    async def aclose(self) -> None: ...
