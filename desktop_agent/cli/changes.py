@@ -12,9 +12,9 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import HunkKey, SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import on_one_line
-from desktop_agent.core.changes.attribution import Contents, reviewed_diff
+from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_changes, net_state
-from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.patch import Contents, patch_of
 from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject
 from desktop_agent.core.store.blobs import Blobs
@@ -264,7 +264,7 @@ def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObj
 
 
 def _diff(rows: Sequence[NetChange], contents: Contents, console: Console) -> int:
-    patch = make_patch(PatchFile(row.change, contents(row.change.before), contents(row.change.after)) for row in rows)
+    patch = patch_of([row.change for row in rows], contents)
     if console.is_json:
         # Bytes that are no UTF-8 come as lone surrogates, so that the very patch can be made of it again.
         console.result({"patch": patch.decode("utf-8", "surrogateescape"), "files": [row.path for row in rows]}, "")

@@ -21,7 +21,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import on_one_line
-from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.core.store.blobs import Blobs
@@ -82,8 +82,7 @@ class ApprovalCommand:
         return decision_of(bytes(answer), request)
 
     def _asked(self, request: ApprovalRequest) -> str:
-        held = self._blobs.of_file
-        patch = make_patch(PatchFile(change, held(change.before), held(change.after)) for change in request.changes)
+        patch = patch_of(request.changes, self._blobs.of_file)
         # A byte of a file that is not UTF-8 is half of a surrogate pair, which JSON has in ASCII only.
         return json.dumps(encode(request) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import PromptId, SessionId
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.diff.diff import FileDiff, diff_change
 from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
@@ -146,7 +146,7 @@ class Changes:
     async def patch(self, rows: Sequence[NetChange] | None = None) -> bytes:
         """The rows, all without any, as `git apply` takes them. Raises `StorageError`."""
         chosen = self.list() if rows is None else tuple(rows)
-        return await asyncio.to_thread(self._patch, chosen)
+        return await asyncio.to_thread(patch_of, [row.change for row in chosen], self._blobs.of_file)
 
     async def undo(
         self, selection: ChangeSelection | None = None, *, reason: str = "", includes_others: bool = False
@@ -198,7 +198,3 @@ class Changes:
     def _diff(self, row: NetChange) -> FileDiff:
         held = self._blobs.of_file
         return diff_change(row.change, held(row.change.before), held(row.change.after))
-
-    def _patch(self, rows: Sequence[NetChange]) -> bytes:
-        held = self._blobs.of_file
-        return make_patch(PatchFile(row.change, held(row.change.before), held(row.change.after)) for row in rows)

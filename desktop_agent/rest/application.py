@@ -30,7 +30,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, JsonObject
 from desktop_agent.rest.endpoint import (
-    AnyEndpoint,
+    Endpoint,
     Failure,
     FailureAnswer,
     NoQuery,
@@ -99,7 +99,7 @@ _UNIONS: dict[object, str] = {ops.Op: "Op", Decision: "Decision"}
 _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 
 
-def document_of(endpoints: Iterable[AnyEndpoint]) -> JsonObject:
+def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
     endpoints = tuple(endpoints)
     kinds = _kinds_of(endpoints)
     _, components = schema_components(kinds, schema_hook=_foreign, ref_template=_REF)
@@ -131,7 +131,7 @@ def document_of(endpoints: Iterable[AnyEndpoint]) -> JsonObject:
     }
 
 
-def _kinds_of(endpoints: Iterable[AnyEndpoint]) -> list[type[Struct]]:
+def _kinds_of(endpoints: Iterable[Endpoint]) -> list[type[Struct]]:
     kinds: dict[type[Struct], None] = dict.fromkeys((*_OPS, *_EVENTS, *_DECISIONS, FailureAnswer))
     for endpoint in endpoints:
         for kind in (endpoint.body, endpoint.answers.kind):
@@ -140,7 +140,7 @@ def _kinds_of(endpoints: Iterable[AnyEndpoint]) -> list[type[Struct]]:
     return list(kinds)
 
 
-def _operation(endpoint: AnyEndpoint) -> JsonObject:
+def _operation(endpoint: Endpoint) -> JsonObject:
     answers = endpoint.answers
     content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in answers.media_types}
     if answers.kind is not None:
@@ -169,14 +169,14 @@ def _operation(endpoint: AnyEndpoint) -> JsonObject:
     return operation
 
 
-def _path_parameters(endpoint: AnyEndpoint) -> list[JsonObject]:
+def _path_parameters(endpoint: Endpoint) -> list[JsonObject]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in _PARAMETER.findall(endpoint.path)
     ]
 
 
-def _query_parameters(endpoint: AnyEndpoint) -> list[JsonObject]:
+def _query_parameters(endpoint: Endpoint) -> list[JsonObject]:
     if endpoint.query is NoQuery:
         return []
     _, components = schema_components([endpoint.query], schema_hook=_foreign)
@@ -211,7 +211,7 @@ def _foreign(kind: type) -> JsonObject:
 OPENAPI_PATH = "/openapi.json"
 
 
-def application_of(endpoints: Iterable[AnyEndpoint]) -> Starlette:
+def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
     """Return the application; `server` puts the guard before it."""
     endpoints = tuple(endpoints)
 
@@ -232,7 +232,7 @@ def application_of(endpoints: Iterable[AnyEndpoint]) -> Starlette:
     return Starlette(routes=routes, exception_handlers=handlers)  # pyright: ignore[reportArgumentType] - wide handlers
 
 
-def _route(path: str, endpoints: Sequence[AnyEndpoint]) -> Route:
+def _route(path: str, endpoints: Sequence[Endpoint]) -> Route:
     """Return the route of a path: one for all its methods, so that a refusal of another one names them all."""
     by_method = {one.method: one for one in endpoints}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
@@ -9,30 +10,28 @@ from starlette.responses import Response, StreamingResponse
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.export import ExportForm, export_text
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, FileChange
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.rest.endpoint import (
     AcceptedAnswer,
     Answers,
-    AnyEndpoint,
     Asked,
     ChangedFile,
     ChangeList,
-    Endpoint,
     NoQuery,
     Outcomes,
     PendingApproval,
     PendingApprovals,
     Reversal,
     Undo,
-    action,
+    get,
     json_answer,
+    post,
     refusal,
 )
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
@@ -46,6 +45,9 @@ _MEDIA_TYPES: dict[ExportForm, str] = {
 }
 
 
+_PATCH = Answers(media_types=("text/x-diff",))
+
+
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
     path: str | None = None
     """Only this one; without it, all of them."""
@@ -56,57 +58,13 @@ class _Form(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChangeEndpoints:
-    """The endpoints of changes."""
+    """The endpoints of changes and of questions."""
 
     def __init__(self, bench: Workbench, sessions: OpenSessions) -> None:
         self._bench = bench
         self._sessions = sessions
 
-    def all(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/changes",
-            name="listChanges",
-            summary="List the files that a session changed.",
-            handle=self._list,
-            answers=Answers(kind=ChangeList),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/diff",
-            name="getDiff",
-            summary="Show what a session changed, as a patch that `git apply` takes.",
-            handle=self._diff,
-            answers=Answers(media_types=("text/x-diff",)),
-            query=_Which,
-        )
-        yield action(
-            f"{ONE}/undo",
-            "undoChanges",
-            "Undo changes of a session, which is opened for it.",
-            self._undo,
-            Answers(kind=Outcomes),
-            body=Undo,
-        )
-        yield action(
-            f"{ONE}/redo",
-            "redoChanges",
-            "Redo changes of a session, which is opened for it.",
-            self._redo,
-            Answers(kind=Outcomes),
-            body=Reversal,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/export",
-            name="exportSession",
-            summary="Export a session, as far as it has come.",
-            handle=self._export,
-            answers=Answers(media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values())),
-            query=_Form,
-        )
-
+    @get(f"{ONE}/changes", "listChanges", "List the files that a session changed.", ChangeList)
     async def _list(self, asked: Asked[None, NoQuery]) -> Response:
         rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
         shown = (
@@ -115,25 +73,40 @@ class ChangeEndpoints:
         )
         return json_answer(ChangeList(changes=tuple(shown)))
 
+    @get(
+        f"{ONE}/diff",
+        "getDiff",
+        "Show what a session changed, as a patch that `git apply` takes.",
+        _PATCH,
+        query=_Which,
+    )
     async def _diff(self, asked: Asked[None, _Which]) -> Response:
         path = asked.query.path
         rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
         chosen = [row for row in rows if path in (None, row.path)]
         if path is not None and not chosen:
             raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
-        patch = await asyncio.to_thread(patch_of, [row.change for row in chosen], self._bench.blobs)
-        return Response(patch, headers={"content-type": "text/x-diff"})
+        return await self._patch([row.change for row in chosen])
 
+    @post(f"{ONE}/undo", "undoChanges", "Undo changes of a session, which is opened for it.", Outcomes, body=Undo)
     async def _undo(self, asked: Asked[Undo, NoQuery]) -> Response:
         opened = await self._at_rest(asked.path["session_id"])
         body = asked.body
         outcomes = await opened.changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
         return json_answer(Outcomes(outcomes=outcomes))
 
+    @post(f"{ONE}/redo", "redoChanges", "Redo changes of a session, which is opened for it.", Outcomes, body=Reversal)
     async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Response:
         opened = await self._at_rest(asked.path["session_id"])
         return json_answer(Outcomes(outcomes=await opened.changes.redo(asked.body.selection, reason=asked.body.reason)))
 
+    @get(
+        f"{ONE}/export",
+        "exportSession",
+        "Export a session, as far as it has come.",
+        Answers(media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values())),
+        query=_Form,
+    )
     async def _export(self, asked: Asked[None, _Form]) -> Response:
         session_id, form = asked.path["session_id"], asked.query.format
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
@@ -143,7 +116,60 @@ class ChangeEndpoints:
             "content-type": _MEDIA_TYPES[form],
             "content-disposition": f'attachment; filename="{session_id}.{form}"',
         }
-        return StreamingResponse(_behind(first, pieces), headers=headers)
+        return StreamingResponse(chain((first,), pieces), headers=headers)
+
+    @get(
+        "/v1/approvals",
+        "listApprovals",
+        "List the questions that wait in all sessions that are open here.",
+        PendingApprovals,
+    )
+    async def _list_approvals(self, _asked: Asked[None, NoQuery]) -> Response:
+        waiting = [one for opened in self._sessions.all for one in _waiting_in(opened)]
+        return json_answer(PendingApprovals(approvals=tuple(waiting)))
+
+    @get(
+        f"{ONE}/approvals",
+        "listApprovalsOfSession",
+        "List the questions that wait in a session, which is opened for it.",
+        PendingApprovals,
+    )
+    async def _list_approvals_of(self, asked: Asked[None, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return json_answer(PendingApprovals(approvals=tuple(_waiting_in(opened))))
+
+    @get(
+        f"{ONE}/approvals/{{call_id}}/diff",
+        "getApprovalDiff",
+        "Show what a call that waits would change, as a patch.",
+        _PATCH,
+    )
+    async def _approval_diff(self, asked: Asked[None, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return await self._patch(_waiting(opened, asked.path["call_id"]).changes)
+
+    @post(
+        f"{ONE}/approvals/{{call_id}}",
+        "answerApproval",
+        "Answer a question that waits.",
+        Answers(status=202, kind=AcceptedAnswer),
+        body=Decision,
+    )
+    async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        request = _waiting(opened, asked.path["call_id"])
+        call_id = request.call_id
+        if request.question is not None and isinstance(asked.body, Allowed):
+            mistake = mistake_in_answers(request.question, asked.body.answers)
+            if mistake:
+                raise refusal(400, "invalid", mistake, field="$.answers")
+        after = opened.session.transcript.session.last_seq
+        opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
+        return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)
+
+    async def _patch(self, changes: Sequence[FileChange]) -> Response:
+        patch = await asyncio.to_thread(patch_of, changes, self._bench.blobs.of_file)
+        return Response(patch, headers={"content-type": "text/x-diff"})
 
     async def _transcript(self, session_id: SessionId) -> Transcript:
         """Return what is known of a session, without opening it."""
@@ -158,90 +184,6 @@ class ChangeEndpoints:
         if opened.session.transcript.turns.is_running:
             raise refusal(409, "busy", "A turn is running.", hint="Wait for its end, or stop it with `interrupt`.")
         return opened
-
-
-def patch_of(changes: Sequence[FileChange], blobs: Blobs) -> bytes:
-    """Return changes as a patch. Blocks. Raises `StorageError` when a content cannot be read."""
-    held = blobs.of_file
-    return make_patch(PatchFile(change, held(change.before), held(change.after)) for change in changes)
-
-
-def _behind(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
-
-
-class ApprovalEndpoints:
-    """The endpoints of questions."""
-
-    def __init__(self, sessions: OpenSessions, blobs: Blobs) -> None:
-        self._sessions = sessions
-        self._blobs = blobs
-
-    def all(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path="/v1/approvals",
-            name="listApprovals",
-            summary="List the questions that wait in all sessions that are open here.",
-            handle=self._list,
-            answers=Answers(kind=PendingApprovals),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/approvals",
-            name="listApprovalsOfSession",
-            summary="List the questions that wait in a session, which is opened for it.",
-            handle=self._list_of,
-            answers=Answers(kind=PendingApprovals),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/approvals/{{call_id}}/diff",
-            name="getApprovalDiff",
-            summary="Show what a call that waits would change, as a patch.",
-            handle=self._diff,
-            answers=Answers(media_types=("text/x-diff",)),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/approvals/{{call_id}}",
-            name="answerApproval",
-            summary="Answer a question that waits.",
-            handle=self._answer,
-            body=Decision,  # pyright: ignore[reportArgumentType] - a union is no type for the type checker
-            answers=Answers(status=202, kind=AcceptedAnswer),
-            query=NoQuery,
-        )
-
-    async def _list(self, _asked: Asked[None, NoQuery]) -> Response:
-        waiting = [one for opened in self._sessions.all for one in _waiting_in(opened)]
-        return json_answer(PendingApprovals(approvals=tuple(waiting)))
-
-    async def _list_of(self, asked: Asked[None, NoQuery]) -> Response:
-        opened = await self._sessions.get(asked.path["session_id"])
-        return json_answer(PendingApprovals(approvals=tuple(_waiting_in(opened))))
-
-    async def _diff(self, asked: Asked[None, NoQuery]) -> Response:
-        opened = await self._sessions.get(asked.path["session_id"])
-        changes = _waiting(opened, asked.path["call_id"]).changes
-        patch = await asyncio.to_thread(patch_of, changes, self._blobs)
-        return Response(patch, headers={"content-type": "text/x-diff"})
-
-    async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
-        opened = await self._sessions.get(asked.path["session_id"])
-        request = _waiting(opened, asked.path["call_id"])
-        call_id = request.call_id
-        if request.question is not None and isinstance(asked.body, Allowed):
-            mistake = mistake_in_answers(request.question, asked.body.answers)
-            if mistake:
-                raise refusal(400, "invalid", mistake, field="$.answers")
-        after = opened.session.transcript.session.last_seq
-        opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
-        return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)
 
 
 def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:

@@ -5,8 +5,9 @@ answers hold around the vocabulary of the protocol, which is used as it is.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct, ValidationError, convert
@@ -133,22 +134,30 @@ class Answers:
     words: str = "As asked for."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint(Generic[B, Q]):
-    """One method of one path."""
+NO_CONTENT = Answers(status=204, media_types=())
+
+
+Handler = Callable[[Any, Asked[Any, Any]], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path. `get`, `post` and `delete` declare it above the method that answers it."""
 
     method: Literal["GET", "POST", "DELETE"]
     path: str
     name: str
     """Its `operationId`."""
     summary: str
-    handle: Callable[[Asked[B, Q]], Awaitable[Response]]
     answers: Answers
-    body: type[B] | None = None
-    """What the body is."""
-    read: Callable[[JsonObject], B] | None = None
+    handler: Handler
+    group: object = None
+    """The object whose method the handler is."""
+    body: Any = None
+    """The type of the body; None without one."""
+    read: Callable[[JsonObject], Any] | None = None
     """What makes the body of its JSON, where that is not simply converted."""
-    query: type[Q]
+    query: type[Struct] = NoQuery
 
     async def __call__(self, request: Request) -> Response:
         """Check a request and answer it. Raises `RequestError`."""
@@ -158,19 +167,21 @@ class Endpoint(Generic[B, Q]):
             if content_type != "application/json":
                 raise refusal(415, "not_json", "The body has to be `application/json`.")
             body = self._body_of(await request.body())
-        return await self.handle(Asked(request.path_params, body, self._query_of(request), request.headers))
+        return await self.handler(
+            self.group, Asked(request.path_params, body, self._query_of(request), request.headers)
+        )
 
-    def _body_of(self, content: bytes) -> B:
+    def _body_of(self, content: bytes) -> Any:
         try:
             fields = read_object(content.decode())
         except UnicodeDecodeError:
             raise refusal(400, "invalid_json", "The body is not UTF-8.") from None
         except ValueError as flaw:
             raise refusal(400, "invalid_json", f"The contents of the body {flaw}.") from flaw
-        assert self.body is not None
-        return self.read(fields) if self.read is not None else converted(fields, self.body)
+        read = self.read
+        return read(fields) if read is not None else converted(fields, self.body)
 
-    def _query_of(self, request: Request) -> Q:
+    def _query_of(self, request: Request) -> Struct:
         given = request.query_params.multi_items()
         names = [name for name, _ in given]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -179,22 +190,37 @@ class Endpoint(Generic[B, Q]):
         return converted(dict(given), self.query, is_text=True)
 
 
-AnyEndpoint = Endpoint[Any, Any]
+def _answers(answer: type[Struct] | Answers) -> Answers:
+    return answer if isinstance(answer, Answers) else Answers(kind=answer)
 
 
-def action(
+def get(
+    path: str, name: str, summary: str, answer: type[Struct] | Answers, *, query: type[Struct] = NoQuery
+) -> Callable[[Handler], Endpoint]:
+    return partial(Endpoint, "GET", path, name, summary, _answers(answer), query=query)
+
+
+def post(
     path: str,
     name: str,
     summary: str,
-    handle: Callable[[Asked[B, NoQuery]], Awaitable[Response]],
-    answers: Answers,
+    answer: type[Struct] | Answers,
     *,
-    body: type[B] | None = None,
-) -> Endpoint[B, NoQuery]:
-    """Return the endpoint of something that is done: a POST without parameters."""
-    return Endpoint(
-        method="POST", path=path, name=name, summary=summary, handle=handle, answers=answers, body=body, query=NoQuery
-    )
+    body: Any = None,
+    read: Callable[[JsonObject], Any] | None = None,
+) -> Callable[[Handler], Endpoint]:
+    return partial(Endpoint, "POST", path, name, summary, _answers(answer), body=body, read=read)
+
+
+def delete(path: str, name: str, summary: str) -> Callable[[Handler], Endpoint]:
+    return partial(Endpoint, "DELETE", path, name, summary, NO_CONTENT)
+
+
+def endpoints_of(group: object) -> Iterator[Endpoint]:
+    """Yield the endpoints that the class of an object declares, in their order."""
+    for declared in vars(type(group)).values():
+        if isinstance(declared, Endpoint):
+            yield replace(declared, group=group)
 
 
 def converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:

@@ -17,12 +17,12 @@ from msgspec import Struct
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
-from desktop_agent.rest.change_endpoints import ApprovalEndpoints, ChangeEndpoints
-from desktop_agent.rest.endpoint import AnyEndpoint
+from desktop_agent.rest.change_endpoints import ChangeEndpoints
+from desktop_agent.rest.endpoint import endpoints_of
 from desktop_agent.rest.guard import Door, Entrance, RequestGuard, ServerLimits, patient_for
 from desktop_agent.rest.open_sessions import OpenSessions
 from desktop_agent.rest.session_endpoints import SessionEndpoints
-from desktop_agent.rest.tool_endpoints import JobEndpoints, ToolEndpoints
+from desktop_agent.rest.tool_endpoints import ToolEndpoints
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOKEN_BYTES: Final = 32
@@ -56,14 +56,13 @@ class RestServer:
             )
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._sessions = OpenSessions(bench)
-        self._tools = ToolEndpoints(bench, options.folder)
-        self.endpoints: tuple[AnyEndpoint, ...] = (
-            *SessionEndpoints(bench, self._sessions, options.folder, options.limits).all(),
-            *ApprovalEndpoints(self._sessions, bench.blobs).all(),
-            *ChangeEndpoints(bench, self._sessions).all(),
-            *JobEndpoints(self._sessions).all(),
-            *self._tools.all(),
+        self._tools = ToolEndpoints(bench, self._sessions, options.folder)
+        groups = (
+            SessionEndpoints(bench, self._sessions, options.folder, options.limits),
+            ChangeEndpoints(bench, self._sessions),
+            self._tools,
         )
+        self.endpoints = tuple(endpoint for group in groups for endpoint in endpoints_of(group))
         """What can be asked of it."""
         self._socket: Door | None = None
         self._server: _Server | None = None

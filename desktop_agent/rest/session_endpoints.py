@@ -1,7 +1,6 @@
 """Sessions: listed, started, opened, closed, filed; their ops and prompts; their events."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -20,20 +19,21 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.rest.endpoint import (
+    NO_CONTENT,
     Accepted,
     Answers,
-    AnyEndpoint,
     Archiving,
     Asked,
-    Endpoint,
     NewSession,
     NoQuery,
     Prompt,
     SessionList,
     SessionView,
-    action,
+    delete,
+    get,
     invalid,
     json_answer,
+    post,
     refusal,
 )
 from desktop_agent.rest.guard import ServerLimits
@@ -56,6 +56,13 @@ class _From(Struct, frozen=True, forbid_unknown_fields=True):
     """The type of event that the stream ends with; without it, it goes on."""
 
 
+def _op_of(fields: JsonObject) -> ops.Op:
+    try:
+        return decode_op(fields)
+    except MalformedOpError as error:
+        raise invalid(str(error)) from error
+
+
 class SessionEndpoints:
     """The endpoints of sessions."""
 
@@ -67,106 +74,13 @@ class SessionEndpoints:
         self._limits = limits
         self._streams: set[EventAnswer] = set()
 
-    def all(self) -> Iterator[AnyEndpoint]:
-        yield from self._of_the_list()
-        yield from self._of_one()
-        yield from self._of_what_goes_on()
-
-    def _of_the_list(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path="/v1/sessions",
-            name="listSessions",
-            summary="List sessions.",
-            handle=self._list,
-            answers=Answers(kind=SessionList),
-            query=_Which,
-        )
-        yield action(
-            "/v1/sessions",
-            "startSession",
-            "Start a session.",
-            self._start,
-            Answers(status=201, kind=SessionView),
-            body=NewSession,
-        )
-
-    def _of_one(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path=ONE,
-            name="getSession",
-            summary="Show a session, with the questions that wait in it.",
-            handle=self._get,
-            answers=Answers(kind=SessionView),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="DELETE",
-            path=ONE,
-            name="deleteSession",
-            summary="Remove a session with its undo history; files of the workspace stay.",
-            handle=self._delete,
-            answers=Answers(status=204, media_types=()),
-            query=NoQuery,
-        )
-        yield action(
-            f"{ONE}/open", "openSession", "Open a session, so that it goes on.", self._open, Answers(kind=SessionView)
-        )
-        yield action(
-            f"{ONE}/close",
-            "closeSession",
-            "End what runs in a session, and let others open it. Questions wait on.",
-            self._close,
-            Answers(kind=SessionView),
-        )
-        yield action(
-            f"{ONE}/archive",
-            "archiveSession",
-            "Put a session away, or take it back.",
-            self._archive,
-            Answers(status=204, media_types=()),
-            body=Archiving,
-        )
-
-    def _of_what_goes_on(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="POST",
-            path=f"{ONE}/ops",
-            name="submitOp",
-            summary="Hand an op to a session, which is opened for it.",
-            handle=self._submit,
-            body=ops.Op,  # pyright: ignore[reportArgumentType] - a union is no type for the type checker
-            read=_op_of,
-            answers=Answers(status=202, kind=Accepted),
-            query=NoQuery,
-        )
-        yield action(
-            f"{ONE}/prompts",
-            "submitPrompt",
-            "Hand a prompt to a session, which is opened for it.",
-            self._prompt,
-            Answers(status=202, kind=Accepted),
-            body=Prompt,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/events",
-            name="streamEvents",
-            summary="Stream the events of a session: those of the journal after `Last-Event-ID`, then live.",
-            handle=self._events,
-            answers=Answers(
-                media_types=("text/event-stream",),
-                words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
-            ),
-            query=_From,
-        )
-
+    @get("/v1/sessions", "listSessions", "List sessions.", SessionList, query=_Which)
     async def _list(self, asked: Asked[None, _Which]) -> Response:
         summaries = await asyncio.to_thread(self._bench.catalog.summaries)
         shown = tuple(one for one in summaries if asked.query.all or (one.is_listed and not one.is_archived))
         return json_answer(SessionList(sessions=shown))
 
+    @post("/v1/sessions", "startSession", "Start a session.", Answers(status=201, kind=SessionView), body=NewSession)
     async def _start(self, asked: Asked[NewSession, NoQuery]) -> Response:
         body = asked.body
         options = SessionOptions(
@@ -176,23 +90,33 @@ class SessionEndpoints:
         view = await self._view(opened.session.id)
         return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
 
+    @get(ONE, "getSession", "Show a session, with the questions that wait in it.", SessionView)
     async def _get(self, asked: Asked[None, NoQuery]) -> Response:
         return json_answer(await self._view(asked.path["session_id"]))
 
+    @delete(ONE, "deleteSession", "Remove a session with its undo history; files of the workspace stay.")
     async def _delete(self, asked: Asked[None, NoQuery]) -> Response:
         session_id = asked.path["session_id"]
         await self._sessions.close(session_id)
         await self._bench.stored.delete(session_id)
         return Response(status_code=204)
 
+    @post(f"{ONE}/open", "openSession", "Open a session, so that it goes on.", SessionView)
     async def _open(self, asked: Asked[None, NoQuery]) -> Response:
         opened = await self._sessions.get(asked.path["session_id"])
         return json_answer(await self._view(opened.session.id))
 
+    @post(
+        f"{ONE}/close",
+        "closeSession",
+        "End what runs in a session, and let others open it. Questions wait on.",
+        SessionView,
+    )
     async def _close(self, asked: Asked[None, NoQuery]) -> Response:
         await self._sessions.close(asked.path["session_id"])
         return json_answer(await self._view(asked.path["session_id"]))
 
+    @post(f"{ONE}/archive", "archiveSession", "Put a session away, or take it back.", NO_CONTENT, body=Archiving)
     async def _archive(self, asked: Asked[Archiving, NoQuery]) -> Response:
         session_id, is_archived = asked.path["session_id"], asked.body.is_archived
         if (opened := self._sessions.find(session_id)) is not None:
@@ -201,9 +125,24 @@ class SessionEndpoints:
             await self._bench.stored.file(session_id, SessionArchived(is_archived=is_archived))
         return Response(status_code=204)
 
+    @post(
+        f"{ONE}/ops",
+        "submitOp",
+        "Hand an op to a session, which is opened for it.",
+        Answers(status=202, kind=Accepted),
+        body=ops.Op,
+        read=_op_of,
+    )
     async def _submit(self, asked: Asked[ops.Op, NoQuery]) -> Response:
         return self._handed(await self._sessions.get(asked.path["session_id"]), asked.body)
 
+    @post(
+        f"{ONE}/prompts",
+        "submitPrompt",
+        "Hand a prompt to a session, which is opened for it.",
+        Answers(status=202, kind=Accepted),
+        body=Prompt,
+    )
     async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Response:
         if not asked.body.text.strip():
             raise refusal(400, "invalid", "The message is empty.", field="$.text")
@@ -215,6 +154,16 @@ class SessionEndpoints:
         opened.session.submit(op)
         return json_answer(Accepted(session_id=opened.session.id, after=after), 202)
 
+    @get(
+        f"{ONE}/events",
+        "streamEvents",
+        "Stream the events of a session: those of the journal after `Last-Event-ID`, then live.",
+        Answers(
+            media_types=("text/event-stream",),
+            words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
+        ),
+        query=_From,
+    )
     async def _events(self, asked: Asked[None, _From]) -> Response:
         if len(self._streams) >= self._limits.streams:
             hint = "Close some that are not needed."
@@ -264,13 +213,6 @@ async def folder_meant(named: str | None, folder: Path) -> Path:
     if "\0" in named or not Path(named).is_absolute():
         raise refusal(400, "invalid", "A folder is named by its absolute path.", field="$.workspace")
     return await asyncio.to_thread(usable_workspace, Path(named), "client")
-
-
-def _op_of(fields: JsonObject) -> ops.Op:
-    try:
-        return decode_op(fields)
-    except MalformedOpError as error:
-        raise invalid(str(error)) from error
 
 
 def _number(text: str) -> int:

@@ -1,7 +1,6 @@
 """Tools, listed and called without a model, each call in its own session; and the background commands of open ones."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -20,10 +19,8 @@ from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCa
 from desktop_agent.rest.endpoint import (
     Accepted,
     Answers,
-    AnyEndpoint,
     Asked,
     CallAnswer,
-    Endpoint,
     Execution,
     Failure,
     JobList,
@@ -31,8 +28,9 @@ from desktop_agent.rest.endpoint import (
     NoQuery,
     RequestError,
     ToolList,
-    action,
+    get,
     json_answer,
+    post,
     refusal,
 )
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
@@ -43,47 +41,39 @@ class _HowMuch(Struct, frozen=True, forbid_unknown_fields=True):
     max_bytes: Annotated[int, Meta(ge=1, le=2**20)] = 65_536
 
 
-class JobEndpoints:
-    """The endpoints of background commands."""
+class ToolEndpoints:
+    """The endpoints of tools and of background commands."""
 
-    def __init__(self, sessions: OpenSessions) -> None:
+    def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path) -> None:
+        """`folder` is where a call works that names none."""
+        self._bench = bench
         self._sessions = sessions
+        self._folder = folder
+        self._registry = ToolRegistry(builtin_tools(bench.paths.cache))
+        self._calls: set[SingleCall] = set()
 
-    def all(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/jobs",
-            name="listJobs",
-            summary="List the background commands of a session that is open here.",
-            handle=self._list,
-            answers=Answers(kind=JobList),
-            query=NoQuery,
-        )
-        yield Endpoint(
-            method="GET",
-            path=f"{ONE}/jobs/{{job_id}}/output",
-            name="getJobOutput",
-            summary="Show the end of what a background command printed.",
-            handle=self._output,
-            answers=Answers(kind=JobOutput),
-            query=_HowMuch,
-        )
-        yield action(
-            f"{ONE}/jobs/{{job_id}}/stop",
-            "stopJob",
-            "End a background command with everything it started.",
-            self._stop,
-            Answers(status=202, kind=Accepted),
-        )
-
-    async def _list(self, asked: Asked[None, NoQuery]) -> Response:
+    @get(f"{ONE}/jobs", "listJobs", "List the background commands of a session that is open here.", JobList)
+    async def _list_jobs(self, asked: Asked[None, NoQuery]) -> Response:
         return json_answer(JobList(jobs=self._open(asked).session.transcript.session.jobs))
 
+    @get(
+        f"{ONE}/jobs/{{job_id}}/output",
+        "getJobOutput",
+        "Show the end of what a background command printed.",
+        JobOutput,
+        query=_HowMuch,
+    )
     async def _output(self, asked: Asked[None, _HowMuch]) -> Response:
         job = self._job(asked)
         output = await asyncio.to_thread(read_tail, job.log, asked.query.max_bytes)
         return json_answer(JobOutput(job_id=job.id, output=output))
 
+    @post(
+        f"{ONE}/jobs/{{job_id}}/stop",
+        "stopJob",
+        "End a background command with everything it started.",
+        Answers(status=202, kind=Accepted),
+    )
     async def _stop(self, asked: Asked[None, NoQuery]) -> Response:
         opened, job = self._open(asked), self._job(asked)
         after = opened.session.transcript.session.last_seq
@@ -102,41 +92,12 @@ class JobEndpoints:
                 return job
         raise refusal(404, "job_not_found", "The session has no such background command.")
 
-
-class ToolEndpoints:
-    """The endpoints of tools."""
-
-    def __init__(self, bench: Workbench, folder: Path) -> None:
-        """`folder` is where a call works that names none."""
-        self._bench = bench
-        self._folder = folder
-        self._registry = ToolRegistry(builtin_tools(bench.paths.cache))
-        self._calls: set[SingleCall] = set()
-
-    def all(self) -> Iterator[AnyEndpoint]:
-        yield Endpoint(
-            method="GET",
-            path="/v1/tools",
-            name="listTools",
-            summary="List the tools that can be called without a model.",
-            handle=self._list,
-            answers=Answers(kind=ToolList),
-            query=NoQuery,
-        )
-        yield action(
-            "/v1/tools/{tool}/execute",
-            "executeTool",
-            "Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
-            self._execute,
-            Answers(kind=CallAnswer),
-            body=Execution,
-        )
-
     def interrupt(self) -> None:
         """Stop the calls that run, because the server ends."""
         for call in self._calls:
             call.interrupt()
 
+    @get("/v1/tools", "listTools", "List the tools that can be called without a model.", ToolList)
     async def _list(self, _asked: Asked[None, NoQuery]) -> Response:
         settings = self._bench.settings_in(self._folder)
         await settings.refresh()
@@ -144,6 +105,13 @@ class ToolEndpoints:
         documents = await asyncio.to_thread(lambda: [tool_document(tool, access) for tool in access.permitted()])
         return json_answer(ToolList(tools=tuple(documents)))
 
+    @post(
+        "/v1/tools/{tool}/execute",
+        "executeTool",
+        "Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
+        CallAnswer,
+        body=Execution,
+    )
     async def _execute(self, asked: Asked[Execution, NoQuery]) -> Response:
         name, body = asked.path["tool"], asked.body
         try:

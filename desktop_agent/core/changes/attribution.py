@@ -4,7 +4,7 @@ Lines are followed through the chain of versions: each line of the last version 
 of the changes, and each line of the first version is still there or was removed by one of them.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -12,14 +12,12 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.patch import Contents
 from desktop_agent.core.diff.diff import diff_change, find_edits
 from desktop_agent.core.diff.hunks import all_keys, edits_by_key
 from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.merge import undone_keys
 from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
-
-Contents = Callable[[FileImage | None], bytes | None]
-"""Reads what an image holds; `None` for an absent file."""
 
 
 class Link(Struct, frozen=True):

@@ -9,7 +9,7 @@ import io
 import stat
 import zlib
 from base64 import b85encode
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -17,6 +17,9 @@ from msgspec import Struct
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
+
+Contents = Callable[[FileImage | None], bytes | None]
+"""Reads what an image holds; None for an absent file. Raises `StorageError`."""
 
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
@@ -49,6 +52,11 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
     taken = targets | {new.path for old, new in steps if new and not old}
     steps.sort(key=lambda step: _rank(step, origins, taken))
     return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
+
+
+def patch_of(changes: Iterable[FileChange], contents: Contents) -> bytes:
+    """Return the patch of changes. Blocks. Raises `StorageError` when a content cannot be read."""
+    return make_patch(PatchFile(change, contents(change.before), contents(change.after)) for change in changes)
 
 
 class _Side(Struct, frozen=True):

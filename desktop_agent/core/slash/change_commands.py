@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -47,14 +47,9 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     records = [record for record in parts.transcript.changes.values() if record.change.is_by_agent]
     rows = [row for row in net_changes(records) if row.state != "undone"]
     partly = sum(row.state == "partly" for row in rows)
-    files = [row.change for row in rows]
-
-    def patch() -> str:
-        sides = (PatchFile(change, parts.contents(change.before), parts.contents(change.after)) for change in files)
-        return make_patch(sides).decode("utf-8", "replace")
-
     with reported():
-        text = await asyncio.to_thread(patch)
+        patch = await asyncio.to_thread(patch_of, [row.change for row in rows], parts.contents)
+    text = patch.decode("utf-8", "replace")
     if not text:
         return Reply("The agent changed no file in this conversation, or all of it is undone.")
     lines = [f"{number_of(len(rows), 'file')} changed by the agent."]
